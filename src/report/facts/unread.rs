@@ -36,6 +36,7 @@ pub fn messages<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> 
 
 impl<'a> Unread<'a> {
     /// That they could not be read, and why.
+    #[must_use]
     pub fn line(&self) -> Line<'a> {
         let mut parts: Vec<Line<'a>> = self.names.iter().take(MOST_NAMES).map(|name| line![quoted(*name)]).collect();
         let more = self.names.len() - parts.len();
@@ -45,6 +46,7 @@ impl<'a> Unread<'a> {
     }
 
     /// The pronoun of the names.
+    #[must_use]
     pub fn them(&self) -> &'static str {
         if self.names.len() == 1 { "it" } else { "them" }
     }

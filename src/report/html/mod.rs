@@ -58,7 +58,7 @@ pub(in crate::report) fn draw(line: &Line<'_>) -> String {
 #[must_use]
 pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
     let mut page = Page::new(view.heading.clone(), &view.content, &options.command);
-    page.facts.extend(view.facts.iter().cloned().map(|fact| draw(&fact)));
+    page.facts.extend(view.facts.iter().map(draw));
     page.facts.extend(view.digest.iter().map(|digest| draw(&line!["digest ", code(digest)])));
     page.cards(&view.counts);
     page.commands.extend(view.commands.iter().map(self::command));

@@ -6,12 +6,12 @@ use crate::report::view::{Alarm, Line, Part, Table};
 
 /// A line as Markdown: foreign text is code, where neither markup, mentions nor references are looked for.
 pub(in crate::report) fn draw(line: &Line<'_>) -> String {
-    written(line, |text| escape::code(text))
+    written(line, escape::code)
 }
 
 /// A line in a cell of a table.
 pub(in crate::report) fn cell(line: &Line<'_>) -> String {
-    written(line, |text| escape::cell(text))
+    written(line, escape::cell)
 }
 
 /// A line between the tags of an element.
