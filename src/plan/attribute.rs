@@ -101,6 +101,14 @@ impl Change {
             .find(|side| sides().any(|one| one == *side))
     }
 
+    /// Whether its fields are changes of several.
+    #[must_use]
+    pub fn is_of_several(&self) -> bool {
+        let mut sides = self.fields().iter().map(|field| field.attribution);
+        let first = sides.next();
+        sides.any(|side| Some(side) != first)
+    }
+
     /// Leaves in what the working tree changed; whether that is anything.
     fn narrow(&mut self) -> bool {
         if self.whose() != Some(Attribution::ThisChange) {

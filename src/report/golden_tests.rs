@@ -17,7 +17,8 @@ use crate::load::{Diagnostic, Severity};
 use crate::model::policy::{Direction, SettingChange};
 use crate::model::{Field, Json, RunId};
 use crate::plan::{
-    Action, ActionKind, BlockReason, BlockedChange, Cause, Change, Conflict, Plan, RecordedConsent, ThreeWay,
+    Action, ActionKind, Attribution, BlockReason, BlockedChange, Cause, Change, Conflict, Plan, RecordedConsent,
+    ThreeWay,
 };
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, InjectedFaults, Outcome, Rehearsal, RunClosing, RunDocument, RunEntry,
@@ -232,7 +233,11 @@ fn record(plan: &Plan, outcome: &Outcome, text: &str) -> RunRecord {
 fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
     let Scenario { plan, text, .. } = scenario;
     use_report("plan", &Report::Plan(plan), Format::OF_PLAN);
-    let based = sample::attributed(plan.clone());
+    let mut based = sample::attributed(plan.clone());
+    let mut mixed = based.changes.iter_mut().filter(|change| change.fields().len() > 1);
+    if let Some(Action::Replace { fields, .. }) = mixed.next().map(|change| &mut change.action) {
+        fields[1].attribution = Some(Attribution::Drift);
+    }
     use_report("plan-base", &Report::Plan(&based), Format::OF_PLAN);
     let quiet = quiet();
     use_report("plan-in-sync", &Report::Plan(&quiet), Format::OF_PLAN);

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::fleet::{Fleet, FleetCommand, FleetPart, NOT_BEGUN, PartOutcome};
 use super::safe::JsonWriter;
 use super::validation::{Validation, ValidationReport};
+use super::view::View;
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
 use crate::model::{Json, Key, Namespace};
@@ -36,6 +37,7 @@ pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     // A struct, because the tree of a large plan is many times the plan.
     #[derive(Serialize)]
     struct PlanReport<'p> {
+        headline: String,
         refused: bool,
         refused_by: Vec<&'p GuardHit>,
         allowed: &'p [RecordedConsent],
@@ -48,6 +50,7 @@ pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     let (verdicts, digest) = (plan.verdicts(UnmanagedPolicy::Note), plan.digest());
     let (counts, verdict) = (counts(plan), verdicts.whole());
     let report = PlanReport {
+        headline: View::headline_of(plan).plain(),
         refused: plan.is_refused(),
         refused_by: plan.refused(),
         allowed: &plan.allowed,

@@ -202,6 +202,10 @@ fn plan() -> Json {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let fields = json!({
         "digest": digest(),
+        "headline": {
+            "type": "string",
+            "description": "What an apply does, and with a base whose changes it makes, in words.",
+        },
         "refused": {"type": "boolean", "description": "An apply of this plan, as it is, would send nothing."},
         "refused_by": {
             "type": "array",

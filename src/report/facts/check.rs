@@ -145,9 +145,11 @@ fn row<'a>(
     }
     let why = match (blocked, change) {
         (Some(held), _) => line!["blocked: ", block_reason(held).0],
+        // Both sides of the whole object say it already.
+        _ if state == State::Unmanaged => Line::default(),
         (None, Some(change)) if is_outside => remarkable_reason(change),
         (None, Some(change)) => reason_since(change),
-        (None, None) => line!["not managed"],
+        (None, None) => Line::default(),
     };
     let (_, since) = first.unwrap_or_else(|| if is_outside { since(None) } else { Default::default() });
     Row { key, state, why, change, values, since }

@@ -115,14 +115,17 @@ pub fn actions(plan: &Plan) -> Vec<(ActionKind, usize)> {
 #[must_use]
 pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
     let listed = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate);
-    let sides: Vec<Attribution> = listed.filter_map(Change::whose).collect();
-    if sides.iter().all(|side| *side == Attribution::ThisChange) {
+    let sides: Vec<(Attribution, bool)> =
+        listed.filter_map(|change| Some((change.whose()?, change.is_of_several()))).collect();
+    if sides.iter().all(|side| *side == (Attribution::ThisChange, false)) {
         return Vec::new();
     }
-    let of = |side: Attribution| sides.iter().filter(|one| **one == side).count();
+    let number = |is: &dyn Fn((Attribution, bool)) -> bool| sides.iter().filter(|one| is(**one)).count();
+    let of = |side: Attribution| number(&|one| one.0 == side);
     let drift = of(Attribution::Drift);
     [
-        (of(Attribution::ThisChange), "of this change"),
+        (number(&|one| one == (Attribution::ThisChange, false)), "of this change"),
+        (number(&|one| one == (Attribution::ThisChange, true)), "of this change and others'"),
         (drift, if drift == 1 { "reverts what was changed outside" } else { "revert what was changed outside" }),
         (of(Attribution::PendingOnBase), "pending on base"),
         (of(Attribution::BehindBase), "behind base"),
@@ -227,4 +230,29 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
     let given = plan.allowed.iter().filter(|_| saved.is_none() && plan.handed_over().is_none());
     let names: BTreeSet<&str> = given.map(|allowed| allowed.name.as_str()).collect();
     names.into_iter().fold(command, |command, name| format!("{command} --allow {}", safe::shell(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    /// A plan with a base, of whose replaces those that `is_mixed` selects revert something outside as well.
+    fn plan(is_mixed: impl Fn(usize) -> bool) -> Plan {
+        let mut plan = sample::attributed(sample::plan(20, false));
+        plan.changes.retain(|change| change.fields().len() > 1 && change.whose() == Some(Attribution::ThisChange));
+        for (_, change) in plan.changes.iter_mut().enumerate().filter(|(at, _)| is_mixed(*at)) {
+            let Action::Replace { fields, .. } = &mut change.action else { continue };
+            fields[1].attribution = Some(Attribution::Drift);
+        }
+        plan
+    }
+
+    #[test]
+    fn a_replace_of_this_change_and_of_others_counts_as_neither_alone() {
+        let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&plan(is_mixed)).plain();
+        assert_eq!(headline(&|_| false), "3 to replace");
+        assert_eq!(headline(&|at| at == 1), "3 to replace: 2 of this change, 1 of this change and others'");
+        assert_eq!(headline(&|_| true), "3 to replace: 3 of this change and others'");
+    }
 }

@@ -228,6 +228,8 @@ impl Page {
         let edits = self.edits(&edits);
         let why = if row.why.is_empty() { line![row.state.as_str()] } else { row.why.clone() };
         let known = row.change.map(|change| known(change, now)).unwrap_or_default();
+        // What is known of the object may begin as since when it is known: once is enough.
+        let known = known.into_iter().filter(|line| line.0.first() != row.since.0.first());
         let known = [row.since.clone()].into_iter().chain(known).filter(|line| !line.is_empty());
         self.content.changes.push(PageRow {
             p: row.change.and_then(|change| change.place.as_ref()).map(at),

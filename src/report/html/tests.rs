@@ -228,3 +228,15 @@ fn pages_are_written_for_a_browser_where_one_asks() {
     write("drift", drift_of(&one));
     write("fleet", fleet_of(&one, &two));
 }
+
+#[test]
+fn a_row_of_a_check_says_once_when_its_object_was_last_changed() {
+    let plan = sample::plan(40, false);
+    let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), now().expect("a time"));
+    let (command, now, view) = ("trueup drift".to_owned(), now(), view());
+    let options = ReportOptions { command, now, ..ReportOptions::new(&view) };
+    let data = data_of(&report(&View::of_check(&check, "endpoints"), &options));
+    let known = data["changes"].as_array().expect("a list").iter().filter_map(|row| row["t"].as_str());
+    let times: Vec<usize> = known.map(|known| known.matches("last changed").count()).collect();
+    assert!(times.contains(&1) && times.iter().all(|times| *times <= 1), "{times:?}");
+}
