@@ -15,6 +15,8 @@
 
 pub mod model;
 
+pub mod kind;
+
 pub mod file;
 
 pub mod load;

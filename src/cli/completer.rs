@@ -15,6 +15,7 @@ use crate::api::TABLE;
 use crate::cli::args::help;
 use crate::cli::environment::ProcessEnvironment;
 use crate::journal;
+use crate::kind;
 use crate::load::{self, LoadOptions};
 use crate::model::Layout;
 use crate::report::endpoints::Column;
@@ -71,7 +72,9 @@ type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 fn completer(command: &str, argument: &str) -> Option<Completer> {
     Some(match (command, argument) {
-        ("get", "endpoints") | ("move", "globs") | ("explain", "what") | (_, "only" | "except") => endpoints,
+        ("explain", "what") => explained,
+        ("schema", "kind") => kinds,
+        ("get", "endpoints") | ("move", "globs") | (_, "only" | "except") => endpoints,
         ("init", "namespaces") => return None,
         (_, "namespace" | "prune_namespace") => namespaces,
         ("rollback", "run") | (_, "resume") => runs,
@@ -112,6 +115,17 @@ fn paths(completer: &PathCompleter, current: &OsStr) -> Vec<CompletionCandidate>
 fn keys() -> BTreeSet<String> {
     let loaded = load::directory(Path::new("."), &LoadOptions::default());
     loaded.map(|loaded| loaded.desired.definitions.keys().map(ToString::to_string).collect()).unwrap_or_default()
+}
+
+/// What `explain` explains.
+fn explained(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found = endpoints(current);
+    found.extend(kinds(current));
+    found
+}
+
+fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
+    matching(current, kind::all().map(|kind| kind.name.to_owned()))
 }
 
 /// Namespaces with a slash at first, then the endpoints in one.

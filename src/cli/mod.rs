@@ -183,6 +183,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::Snapshot(arguments) => command::snapshot::run(&arguments, context).await,
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
         Command::Schema(arguments) => Ok(command::schema::run(&arguments, context)),
+        Command::Kinds(arguments) => Ok(command::kinds::run(&arguments, context)),
         Command::Explain(arguments) => command::explain::run(&arguments, context),
         Command::Completions(arguments) => command::completions::run(&arguments, context),
         Command::Man(_) => command::man::run(context),

@@ -1,9 +1,10 @@
-//! What `explain` prints: where the values of a definition or of the settings are from.
+//! What `explain` prints: where the values of a definition or of the settings are from, or what a field of a kind is.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::document;
+use super::kinds::Described;
 use super::safe;
 use super::table::{Align, Table};
 use super::text::TextView;
@@ -20,6 +21,8 @@ pub struct Explanation {
     pub settings: Option<Vec<ExplainedSetting>>,
     /// A definition in the environment.
     pub definition: Option<ExplainedDefinition>,
+    /// A kind, or a field of one.
+    pub described: Option<Described>,
 }
 
 impl Explanation {
@@ -42,6 +45,9 @@ impl Explanation {
                 Some(place) => format!(" is removed by {}\n", at(place)),
                 None => format!("\n\n{}", draw(&values(&definition.values), view)),
             });
+        }
+        if let Some(described) = &self.described {
+            text.push_str(&described.text());
         }
         if let Some(settings) = &self.settings {
             let values = match settings.as_slice() {

@@ -15,6 +15,7 @@ use super::explanation::Explanation;
 use super::fit::fit;
 use super::fleet::Fleet;
 use super::json::{HistoryReport, OutcomeReport, RehearsalReport};
+use super::kinds::KindList;
 use super::markdown::{self, MarkdownOptions};
 use super::operations::OperationList;
 use super::stacks::StackList;
@@ -175,6 +176,8 @@ pub enum Report<'a> {
     Operations(OperationList),
     /// What a field, a setting or a definition is.
     Explanation(&'a Explanation),
+    /// The kinds of object.
+    Kinds(&'a KindList),
 }
 
 /// DDoS events, as JSON.
@@ -281,6 +284,7 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
         Report::SiteUpgrade(upgrade) => upgrade::status(upgrade, view),
         Report::Operations(list) => list.text(view),
         Report::Explanation(explanation) => explanation.text(view),
+        Report::Kinds(kinds) => kinds.text(view),
     }
 }
 
@@ -303,6 +307,7 @@ fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         Report::SiteUpgrade(upgrade) => documents::write("upgrade_status", upgrade, out),
         Report::Operations(list) => documents::write("operations", list.json(), out),
         Report::Explanation(explanation) => out.write_all(explanation.json().as_bytes()),
+        Report::Kinds(kinds) => documents::write("kinds", kinds, out),
     }
 }
 

@@ -26,6 +26,7 @@ pub mod health;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod kinds;
 pub mod line_source;
 pub mod markdown;
 pub mod merge;

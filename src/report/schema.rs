@@ -3,6 +3,8 @@
 //! shape, as those of `explain` do. The schema of a definition accepts what `load` accepts:
 //! both spellings of a key, `${name}` in values, and the root keys that only the service writes.
 
+mod kind;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
@@ -16,6 +18,7 @@ use super::fleet::InputProblem;
 use super::format::{DdosEvents, OneDdosEvent};
 use super::health::HealthReport;
 use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalReport};
+use super::kinds::KindList;
 use super::operations::OperationsReport;
 use super::request_log::{self, RequestLine};
 use super::run_event::{self, RunEventLine};
@@ -23,6 +26,7 @@ use super::stacks::StacksReport;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
 use crate::drift::{DriftState, JudgedAcknowledgement, Verdict, Verdicts};
+use crate::kind::Kind;
 use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::plan::{GuardHit, Plan, RecordedConsent};
@@ -97,6 +101,8 @@ kinds! {
     Request = "request" => report::<RequestLine<'_>>(request_log::KIND),
     /// The JSON of explain
     Explanation = "explanation" => report::<Explanation>("explanation"),
+    /// The JSON of kinds
+    Kinds = "kinds" => report::<KindList>("kinds"),
     /// The JSON of get, and of show for a snapshot
     Endpoints = "endpoints" => report::<EndpointsReport<'_>>("endpoints"),
     /// The JSON of doctor
@@ -131,6 +137,9 @@ impl SchemaKind {
     }
 }
 
+/// The language of the schemas.
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
 /// The schema, draft 2020-12.
 #[must_use]
 pub fn of(of: SchemaKind) -> Json {
@@ -146,8 +155,23 @@ pub fn of(of: SchemaKind) -> Json {
         SchemaKind::Policy => "a policy of trueup",
         other => other.title(),
     };
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["$schema"] = DRAFT.into();
     schema["title"] = title.into();
+    schema
+}
+
+/// The schema of an object of a kind, draft 2020-12.
+#[must_use]
+pub fn of_kind(kind: &Kind) -> Json {
+    let mut schema = of(SchemaKind::Definition);
+    if kind.is_managed() {
+        return schema;
+    }
+    let metadata = schema["properties"]["metadata"].take();
+    let mut schema = kind::object(kind, metadata);
+    schema["$schema"] = DRAFT.into();
+    schema["title"] = format!("an object of the kind {}, as its create request takes it", kind.name).into();
+    schema["description"] = "Described, not managed by trueup yet: a definition of this kind is refused.".into();
     schema
 }
 

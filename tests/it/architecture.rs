@@ -10,6 +10,7 @@ use regex::Regex;
 /// What each module may use; `cli` sees all.
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
+    ("kind", &[]),
     ("file", &[]),
     ("load", &["model", "file"]),
     ("api", &["model"]),
@@ -24,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("state", &[]),
     ("journal", &["model", "plan", "run", "file", "state"]),
     ("gate", &["model", "plan", "api"]),
-    ("report", &["model", "load", "api", "diff", "plan", "run", "drift"]),
+    ("report", &["model", "kind", "load", "api", "diff", "plan", "run", "drift"]),
 ];
 
 fn sources(directory: &Path, into: &mut Vec<PathBuf>) {

@@ -38,6 +38,7 @@ mod globs;
 mod hostile;
 mod hostile_text;
 mod in_doubt;
+mod kinds;
 mod layouts;
 mod load;
 mod many;

@@ -139,7 +139,7 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         // Its own `--log` has the id of the global one.
         "sandbox" => &[&["token_file", "log"]],
         "explain" => &[&SETTINGS, &["policy", "base_url", "layout", "stack", "rate", "concurrency"]],
-        "schema" | "completions" | "man" | "help" => &[],
+        "schema" | "kinds" | "completions" | "man" | "help" => &[],
         _ => return None,
     };
     Some(groups.iter().copied().chain([OUTPUT.as_slice()]).flatten().copied().collect())

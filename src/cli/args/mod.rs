@@ -24,6 +24,7 @@ pub use crate::cli::args::shared::{
     ScopeArgs, StacksArgs,
 };
 use crate::drift::MOST_SHARDS;
+use crate::kind::Kind;
 use crate::report::Format;
 use crate::report::schema::SchemaKind;
 
@@ -34,7 +35,7 @@ Examples:
   trueup plan endpoints -o plan.json                    … saved, for a review
   trueup apply plan.json --digest DIGEST                … and exactly that
   trueup drift endpoints                                in sync, pending or changed outside
-More commands, each with `trueup help COMMAND`: call, completions, fleet, man, schema";
+More commands, each with `trueup help COMMAND`: call, completions, fleet, kinds, man, schema";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -93,6 +94,8 @@ pub enum Command {
     Sandbox(SandboxArgs),
     #[command(hide = true)]
     Schema(SchemaArgs),
+    #[command(hide = true)]
+    Kinds(KindsArgs),
     Explain(ExplainArgs),
     #[command(hide = true)]
     Completions(CompletionsArgs),
@@ -501,12 +504,34 @@ pub struct SandboxArgs {
 /// Prints a JSON Schema, for editors and pipelines.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan\n  trueup schema --of error"
+    after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan\n  trueup schema --of error\n  trueup schema --kind origin_pool"
 )]
 pub struct SchemaArgs {
     /// What to describe: a file that trueup reads, or the `kind` of a document that it writes
     #[arg(long, value_name = "WHAT", default_value = "definition", value_parser = schema_kinds())]
     pub of: SchemaKind,
+    /// An object of this kind, as its create request takes it: see `trueup kinds`
+    #[arg(long, value_name = "KIND", conflicts_with = "of", value_parser = kind)]
+    pub kind: Option<Kind>,
+}
+
+/// The kind of this name.
+fn kind(name: &str) -> Result<Kind, String> {
+    crate::kind::find(name).ok_or_else(|| "trueup kinds lists the kinds".to_owned())
+}
+
+/// Lists the kinds of object of the service's configuration API.
+///
+/// trueup manages one of them, endpoints. The others are described, not managed yet: `explain` and `schema` know their fields,
+/// and a definition of one is refused.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup kinds\n  trueup kinds --format json\n  trueup explain origin_pool.spec.port"
+)]
+pub struct KindsArgs {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_EXPLANATIONS))]
+    pub format: Format,
 }
 
 /// The parser of what has a schema.
@@ -516,18 +541,19 @@ fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
     PossibleValuesParser::new(values).map(move |name| find(name).unwrap_or(SchemaKind::Definition))
 }
 
-/// Prints where the values of a definition or of the settings are from.
+/// Prints where values are from, or what a field is.
 ///
 /// For NAMESPACE/NAME, each value of the definition in the environment, with the definition, overlay and variables that it is
-/// from. For a setting of trueup.yaml, its value with the layer and the line that set it. What fields and settings mean is in
-/// their schemas: `trueup schema`, `trueup schema --of config`.
+/// from. For a setting of trueup.yaml, its value with the layer and the line that set it. For a path
+/// that begins with a kind (`trueup kinds`), what the field may contain; `spec` alone is that of an endpoint. What settings mean
+/// is in their schema: `trueup schema --of config`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup explain --env prod shop/cart endpoints\n  trueup explain --env prod guards.percent endpoints\n  trueup explain --env prod"
+    after_help = "Examples:\n  trueup explain --env prod shop/cart endpoints\n  trueup explain --env prod guards.percent endpoints\n  trueup explain --env prod\n  trueup explain spec.port\n  trueup explain origin_pool.spec.port"
 )]
 pub struct ExplainArgs {
-    /// The definition, or a setting by its path or the end of it [default: `settings`, for all]
-    #[arg(value_name = "NAMESPACE/NAME|SETTING")]
+    /// The definition, a setting by its path or the end of it, or a field of a kind [default: `settings`, for all]
+    #[arg(value_name = "NAMESPACE/NAME|SETTING|KIND.PATH")]
     pub what: Option<String>,
     /// The directory of the definitions [default: .]
     #[arg(value_name = "DIR")]

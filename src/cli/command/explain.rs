@@ -1,4 +1,5 @@
-//! `explain`: prints where the values of a definition or of the settings are from in an environment.
+//! `explain`: prints where the values of a definition or of the settings are from in an environment, or what a field of a
+//! kind is.
 
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use crate::load::explain::ExplainedDefinition;
 use crate::load::{self, ExplainedSetting, LoadOptions};
 use crate::model::{Json, Key, SourceLocation};
 use crate::report::explanation::Explanation;
+use crate::report::kinds::{self, Described, UnknownField};
 use crate::report::{self, Report, ReportOptions};
 
 /// Prints where values are from.
@@ -19,12 +21,31 @@ pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, Com
     let asked = arguments.what.as_deref().unwrap_or_default();
     let explanation = match Key::parse(asked) {
         Ok(key) => definition(arguments, context, &key)?,
-        Err(_) => settings_of(arguments, context, asked)?,
+        Err(_) => match kinds::explain(asked) {
+            Some(described) => field(described)?,
+            None => settings_of(arguments, context, asked)?,
+        },
     };
     let view = context.output.view();
     let text = report::render(&Report::Explanation(&explanation), arguments.format, &ReportOptions::new(&view));
     context.output.answer(&text);
     Ok(ExitStatus::Done)
+}
+
+/// What a kind or a field of it is.
+fn field(described: Result<Described, UnknownField>) -> Result<Explanation, CommandError> {
+    let described = described.map_err(|unknown| {
+        let known: Vec<&str> = unknown.known.iter().map(String::as_str).collect();
+        let near = load::nearest(&unknown.key, known.iter().copied());
+        let error =
+            CommandError::words(ExitStatus::Usage, format!("`{}` has no field `{}`", unknown.above, unknown.key));
+        match near {
+            Some(near) => error.hint(format!("did you mean `{}.{near}`?", unknown.above)),
+            None if known.is_empty() => error,
+            None => error.hint(format!("it has: {}", known.join(", "))),
+        }
+    })?;
+    Ok(Explanation { described: Some(described), ..Explanation::default() })
 }
 
 /// Where the values of a definition are from.

@@ -15,6 +15,7 @@ pub mod get;
 pub mod history;
 pub mod import;
 pub mod init;
+pub mod kinds;
 pub mod man;
 pub mod movement;
 pub mod plan;

@@ -7,6 +7,10 @@ use crate::report::schema;
 
 /// Prints a JSON Schema.
 pub fn run(arguments: &SchemaArgs, context: &Context) -> ExitStatus {
-    context.output.answer(&format!("{:#}\n", schema::of(arguments.of)));
+    let schema = match &arguments.kind {
+        Some(kind) => schema::of_kind(kind),
+        None => schema::of(arguments.of),
+    };
+    context.output.answer(&format!("{schema:#}\n"));
     ExitStatus::Done
 }

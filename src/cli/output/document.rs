@@ -47,6 +47,7 @@ pub fn promised(command: &Command) -> Option<Promise> {
         Command::Get(arguments) => (arguments.format == EndpointFormat::Json).then_some(Promise::Document),
         Command::Events(arguments) => of(arguments.format),
         Command::Call(arguments) => of(arguments.format),
+        Command::Kinds(arguments) => of(arguments.format),
         Command::Explain(arguments) => of(arguments.format),
         Command::Ddos(arguments) => match &arguments.command {
             DdosCommand::List(arguments) => of(arguments.format),

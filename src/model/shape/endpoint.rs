@@ -50,7 +50,7 @@ pub static ENDPOINT: ShapeNode =
 pub static SPEC: ShapeNode = SPEC_NODE;
 
 const METADATA_NODE: ShapeNode =
-    node("metadata", NodeKind::Mapping, "What identifies the endpoint, and notes about it.").children(METADATA_KEYS);
+    node("metadata", NodeKind::Mapping, "What identifies the object, and notes about it.").children(METADATA_KEYS);
 const SPEC_NODE: ShapeNode = node(
     "spec",
     NodeKind::Mapping,
@@ -60,16 +60,12 @@ const SPEC_NODE: ShapeNode = node(
 .children(SPEC_KEYS);
 
 const METADATA_KEYS: &[ShapeNode] = &[
-    node(
-        "name",
-        NodeKind::Text,
-        "The name of the endpoint, unique in its namespace. Another name is another endpoint.",
-    )
-    .rule(FieldRule::Label),
+    node("name", NodeKind::Text, "The name of the object, unique in its namespace. Another name is another object.")
+        .rule(FieldRule::Label),
     node(
         "namespace",
         NodeKind::Text,
-        "The namespace of the endpoint. Where `namespaces:` is set, it must be listed there.",
+        "The namespace of the object. Where `namespaces:` is set, it must be listed there.",
     )
     .rule(FieldRule::Label),
     node(
@@ -90,7 +86,7 @@ const METADATA_KEYS: &[ShapeNode] = &[
     node("description", NodeKind::Text, "A text for people.")
         .rule(FieldRule::Bytes(LONGEST_DESCRIPTION))
         .default("empty"),
-    node("disable", NodeKind::Flag, "Takes the endpoint out of use without deleting it.").default("false"),
+    node("disable", NodeKind::Flag, "Takes the object out of use without deleting it.").default("false"),
 ];
 
 const SPEC_KEYS: &[ShapeNode] = &[

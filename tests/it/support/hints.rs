@@ -103,7 +103,7 @@ fn commands(text: &str) -> Vec<String> {
 
 /// `trueup cannot …` is a sentence.
 fn is_prose(command: &str) -> bool {
-    const COMMANDS: [&str; 27] = [
+    const COMMANDS: [&str; 28] = [
         "adopt",
         "apply",
         "call",
@@ -118,6 +118,7 @@ fn is_prose(command: &str) -> bool {
         "history",
         "import",
         "init",
+        "kinds",
         "move",
         "plan",
         "pull",

@@ -1,0 +1,292 @@
+//! What the kinds of the API are, as data: which messages, fields, exclusive groups, rules and references each has.
+//! The data is the text `kinds/kinds.txt`, which a script makes from the vendor's published facts; a kind or a field
+//! more is a line there and none of Rust. A message is decoded when it is asked for.
+
+mod decode;
+mod rule;
+
+pub use rule::{Part, Rule, Unit};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// The description of all kinds; `kinds/README.md` explains its form.
+const DATA: &str = include_str!("../../kinds/kinds.txt");
+
+/// The kind that has definitions, plans and applies.
+pub const MANAGED: &str = "endpoint";
+
+/// Where each block of the description begins, found in one pass over it.
+static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(DATA));
+
+/// A kind of object with the five operations on `{metadata, spec}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// Its name, such as `origin_pool`.
+    pub name: &'static str,
+    /// What its paths begin with, such as `/api/config`.
+    pub prefix: &'static str,
+    /// The last part of the path of its list.
+    pub plural: &'static str,
+    /// The message of its `spec`.
+    pub spec: &'static str,
+    /// The namespaces that it is restricted to: `system`, `shared`, or `user` for all others; empty: any.
+    pub namespaces: Vec<&'static str>,
+    /// Whether the service makes other objects of it.
+    pub is_view: bool,
+    /// The kinds of those objects, as far as they are known.
+    pub children: Vec<&'static str>,
+    /// Whether only the published schemas know it: references, groups and defaults of such a kind are unknown.
+    pub is_weak: bool,
+}
+
+/// The fields of one level of an object.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Message {
+    /// Its exclusive groups.
+    pub groups: Vec<Group>,
+    /// Its fields: those of the vendor in their order, and then the options without fields.
+    pub fields: Vec<Field>,
+}
+
+/// Fields of which at most one may be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The vendor's name of the group; no object contains it.
+    pub name: &'static str,
+    /// Whether one of the members must be set.
+    pub is_required: bool,
+    /// Whether the service fills in the default where the group is left open.
+    pub is_filled: bool,
+    /// Whether another choice needs a new object.
+    pub is_immutable: bool,
+    /// The vendor's choice.
+    pub default: Option<&'static str>,
+    /// Keys of the message.
+    pub members: Vec<&'static str>,
+}
+
+/// A key of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// The key in snake case, as the service writes it.
+    pub name: &'static str,
+    /// What is written there.
+    pub kind: FieldKind,
+    /// Whether it is a list of that.
+    pub is_list: bool,
+    /// What else is said of it.
+    pub flags: Vec<Flag>,
+    /// The kinds that a reference may name; empty: unknown.
+    pub refers_to: Vec<&'static str>,
+    /// What else is allowed.
+    pub rules: Vec<(Part, Rule)>,
+}
+
+/// Something that is said of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    /// The vendor requires it. The service enforces it for texts and messages alone.
+    Required,
+    /// It is a secret, or the message that holds one.
+    Secret,
+    /// A replace cannot change it.
+    Immutable,
+    /// Only the service writes it.
+    ReadOnly,
+    /// The vendor advises against it.
+    Deprecated,
+    /// The vendor keeps it for itself. The service accepts it nevertheless.
+    Internal,
+    /// A replace does not have it.
+    CreateOnly,
+    /// A create does not have it.
+    ReplaceOnly,
+    /// No answer has it.
+    Unanswered,
+}
+
+/// What is written at a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldKind {
+    /// `true` or `false`
+    Bool,
+    /// A whole number of 32 or 64 bits; 64 bits may be a text of digits.
+    Integer {
+        /// How many bits it has.
+        bits: u8,
+        /// Whether it may be negative.
+        is_signed: bool,
+    },
+    /// A number.
+    Float,
+    /// A text.
+    Text,
+    /// Bytes as base64.
+    Bytes,
+    /// A time of RFC 3339.
+    Timestamp,
+    /// Seconds such as `1.5s`.
+    Duration,
+    /// Anything.
+    Any,
+    /// An option without fields, written `{}`.
+    Empty,
+    /// A mapping with the fields of this message.
+    Message(&'static str),
+    /// A name of this enumeration.
+    Enum(&'static str),
+    /// A mapping with free keys.
+    Map(Box<FieldKind>),
+}
+
+/// All kinds, by name.
+pub fn all() -> impl Iterator<Item = Kind> {
+    INDEX.kinds.values().map(|line| decode::kind(line))
+}
+
+/// The kind of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<Kind> {
+    INDEX.kinds.get(name).map(|line| decode::kind(line))
+}
+
+/// The message with this id; empty where the description has none, which a test rules out.
+#[must_use]
+pub fn message(id: &str) -> Message {
+    INDEX.messages.get(id).map(|block| decode::message(block)).unwrap_or_default()
+}
+
+/// The names of an enumeration with their numbers, where those are known.
+#[must_use]
+pub fn values(id: &str) -> Vec<(&'static str, Option<i32>)> {
+    INDEX.enums.get(id).map(|line| decode::values(line)).unwrap_or_default()
+}
+
+impl Kind {
+    /// Whether trueup plans and applies objects of it.
+    #[must_use]
+    pub fn is_managed(&self) -> bool {
+        self.name == MANAGED
+    }
+
+    /// The path of its lists and creates.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("{}/namespaces/{{namespace}}/{}", self.prefix, self.plural)
+    }
+
+    /// Every message that its `spec` reaches, each once.
+    #[must_use]
+    pub fn messages(&self) -> Vec<(&'static str, Message)> {
+        let mut open = vec![self.spec];
+        let mut seen = BTreeSet::new();
+        let mut messages = Vec::new();
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                let message = message(id);
+                open.extend(message.fields.iter().filter_map(Field::below));
+                messages.push((id, message));
+            }
+        }
+        messages
+    }
+
+    /// The paths of its secrets, such as `spec.tls_certificates.private_key`; items of lists and values of maps have no
+    /// step of their own, and a message within itself is followed once.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        secrets_below(self.spec, "spec", &mut Vec::new(), &mut found);
+        found
+    }
+}
+
+fn secrets_below(id: &'static str, path: &str, above: &mut Vec<&'static str>, found: &mut Vec<String>) {
+    if above.contains(&id) {
+        return;
+    }
+    above.push(id);
+    for field in message(id).fields {
+        let path = format!("{path}.{}", field.name);
+        match field.below() {
+            // What is below a secret is how it is sealed.
+            _ if field.is(Flag::Secret) => found.push(path),
+            Some(below) => secrets_below(below, &path, above, found),
+            None => {}
+        }
+    }
+    above.pop();
+}
+
+impl Message {
+    /// The field with this key in snake case.
+    #[must_use]
+    pub fn field(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == key)
+    }
+
+    /// The group that this key is a member of.
+    #[must_use]
+    pub fn group_of(&self, key: &str) -> Option<&Group> {
+        self.groups.iter().find(|group| group.members.contains(&key))
+    }
+}
+
+impl Field {
+    fn new(name: &'static str, kind: FieldKind) -> Self {
+        Self { name, kind, is_list: false, flags: Vec::new(), refers_to: Vec::new(), rules: Vec::new() }
+    }
+
+    /// Whether this is said of it.
+    #[must_use]
+    pub fn is(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// The message below it: of a mapping, of the items of a list, of the values of a map.
+    #[must_use]
+    pub fn below(&self) -> Option<&'static str> {
+        match &self.kind {
+            FieldKind::Message(id) => Some(id),
+            FieldKind::Map(value) => match **value {
+                FieldKind::Message(id) => Some(id),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The blocks of a description.
+struct Index {
+    kinds: BTreeMap<&'static str, &'static str>,
+    enums: BTreeMap<&'static str, &'static str>,
+    messages: BTreeMap<&'static str, &'static str>,
+}
+
+impl Index {
+    fn of(data: &'static str) -> Self {
+        let mut index = Self { kinds: BTreeMap::new(), enums: BTreeMap::new(), messages: BTreeMap::new() };
+        let mut rest = data;
+        while !rest.is_empty() {
+            // The lines of a message are indented.
+            let indented = rest.match_indices('\n').find(|(at, _)| !rest[at + 1..].starts_with(' '));
+            let (block, after) = rest.split_at(indented.map_or(rest.len(), |(at, _)| at + 1));
+            rest = after;
+            let Some((what, line)) = block.split_once(' ') else { continue };
+            let id = line.split([' ', '\n']).next().unwrap_or_default();
+            let line = line[id.len()..].trim_end();
+            match what {
+                "kind" => _ = index.kinds.insert(id, &block["kind ".len()..]),
+                "enum" => _ = index.enums.insert(id, line),
+                "message" => _ = index.messages.insert(id, line),
+                _ => {}
+            }
+        }
+        index
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// Every message that a kind reaches, by decoding all of them: a word that the reader does not know panics here.
+fn reached() -> BTreeSet<&'static str> {
+    let mut open: Vec<&'static str> = all().map(|kind| kind.spec).collect();
+    let mut seen = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            assert!(INDEX.messages.contains_key(id), "message {id} is not there");
+            open.extend(message(id).fields.iter().filter_map(Field::below));
+        }
+    }
+    seen
+}
+
+#[test]
+fn every_message_is_there_and_reached() {
+    assert_eq!(all().count(), 142);
+    let written: BTreeSet<&str> = INDEX.messages.keys().copied().collect();
+    assert_eq!(reached(), written);
+}
+
+#[test]
+fn every_group_names_fields_and_every_enumeration_has_values() {
+    for id in reached() {
+        let message = message(id);
+        for group in &message.groups {
+            assert!(group.members.len() > 1 || group.is_required || !group.members.is_empty(), "{id} {}", group.name);
+            let missing = group.default.filter(|default| !group.members.contains(default));
+            assert_eq!(missing, None, "{id} {}", group.name);
+            for other in message.groups.iter().filter(|other| other.name != group.name) {
+                let shared = group.members.iter().find(|member| other.members.contains(member));
+                assert_eq!(shared, None, "{id} {} {}", group.name, other.name);
+            }
+        }
+        for field in &message.fields {
+            if let FieldKind::Enum(id) = field.kind {
+                assert!(!values(id).is_empty(), "enumeration {id} is not there");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_pattern_compiles_and_every_rule_has_words() {
+    for id in reached() {
+        for field in message(id).fields {
+            for (_, rule) in &field.rules {
+                assert!(!rule.words().is_empty(), "{id} {}", field.name);
+                if let Rule::Pattern(pattern) = rule {
+                    assert!(regex::Regex::new(pattern).is_ok(), "{id} {}: {pattern}", field.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_child_is_a_kind_or_known_to_be_none() {
+    let names: BTreeSet<&str> = all().map(|kind| kind.name).collect();
+    let unknown: BTreeSet<&str> = all().flat_map(|kind| kind.children).filter(|child| !names.contains(child)).collect();
+    assert_eq!(unknown.into_iter().collect::<Vec<_>>(), ["api_group", "service_policy_set", "site"]);
+}
+
+#[test]
+fn an_endpoint_is_described_as_the_reference_describes_it() {
+    let endpoint = find("endpoint").expect("the first kind");
+    let spec = message(endpoint.spec);
+    let target = spec.group_of("ip").expect("the group of targets");
+    assert_eq!(target.members, ["ip", "dns_name", "dns_name_advanced", "service_info"]);
+    let port = spec.field("port").expect("a field");
+    assert_eq!(port.kind, FieldKind::Integer { bits: 32, is_signed: false });
+    assert_eq!(port.rules, [(Part::Value, Rule::Range { unit: Unit::Number, least: None, most: Some("65535") })]);
+    assert_eq!((endpoint.prefix, endpoint.plural), ("/api/config", "endpoints"));
+}
+
+#[test]
+fn an_option_without_a_line_is_an_empty_mapping() {
+    let pool = message(find("origin_pool").expect("a kind").spec);
+    assert_eq!(pool.field("no_tls").expect("an option").kind, FieldKind::Empty);
+    assert_eq!(pool.field("nothing"), None);
+    let healthcheck = pool.field("healthcheck").expect("a field");
+    assert_eq!((healthcheck.is_list, healthcheck.refers_to.as_slice()), (true, ["healthcheck"].as_slice()));
+}
+
+#[test]
+fn the_secrets_of_a_kind_are_known_by_their_paths() {
+    let secrets = |name: &str| find(name).expect("a kind").secrets();
+    assert_eq!(secrets("certificate"), ["spec.private_key"]);
+    assert_eq!(secrets("bgp"), ["spec.peers.external.md5_auth_key"]);
+    assert_eq!(secrets("origin_pool"), ["spec.use_tls.use_mtls.tls_certificates.private_key"]);
+    assert_eq!(secrets("endpoint"), Vec::<String>::new());
+    assert_eq!(all().filter(|kind| !kind.secrets().is_empty()).count(), 43);
+}

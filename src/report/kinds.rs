@@ -1,0 +1,343 @@
+//! The kinds of the API, and what the fields of one are, from their description. An endpoint's fields are those of its
+//! shape, which knows more.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::fit::wrapped;
+use super::table::{Align, Table};
+use super::text::TextView;
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, MANAGED};
+use crate::model::shape::{ENDPOINT, FieldStatus, ShapeNode, snake};
+
+/// Columns of a text about a field.
+const WIDTH: usize = 74;
+
+/// All kinds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KindList {
+    kinds: Vec<DescribedKind>,
+}
+
+/// One kind.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DescribedKind {
+    name: &'static str,
+    /// The path of its lists and creates.
+    path: String,
+    /// Where its objects may be: `system`, `shared`, `user` (all others); empty: anywhere.
+    namespaces: Vec<&'static str>,
+    /// Whether trueup plans and applies it.
+    managed: bool,
+    /// Whether the service makes other objects of it.
+    view: bool,
+    /// The kinds of those objects, as far as they are known.
+    children: Vec<&'static str>,
+    /// The paths of its secrets; items of lists and values of maps have no step of their own.
+    secrets: Vec<String>,
+    /// The kinds that its references are known to name.
+    refers_to: BTreeSet<&'static str>,
+    /// `descriptor`, or `openapi` where only the published schemas know it.
+    source: &'static str,
+}
+
+/// A kind, with the fields that were asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Described {
+    kind: DescribedKind,
+    /// The field of the path, if it names one.
+    field: Option<DescribedField>,
+    /// The fields directly below it; of a kind those of its `spec`.
+    below: Vec<DescribedField>,
+}
+
+/// A field of a kind.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DescribedField {
+    /// Its path from the kind on; items of lists and values of maps have no step of their own.
+    path: String,
+    r#type: String,
+    /// What is allowed there.
+    allowed: Vec<String>,
+    /// What leaving it out means, where that is known.
+    default: Option<String>,
+    /// What else is known of it.
+    notes: Vec<String>,
+    /// The fields of which one excludes the others, itself included.
+    exclusive: Vec<&'static str>,
+    required: bool,
+}
+
+/// A path that leads nowhere.
+#[derive(Debug)]
+pub struct UnknownField {
+    /// The path of what is there.
+    pub above: String,
+    /// The key that it does not have.
+    pub key: String,
+    /// The keys that it has.
+    pub known: Vec<String>,
+}
+
+impl Default for KindList {
+    /// All kinds, by name.
+    fn default() -> Self {
+        Self { kinds: kind::all().map(|kind| DescribedKind::new(&kind)).collect() }
+    }
+}
+
+impl KindList {
+    /// A line for each kind.
+    #[must_use]
+    pub fn text(&self, view: &TextView) -> String {
+        let columns = ["KIND", "NAMESPACES", "SECRETS", "MAKES", "REFERS TO", "PATH"];
+        let mut table = Table::new(columns.map(|column| (column, Align::Left))).fixed_width([0, 1, 2]);
+        for kind in &self.kinds {
+            let refers_to: Vec<&str> = kind.refers_to.iter().copied().collect();
+            let namespaces = if kind.namespaces.is_empty() { "any".to_owned() } else { kind.namespaces.join(", ") };
+            let secrets = if kind.secrets.is_empty() { String::new() } else { kind.secrets.len().to_string() };
+            let cells = [kind.name, &namespaces, &secrets, &kind.makes(), &refers_to.join(", "), &kind.path];
+            table.row(cells);
+        }
+        let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").count();
+        format!(
+            "{}\n{} kinds, {weak} of them known from the published schemas alone. trueup manages `{MANAGED}`; the \
+             others are described, not managed yet.\nThe fields of one:  trueup explain origin_pool\n",
+            table.draw(view.limit(), view.palette, view.charset),
+            self.kinds.len(),
+        )
+    }
+}
+
+impl DescribedKind {
+    fn new(kind: &Kind) -> Self {
+        let fields = kind.messages().into_iter().flat_map(|(_, message)| message.fields);
+        Self {
+            name: kind.name,
+            path: kind.path(),
+            managed: kind.is_managed(),
+            view: kind.is_view,
+            secrets: kind.secrets(),
+            refers_to: fields.flat_map(|field| field.refers_to).collect(),
+            source: if kind.is_weak { "openapi" } else { "descriptor" },
+            namespaces: kind.namespaces.clone(),
+            children: kind.children.clone(),
+        }
+    }
+
+    /// What the service makes of an object; empty where that is nothing.
+    fn makes(&self) -> String {
+        match (self.view, self.children.as_slice()) {
+            (false, _) => String::new(),
+            (true, []) => "other objects".to_owned(),
+            (true, children) => children.join(", "),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}\n\n", self.name);
+        let managed = if self.managed { "yes" } else { "not yet: a definition of it is refused" };
+        let namespaces = match self.namespaces.join(", ") {
+            any if any.is_empty() => "any".to_owned(),
+            some => some.replace("user", "those of users"),
+        };
+        let refers_to: Vec<&str> = self.refers_to.iter().copied().collect();
+        let known = if self.source == "openapi" {
+            "the published schemas alone: references, groups and defaults are unknown"
+        } else {
+            "the vendor's descriptors and validators"
+        };
+        for (name, value) in [
+            ("path", self.path.as_str()),
+            ("managed", managed),
+            ("namespaces", &namespaces),
+            ("makes", &self.makes()),
+            ("refers to", &refers_to.join(", ")),
+            ("secrets", &self.secrets.join(", ")),
+            ("known from", known),
+        ] {
+            row(&mut text, name, value);
+        }
+        text
+    }
+}
+
+/// The kind or the field that a path names, such as `origin_pool.spec.port`; `spec` and `metadata` alone are those of an
+/// endpoint. Nothing where the path begins with no kind.
+///
+/// # Errors
+/// There is no such field.
+#[must_use]
+pub fn explain(path: &str) -> Option<Result<Described, UnknownField>> {
+    let mut keys: Vec<String> = path.split('.').map(|key| snake(key).into_owned()).collect();
+    if matches!(keys.first()?.as_str(), "spec" | "metadata") {
+        keys.insert(0, MANAGED.to_owned());
+    }
+    let kind = kind::find(&keys[0])?;
+    let found = if kind.is_managed() { of_endpoint(&keys[1..]) } else { of_kind(&kind, &keys[1..]) };
+    Some(found.map(|(field, below)| Described { kind: DescribedKind::new(&kind), field, below }))
+}
+
+type Found = Result<(Option<DescribedField>, Vec<DescribedField>), UnknownField>;
+
+/// The field with these keys below a kind, and those below it.
+fn of_kind(kind: &Kind, keys: &[String]) -> Found {
+    let mut above = format!("{}.spec", kind.name);
+    let mut message = kind::message(kind.spec);
+    let mut found = None;
+    let (first, keys) = keys.split_first().map_or((None, keys), |(first, keys)| (Some(first), keys));
+    if let Some(key) = first.filter(|key| *key != "spec") {
+        return Err(UnknownField { above: kind.name.to_owned(), key: key.clone(), known: vec!["spec".to_owned()] });
+    }
+    for key in keys {
+        let Some(field) = message.field(key) else {
+            let known = message.fields.iter().map(|field| field.name.to_owned()).collect();
+            return Err(UnknownField { above, key: key.clone(), known });
+        };
+        let described = DescribedField::new(&above, field, message.group_of(key));
+        above.clone_from(&described.path);
+        message = field.below().map(kind::message).unwrap_or_default();
+        found = Some(described);
+    }
+    let below = message.fields.iter().map(|field| DescribedField::new(&above, field, message.group_of(field.name)));
+    Ok((found, below.collect()))
+}
+
+/// The same of an endpoint, from its shape.
+fn of_endpoint(keys: &[String]) -> Found {
+    let mut above = MANAGED.to_owned();
+    let (mut node, mut found) = (&ENDPOINT, None);
+    for key in keys {
+        let Some(child) = node.child(key) else {
+            let known = node.children.iter().map(|child| child.key.to_owned()).collect();
+            return Err(UnknownField { above, key: key.clone(), known });
+        };
+        found = Some(DescribedField::of_shape(&above, child, node.options()));
+        above = format!("{above}.{key}");
+        node = child;
+    }
+    let below = node.children.iter().map(|child| DescribedField::of_shape(&above, child, node.options()));
+    Ok((found, below.collect()))
+}
+
+impl DescribedField {
+    fn new(above: &str, field: &Field, group: Option<&Group>) -> Self {
+        let mut allowed: Vec<String> = field.rules.iter().map(|(part, rule)| part.words(&rule.words())).collect();
+        if let FieldKind::Enum(id) = field.kind {
+            let names: Vec<&str> = kind::values(id).into_iter().map(|(name, _)| name).collect();
+            allowed.insert(0, format!("one of {}", names.join(", ")));
+        }
+        if let Some(group) = group {
+            let least = if group.is_required { "exactly one" } else { "at most one" };
+            allowed.push(format!("{least} of {}", group.members.join(", ")));
+        }
+        let default = group.and_then(|group| {
+            let default = group.default?;
+            let filled = if group.is_filled { ", filled in by the service" } else { "" };
+            Some(format!("{default} where none of them is set{filled}"))
+        });
+        Self {
+            path: format!("{above}.{}", field.name),
+            r#type: words(field),
+            allowed,
+            default,
+            notes: notes(field),
+            exclusive: group.map(|group| group.members.clone()).unwrap_or_default(),
+            required: field.is(Flag::Required),
+        }
+    }
+
+    fn of_shape(above: &str, node: &ShapeNode, options: &'static [&'static str]) -> Self {
+        let deprecated = (node.status == FieldStatus::Deprecated).then(|| "deprecated by the vendor".to_owned());
+        Self {
+            path: format!("{above}.{}", node.key),
+            r#type: node.kind.words().to_owned(),
+            allowed: Some(node.rule.words()).filter(|words| !words.is_empty()).into_iter().collect(),
+            default: Some(node.default.to_owned()).filter(|default| !default.is_empty()),
+            notes: std::iter::once(node.meaning.to_owned()).chain(deprecated).collect(),
+            exclusive: if options.contains(&node.key) { options.to_vec() } else { Vec::new() },
+            required: false,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}\n\n", self.path);
+        row(&mut text, "type", &self.r#type);
+        row(&mut text, "allowed", &self.allowed.join("; "));
+        row(&mut text, "default", self.default.as_deref().unwrap_or("none"));
+        row(&mut text, "notes", &self.notes.join("; "));
+        text
+    }
+
+    /// A line about it among others.
+    fn line(&self) -> String {
+        let name = self.path.rsplit('.').next().unwrap_or_default();
+        let group = if self.exclusive.is_empty() { String::new() } else { format!("one of {}", self.exclusive.len()) };
+        let required = if self.required { "required" } else { "" };
+        let more: Vec<&str> = [group.as_str(), required].into_iter().filter(|words| !words.is_empty()).collect();
+        let line = format!("    {name:<34} {:<24} {}", self.r#type, more.join(", "));
+        format!("{}\n", line.trim_end())
+    }
+}
+
+impl Described {
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.field.as_ref().map_or_else(|| self.kind.text(), DescribedField::text);
+        if let Some(first) = self.below.first() {
+            let lines: String = self.below.iter().map(DescribedField::line).collect();
+            text.push_str(&format!("\n  fields\n{lines}\nMore of one:  trueup explain {}\n", first.path));
+        }
+        text
+    }
+}
+
+/// A line with a name, broken where it is long; nothing for an empty value.
+fn row(text: &mut String, name: &str, value: &str) {
+    for (at, line) in wrapped(value, WIDTH).into_iter().enumerate().filter(|_| !value.is_empty()) {
+        text.push_str(&format!("  {:<11} {line}\n", if at == 0 { name } else { "" }));
+    }
+}
+
+fn words(field: &Field) -> String {
+    let kind = kind_words(&field.kind);
+    if field.is_list { format!("list of {kind}") } else { kind }
+}
+
+fn kind_words(kind: &FieldKind) -> String {
+    let words = match kind {
+        FieldKind::Bool => "true or false",
+        FieldKind::Integer { .. } => "whole number",
+        FieldKind::Float => "number",
+        FieldKind::Text => "text",
+        FieldKind::Bytes => "base64",
+        FieldKind::Timestamp => "time",
+        FieldKind::Duration => "duration, such as 1.5s",
+        FieldKind::Any => "anything",
+        FieldKind::Empty => "{}",
+        FieldKind::Message("ObjectRefType" | "views.ObjectRefType") => "reference",
+        FieldKind::Message(_) => "mapping",
+        FieldKind::Enum(_) => "word",
+        FieldKind::Map(value) => return format!("mapping with free keys of {}", kind_words(value)),
+    };
+    words.to_owned()
+}
+
+/// What else is known of a field.
+fn notes(field: &Field) -> Vec<String> {
+    let refers_to = (!field.refers_to.is_empty()).then(|| format!("refers to {}", field.refers_to.join(" or ")));
+    let flags = field.flags.iter().map(|flag| match flag {
+        Flag::Required => "required",
+        Flag::Secret => "a secret",
+        Flag::Immutable | Flag::CreateOnly => "cannot change after the create",
+        Flag::ReadOnly => "written by the service alone",
+        Flag::Deprecated => "deprecated by the vendor",
+        Flag::Internal => "for the vendor's own use",
+        Flag::ReplaceOnly => "not in a create",
+        Flag::Unanswered => "in no answer of the service",
+    });
+    refers_to.into_iter().chain(flags.map(str::to_owned)).collect()
+}
