@@ -145,12 +145,21 @@ impl ExitStatus {
     /// The status of an apply. A change that the plan blocked counts as not made.
     #[must_use]
     pub fn of_outcome(outcome: &Outcome, plan: &Plan) -> Self {
-        let results = || outcome.steps.iter().map(|step| &step.result);
-        if outcome.interrupted {
-            return ExitStatus::Interrupted;
+        match outcome.interrupted {
+            true => ExitStatus::Interrupted,
+            false => Self::of_results(|| outcome.steps.iter().map(|step| &step.result), &outcome.verification, plan),
         }
+    }
+
+    /// The status of a run that ended with these results.
+    #[must_use]
+    pub fn of_results<'a, I: Iterator<Item = &'a ChangeResult>>(
+        results: impl Fn() -> I,
+        verification: &Verification,
+        plan: &Plan,
+    ) -> Self {
         let all_done = plan.blocked.is_empty() && results().all(ChangeResult::is_done);
-        let proven = matches!(outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
+        let proven = matches!(verification, Verification::Verified { .. } | Verification::NotNeeded);
         if all_done {
             return if proven { ExitStatus::Done } else { ExitStatus::Partly };
         }

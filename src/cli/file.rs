@@ -46,6 +46,20 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     file::replace(path, FileMode::Shared, write).map_err(|error| hinted(ExitStatus::Failed, error))
 }
 
+/// Removes a file, if it is there.
+///
+/// # Errors
+/// It is there and cannot be removed.
+pub fn remove(path: &Path) -> Result<(), CommandError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let failure = anyhow::Error::from(error).context(format!("cannot remove `{}`", path.display()));
+            Err(CommandError::new(ExitStatus::Failed, failure))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The error as a command ends with it.
 pub fn hinted(ending: ExitStatus, error: FileError) -> CommandError {
     let hint = error.hint();

@@ -152,12 +152,12 @@ pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(),
     check(context, Path::new("."), config, plan.scope.keys().chain(keys))
 }
 
-/// Whether settings and policy delete what a plan from a file or a journal would delete. `pruned` are the namespaces that
-/// the call prunes beside those of the settings.
+/// Whether settings and policy make the changes that a plan from a file or a journal would make. `pruned` are the
+/// namespaces that the call prunes beside those of the settings.
 ///
 /// # Errors
 /// They do not.
-pub fn permits_deletes(
+pub fn permits_changes(
     context: &Context,
     config: &Config,
     plan: &Plan,
@@ -165,8 +165,15 @@ pub fn permits_deletes(
 ) -> Result<(), CommandError> {
     let of_policy = context.policy.as_ref().map_or(Prune::All, |file| file.policy.loosest.prune);
     let prune = if plan.undone().is_some() { of_policy } else { config.safeguards.prune };
-    let namespaces = config.namespaces.iter().chain(pruned).cloned().collect();
-    let Some(key) = plan.delete_beyond(prune, &namespaces) else { return Ok(()) };
+    let namespaces: BTreeSet<Namespace> = config.namespaces.iter().chain(pruned).cloned().collect();
+    let Some(key) = plan.delete_beyond(prune, &namespaces) else {
+        let outside = plan.change_outside(&namespaces).filter(|_| !config.namespaces.is_empty());
+        let Some(key) = outside else { return Ok(()) };
+        let message = format!("the plan would change `{key}`, and the settings in force do not list its namespace");
+        return Err(CommandError::words(ExitStatus::Refused, message)
+            .hint(format!("list `{}` under `namespaces:`, or make a plan without this change", key.namespace))
+            .hint("nothing was sent"));
+    };
     let by =
         if of_policy == prune && prune == Prune::None { "the limits of the policy" } else { "the settings in force" };
     let message = format!("the plan would delete `{key}`, and {by} delete no such object (prune: {prune})");

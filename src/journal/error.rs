@@ -94,6 +94,14 @@ pub enum JournalError {
         /// "; there are runs of …", where there are any.
         there: String,
     },
+    /// A newer run of the stack cannot be read, so that nobody knows which run is the last.
+    #[error("`{}` is a later run of the stack and cannot be read, so an earlier one is not taken for the last", path.display())]
+    LaterUnreadable {
+        /// The later run.
+        path: PathBuf,
+        /// Why it cannot be read.
+        source: Box<JournalError>,
+    },
     /// More than one run begins with the text that was given.
     #[error("`{run}` names {count} runs; give more of the run's name")]
     Ambiguous {

@@ -1,7 +1,7 @@
 //! All runs of a state store: the list of them, the search for one, and the removal of old ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -33,13 +33,17 @@ pub enum Retention {
     Since(Timestamp),
 }
 
-/// The newest run of a stack against a service, where it is open: an apply says so first. Files that
-/// cannot be read are passed over.
+/// The newest run of a stack against a service, where it is open: an apply says so first. Nothing where a later one
+/// cannot be read.
 ///
 /// # Errors
 /// The directory cannot be read.
 pub fn open_run(state: &StateStore, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
-    let Some((_, file)) = newest_of(state, stack, base_url)? else { return Ok(None) };
+    let newest = match newest_of(state, stack, base_url) {
+        Err(JournalError::LaterUnreadable { .. }) => None,
+        newest => newest?,
+    };
+    let Some((_, file)) = newest else { return Ok(None) };
     let Ok(bytes) = file.bytes() else { return Ok(None) };
     let record = if ended_well(&bytes) { None } else { parse(&file.path, &bytes).ok() };
     Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open))
@@ -57,15 +61,35 @@ pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, Jour
     Ok(after.map_or(now, |after| after.max(now)))
 }
 
-/// The newest of the runs of a stack against a service whose first line can be read.
+/// The newest of the runs of a stack against a service.
+///
+/// # Errors
+/// A later run of the stack cannot be read; the directory.
 fn newest_of<'s>(
     state: &'s StateStore,
     stack: Option<&str>,
     base_url: &str,
 ) -> Result<Option<(RunHead, RunFile<'s>)>, JournalError> {
-    let files = stored::files_of(state, stack)?.into_iter().rev();
-    let mut heads = files.filter_map(|file| Some((RunHead::read(&file)?, file)));
-    Ok(heads.find(|(head, _)| head.is_of(stack, base_url)))
+    for file in stored::files_of(state, stack)?.into_iter().rev() {
+        match RunHead::read(&file) {
+            Some(head) if head.is_of(stack, base_url) => return Ok(Some((head, file))),
+            Some(_) => {}
+            None => {
+                let read = file.bytes().and_then(|bytes| parse(&file.path, &bytes));
+                read.map_or_else(|error| pass_over(&file.path, error, stack), |_| Ok(()))?;
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a run that cannot be read is none of the stack, or sent nothing.
+fn pass_over(path: &Path, error: JournalError, stack: Option<&str>) -> Result<(), JournalError> {
+    match error {
+        JournalError::NoHeader { .. } => Ok(()),
+        _ if !stored::is_named_for(path, stack) => Ok(()),
+        error => Err(JournalError::LaterUnreadable { path: path.to_owned(), source: Box::new(error) }),
+    }
 }
 
 /// The name of a new run: `time` is that of [`naming_time`], so that names are in the order of the runs.
@@ -229,12 +253,17 @@ fn named(state: &StateStore, text: &str) -> Result<RunId, JournalError> {
 /// # Errors
 /// Those of [`find_of`].
 pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
-    let runs = history(state)?.runs;
+    let RunHistory { runs, unreadable } = history(state)?;
     let mut newest = run_of(state, text, whose)?;
     // Each run is passed once, so a circle of altered files ends as well.
     for _ in 0..runs.len() {
         let Some(later) = runs.iter().rfind(|run| run.resumes.as_ref() == Some(&newest)) else { break };
         newest = later.run.clone();
+    }
+    let begun = stored::path(state, &newest);
+    for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun) {
+        // It may have gone on with this run.
+        pass_over(&path, error, whose.stack.as_deref())?;
     }
     load(state, &newest)
 }

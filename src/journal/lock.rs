@@ -1,8 +1,10 @@
 //! The lock of a stack on a service. It allows one run at a time on a machine, and the system releases it when
 //! the process ends.
 
+use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
+use std::net::IpAddr;
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
@@ -14,9 +16,22 @@ use crate::run::RunHeader;
 
 /// The name of the lock of a run: a digest of service and stack.
 pub(super) fn name(header: &RunHeader) -> String {
-    let (base_url, stack) = (&header.plan.service.base_url, header.plan.stack.as_deref());
+    let (base_url, stack) = (machine(&header.plan.service.base_url), header.plan.stack.as_deref());
     let digest = Sha256::digest(format!("{base_url}\n{}", stack.unwrap_or_default()));
     HEXLOWER.encode(&digest[..12])
+}
+
+/// The address with one name for this machine, which has many, and without the dot at the end of a host.
+fn machine(base_url: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = base_url.split_once("://") else { return base_url.into() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // The colons of an IPv6 address are in brackets.
+    let port = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
+    let (host, port) = authority.split_at(port.unwrap_or(authority.len()));
+    let host = host.trim_end_matches('.');
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_loopback = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    format!("{scheme}://{}{port}{path}", if is_loopback { "localhost" } else { host }).into()
 }
 
 /// What the lock protects: "stack `shop`", or the service where there is no stack.

@@ -59,6 +59,10 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let mut bad: Option<(usize, String)> = None;
     for (at, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.is_empty()) {
         let damaged = |reason| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
+        // A kill cuts off the last line alone.
+        if let Some((at, reason)) = bad {
+            return Err(JournalError::Damaged { path: path.to_owned(), line: at + 1, reason });
+        }
         let line = match serde_json::from_slice::<Line>(text) {
             Ok(line) => line,
             Err(error) => {
@@ -67,13 +71,10 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
                 if error.classify() == Category::Data {
                     return Err(damaged(error.to_string()));
                 }
-                bad.get_or_insert((at, error.to_string()));
+                bad = Some((at, error.to_string()));
                 continue;
             }
         };
-        if let Some((at, reason)) = bad {
-            return Err(JournalError::Damaged { path: path.to_owned(), line: at + 1, reason });
-        }
         match line {
             Line::Header { format_version, header: first } if header.is_none() => {
                 if format_version != FORMAT_VERSION {
@@ -89,8 +90,15 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
             Line::Closing(line) => closing = Some(line),
         }
     }
-    let header = header.ok_or_else(|| JournalError::NoHeader { path: path.to_owned() })?;
-    Ok(RunRecord { header, entries, closing, torn: bad.is_some() })
+    let torn = bad.is_some();
+    let header = header.ok_or_else(|| match bad {
+        // A header that was cut off has no end.
+        Some((at, reason)) if bytes.ends_with(b"\n") => {
+            JournalError::Damaged { path: path.to_owned(), line: at + 1, reason }
+        }
+        _ => JournalError::NoHeader { path: path.to_owned() },
+    })?;
+    Ok(RunRecord { header, entries, closing, torn })
 }
 
 /// A header that this version cannot read may be one of another format, which is the better message.

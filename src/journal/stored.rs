@@ -74,9 +74,13 @@ pub(super) fn files(state: &StateStore) -> Result<Vec<PathBuf>, JournalError> {
 
 /// The runs that can be of a stack. In a bucket, which the stacks of a team share, their names say so.
 pub(super) fn files_of<'s>(state: &'s StateStore, stack: Option<&str>) -> Result<Vec<RunFile<'s>>, JournalError> {
-    let part = format!("-{}-", named_stack(stack));
-    let is_of = |path: &PathBuf| matches!(state, StateStore::Directory(_)) || name(path).contains(&part);
+    let is_of = |path: &PathBuf| matches!(state, StateStore::Directory(_)) || is_named_for(path, stack);
     Ok(files(state)?.into_iter().filter(is_of).map(|path| RunFile::new(state, path)).collect())
+}
+
+/// Whether the name of a run says that it can be of this stack.
+pub(super) fn is_named_for(path: &Path, stack: Option<&str>) -> bool {
+    name(path).contains(&format!("-{}-", named_stack(stack)))
 }
 
 /// The stack as the name of a run contains it.

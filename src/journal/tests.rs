@@ -279,3 +279,62 @@ fn a_path_of_a_bucket_reads_as_its_address() {
     let path = stored::path(&state, &RunId::new(RUN).expect("an id"));
     assert_eq!(path, Path::new(&format!("s3://state/team/prod/runs/{RUN}.jsonl")));
 }
+
+#[test]
+fn a_service_on_this_machine_has_one_lock_however_its_address_is_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    let number = std::cell::Cell::new(0);
+    let at = |base_url: &str| {
+        number.set(number.get() + 1);
+        let mut header = header(&format!("2026-11-22T05-00-00-000-shop-{:04x}", number.get()));
+        header.plan.service.base_url = base_url.to_owned();
+        Journal::begin(&state, &header, None, &|_| {})
+    };
+    let spellings = ["http://localhost:8080", "http://127.0.0.1:8080", "http://[::1]:8080", "http://localhost.:8080"];
+    for first in spellings {
+        let held = at(first).expect("the first");
+        for second in spellings {
+            assert!(matches!(at(second), Err(JournalError::Locked { .. })), "{first}, then {second}");
+        }
+        for other in ["http://localhost:8081", "https://localhost:8080", "https://a.example", "http://[::1]:8080/x"] {
+            drop(at(other).unwrap_or_else(|error| panic!("{first}, then {other}: {error}")));
+        }
+        drop(held);
+    }
+}
+
+#[tokio::test]
+async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be_read() {
+    let names = ["000", "001", "002"].map(|milliseconds| format!("2026-11-22T05-00-00-{milliseconds}-shop-0001"));
+    let owner = RunOwner { stack: Some("shop".to_owned()), base_url: "https://a.example".to_owned() };
+    for (damage, is_refused) in [
+        (&b"{\"header\":{\"format_version\":1}}\n"[..], true),
+        (b"{\"header\":{\"format_version\":9}}\n", true),
+        (b"not ours\n{}\n", true),
+        (b"not ours\n", true),
+        // Killed before anything was sent.
+        (b"", false),
+        (b"{\"header\":{\"format_ver", false),
+        (b"\0\0\0\0", false),
+    ] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = StateStore::Directory(directory.path().to_owned());
+        for name in &names[..2] {
+            let journal = begin(&state, name).expect("a journal");
+            journal.close(closing()).await.expect("the end");
+        }
+        let path = |name: &str| directory.path().join(format!("runs/{name}.jsonl"));
+        std::fs::write(path(&names[2]), damage).expect("the damage");
+        let (back, resume) = (find_of(&state, "last", &owner), find_newest(&state, "last", &owner));
+        for found in [back, resume] {
+            match is_refused {
+                true => assert!(matches!(found, Err(JournalError::LaterUnreadable { .. })), "{damage:?}: {found:?}"),
+                false => assert_eq!(found.expect("the second").run().as_str(), names[1]),
+            }
+        }
+        // Of another stack, it does not matter.
+        std::fs::rename(path(&names[2]), path(&names[2].replace("shop", "other"))).expect("a new name");
+        assert_eq!(find_of(&state, "last", &owner).expect("the second").run().as_str(), names[1]);
+    }
+}

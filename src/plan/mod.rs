@@ -40,7 +40,7 @@ pub use digest::Digest;
 pub use guard::{Counts, GuardHit, GuardLimits, GuardName};
 pub use index::ByKey;
 pub use input::PlanInput;
-pub use movement::{MoveInput, hand_over};
+pub use movement::{MoveError, MoveInput, hand_over};
 pub use note::Note;
 pub(crate) use owner::Owner;
 pub use ownership_annotations::OwnershipAnnotations;

@@ -2,6 +2,8 @@
 //! changes. Whether each stack defines them decides only what is noted, and whether the new stack may delete them
 //! before it has applied a definition of its own: it may not. Pure.
 
+use std::collections::BTreeMap;
+
 use super::namespace::blocked;
 use super::{
     Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, NamespaceScope, Note,
@@ -35,9 +37,10 @@ pub struct MoveInput<'a> {
 /// - What belongs to neither stack is left alone.
 ///
 /// # Errors
-/// A filter that matches nothing, where every namespace was read.
-pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, UnmatchedFilter> {
-    let mut handover = Handover { plan, input, in_sync: 0, matched: MatchedFilters::default() };
+/// A filter that matches nothing, or nothing that belongs to `from`, where every namespace was read.
+pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
+    let (from_exists, others, matched) = (input.defined_before.is_some(), BTreeMap::new(), MatchedFilters::default());
+    let mut handover = Handover { plan, input, in_sync: 0, from_exists, others, matched };
     let mut is_complete = true;
     for (namespace, read) in &input.live.namespaces {
         handover.in_sync = 0;
@@ -54,17 +57,43 @@ pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, UnmatchedFilt
         let scope = NamespaceScope { read, definitions: 0, in_sync: handover.in_sync, pruned: false, selected: true };
         handover.plan.scope.insert(namespace.clone(), scope);
     }
-    let Handover { mut plan, matched, .. } = handover;
+    let Handover { mut plan, matched, others, from_exists, .. } = handover;
     if let Some(unmatched) = input.selection.unmatched(&matched).filter(|_| is_complete) {
-        return Err(unmatched);
+        return Err(MoveError::Unmatched(unmatched));
+    }
+    // The same call after the move is not an error, and a wrong name is one: two of three signs are enough.
+    let nothing_moved = plan.scope.values().all(|scope| scope.in_sync == 0);
+    let signs = [!from_exists, nothing_moved, !others.is_empty()].into_iter().filter(|sign| *sign).count();
+    if is_complete && plan.changes.is_empty() && plan.blocked.is_empty() && signs >= 2 {
+        return Err(MoveError::OfOthers { from: input.from.to_owned(), others });
     }
     plan.source.requests = input.live.requests;
     Ok(plan.order())
 }
 
+/// Why nothing moves.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MoveError {
+    /// A filter matches nothing.
+    #[error(transparent)]
+    Unmatched(#[from] UnmatchedFilter),
+    /// What would move belongs to neither stack.
+    #[error("nothing that would move belongs to the stack `{from}`")]
+    OfOthers {
+        /// The stack that it was to belong to.
+        from: String,
+        /// The stacks that own it, each with one endpoint.
+        others: BTreeMap<String, Key>,
+    },
+}
+
 struct Handover<'a> {
     plan: Plan,
     input: MoveInput<'a>,
+    /// The old stack is known here, or owns something live.
+    from_exists: bool,
+    /// Stacks that own what was to move and are neither of the two.
+    others: BTreeMap<String, Key>,
     /// Endpoints of a namespace that the new stack has already.
     in_sync: usize,
     matched: MatchedFilters,
@@ -87,9 +116,16 @@ impl Handover<'_> {
         selection.note(&mut self.matched, key, None, Some(&live.endpoint));
         let ownership = Ownership::read(&live.endpoint.annotations);
         let is_of = |stack| Owner::of(ownership.as_ref(), key, Some(stack)).is_ours();
+        self.from_exists |= is_of(from);
         match (self.selects(key, Some(live)), is_of(from)) {
             (true, true) => self.hand_over(live, ownership.as_ref()),
-            (true, false) => self.in_sync += usize::from(is_of(to)),
+            (true, false) if is_of(to) => self.in_sync += 1,
+            (true, false) => {
+                let other = ownership.as_ref().and_then(|ownership| ownership.stack.clone());
+                if let Some(other) = other.filter(|other| other != from) {
+                    self.others.entry(other).or_insert_with(|| key.clone());
+                }
+            }
             // Without a filter it is the new stack that does not define it.
             (false, is_of_from) => self.plan.left_out += usize::from(is_of_from && !selection.is_all()),
         }

@@ -20,7 +20,7 @@ fn of(name: &str, stack: &str) -> LiveObject {
 }
 
 /// A move of what is `live` by `globs`, with what either stack defines.
-fn plan(live: &[LiveObject], globs: &[&str], sides: [Option<&Desired>; 2]) -> Result<Plan, UnmatchedFilter> {
+fn plan(live: &[LiveObject], globs: &[&str], sides: [Option<&Desired>; 2]) -> Result<Plan, MoveError> {
     let items = live.iter().map(|live| (live.endpoint.key.clone(), LiveItem::Object(live.clone()))).collect();
     let live = Live { namespaces: BTreeMap::from([(shop(), NamespaceRead::Complete { items })]), requests: 1 };
     let mut selection = Selection::all();
@@ -72,7 +72,7 @@ fn every_doubt_about_a_definition_is_noted_and_keeps_the_new_stack_from_a_delete
 #[test]
 fn a_glob_that_matches_nothing_is_reported() {
     let unmatched = plan(&[of("a", OLD)], &["shop/b*"], [None, None]).expect_err("nothing matches");
-    assert_eq!(unmatched, UnmatchedFilter::Only { glob: "shop/b*".to_owned() });
+    assert_eq!(unmatched, MoveError::Unmatched(UnmatchedFilter::Only { glob: "shop/b*".to_owned() }));
 }
 
 #[test]
@@ -81,4 +81,18 @@ fn what_another_object_owns_or_is_being_deleted_stays() {
     let plan = plan(&[going], &["shop/*"], [None, None]).expect("a plan");
     assert!(plan.changes.is_empty());
     assert!(matches!(plan.blocked[0].reason, BlockReason::Unchangeable(_)));
+}
+
+#[test]
+fn a_stack_that_owns_nothing_of_what_would_move_is_an_error_and_a_move_that_was_made_is_none() {
+    let after = desired(&["a", "b"].map(|name| endpoint(name, 80)));
+    let owned = [of("a", "third"), of("b", NEW)];
+    let wrong = plan(&owned, &[], [None, Some(&after)]).expect_err("the old stack is nowhere");
+    let others = BTreeMap::from([("third".to_owned(), owned[0].endpoint.key.clone())]);
+    assert_eq!(wrong, MoveError::OfOthers { from: OLD.to_owned(), others });
+    // The old stack is known, and a part was moved before; or all of it was.
+    assert_eq!(names(&plan(&owned, &[], [Some(&Desired::default()), Some(&after)]).expect("a plan")), [""; 0]);
+    assert_eq!(names(&plan(&owned[1..], &[], [None, Some(&after)]).expect("a plan")), [""; 0]);
+    // Nothing is there that could move, and nothing tells that there ever was a stack of this name.
+    plan(&[live(endpoint("a", 80))], &[], [None, Some(&after)]).expect_err("the old stack is nowhere");
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::owner::Owner;
-use super::{Action, ActionKind, BeforeImage, Change, Counts, Plan, ScopeRead};
+use super::{Action, ActionKind, BeforeImage, Change, Counts, Plan, PlanOrigin, ScopeRead};
 use crate::model::policy::Prune;
 use crate::model::{Key, Live, LiveItem, Namespace, NamespaceRead, Ownership};
 
@@ -59,6 +59,14 @@ impl Plan {
         };
         let mut deletes = self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. }));
         deletes.find(is_beyond).map(|change| &change.key)
+    }
+
+    /// A change of this plan outside of the namespaces of its stack. A move passes endpoints between those of two stacks.
+    #[must_use]
+    pub fn change_outside(&self, namespaces: &BTreeSet<Namespace>) -> Option<&Key> {
+        let is_bounded = !matches!(self.source.origin, PlanOrigin::Move { .. });
+        let mut keys = self.changes.iter().map(|change| &change.key).filter(|_| is_bounded);
+        keys.find(|key| !namespaces.contains(&key.namespace))
     }
 
     /// Whether `prune` deletes the object of this change.

@@ -170,6 +170,15 @@ impl StepResult {
         matches!(self, StepResult::Known(result) if result.is_done())
     }
 
+    /// A write may have taken effect, and nobody knows.
+    #[must_use]
+    pub fn is_in_doubt(&self) -> bool {
+        match self {
+            StepResult::Known(result) => result.is_in_doubt(),
+            StepResult::Unknown(result) => *result == UnknownResult::InDoubt,
+        }
+    }
+
     /// Every name of a result, as the document writes them.
     pub const NAMES: [&'static str; 8] =
         ["done", "already_done", "conflict", "referred", "failed", "in_doubt", "skipped", "untouched"];

@@ -234,6 +234,14 @@ impl RunRecord {
         UndoneRun { run: self.run(), plan: &self.header.plan, writes: writes.collect() }
     }
 
+    /// The results of the changes that have one, in the order of the plan.
+    pub fn results(&self) -> impl Iterator<Item = &ChangeResult> {
+        self.progress().into_iter().filter_map(|(_, progress)| match progress {
+            ChangeProgress::Ended(step) => Some(&step.result),
+            ChangeProgress::Untouched | ChangeProgress::InDoubt(_) => None,
+        })
+    }
+
     fn is_verified(&self) -> bool {
         let verification = self.closing.as_ref().map(|closing| &closing.verification);
         matches!(verification, Some(Verification::Verified { .. } | Verification::NotNeeded))

@@ -147,11 +147,20 @@ impl ChangeResult {
         matches!(self, ChangeResult::Done { .. } | ChangeResult::AlreadyDone)
     }
 
+    /// A write may have taken effect, and nobody knows.
+    #[must_use]
+    pub fn is_in_doubt(&self) -> bool {
+        match self {
+            ChangeResult::InDoubt { .. } => true,
+            ChangeResult::Conflict(conflict) => conflict.ours_may_be_lost,
+            _ => false,
+        }
+    }
+
     /// A write took effect, or may have.
     #[must_use]
     pub fn may_have_taken_effect(&self) -> bool {
-        matches!(self, ChangeResult::Done { .. } | ChangeResult::InDoubt { .. })
-            || matches!(self, ChangeResult::Conflict(conflict) if conflict.ours_may_be_lost)
+        matches!(self, ChangeResult::Done { .. }) || self.is_in_doubt()
     }
 }
 

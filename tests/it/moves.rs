@@ -386,3 +386,19 @@ fn an_endpoint_that_moves_to_another_namespace_is_shown_as_a_move() {
     stage.write("trueup.yaml", "stack: s\nnamespaces: [shop, pay, ops]\n");
     stage.run("plan .").code(0).does_not_say("moves from");
 }
+
+#[test]
+fn a_move_from_a_stack_that_is_nowhere_is_an_error_that_names_the_owner() {
+    let service = Service::start();
+    let stage = repository(&service);
+    move_definitions(&stage);
+    let wrong = stage.run("move --from onee --directory two --yes");
+    wrong.code(64).stderr_contains("nothing that would move belongs to the stack `onee`");
+    wrong.stderr_contains("did you mean `one`?").stderr_contains("nothing was sent");
+    let other = stage.run("move --from legacy --directory two --yes");
+    other.code(64).stderr_contains("`shop/e000` belongs to `one`");
+    stage.run("move --from one --directory two --yes --quiet").code(0).stdout_contains("100 annotated");
+    for _again in 0..2 {
+        stage.run("move --from one --directory two --yes").code(0).stdout_contains("Nothing to move");
+    }
+}

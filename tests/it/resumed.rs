@@ -89,3 +89,24 @@ fn a_resume_does_not_read_the_configuration_beside_the_definitions() {
     stage.write("plain/trueup.yaml", "stack: [not, readable\n");
     resume(&stage, &[]).code(0).stdout_contains("Applied 1 of 1");
 }
+
+#[test]
+fn the_resume_of_a_finished_run_with_something_blocked_ends_like_the_run() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop")
+        .file("gone.yaml", &definition("shop/gone", 80))
+        .file("other.yaml", &definition("shop/other", 80))
+        .applied(".");
+    service.change("shop/gone", |object| object["metadata"]["annotations"]["trueup/protect"] = "true".into());
+    stage.remove("gone.yaml");
+    stage.edit("other.yaml", "port: 80", "port: 81");
+    stage.run("apply . --yes --quiet").code(7).stdout_contains("1 blocked");
+    let resumed = stage.run("apply --resume last --yes");
+    resumed
+        .code(7)
+        .stderr_contains("is finished: nothing to resume; 1 change of its plan stayed blocked, plan again: ");
+    stage.write("gone.yaml", &definition("shop/gone", 80));
+    stage.edit("other.yaml", "port: 81", "port: 82");
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("apply --resume last --yes").code(0).stderr_contains("is finished: nothing to resume\n");
+}

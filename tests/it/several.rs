@@ -1,6 +1,8 @@
 //! Several stacks of which each is another one: environments that some do not have, filters that match in one of them
 //! only, and lines that name their stack.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::support::{Service, Stage, definition};
@@ -273,4 +275,40 @@ fn two_environments_that_define_one_endpoint_of_a_service_are_refused() {
         two: {stack: two, base_url: 'https://two.example.net'}\n";
     stage.write("trueup.yaml", settings);
     stage.run("validate . --env all").code(0);
+}
+
+#[test]
+fn a_saved_plan_does_not_outlive_a_call_that_makes_none_for_its_stack() {
+    let service = Service::start();
+    let stage = three(&service);
+    let files = || -> BTreeSet<String> {
+        let entries = std::fs::read_dir(stage.path("plans")).expect("a directory");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    };
+    stage.run("plan -R s -o plans").code(0).stderr_ignored();
+    let all = files();
+    assert_eq!(all.len(), 3);
+    stage.write("plans/notes.json", "{}");
+    let left = |endings: &[&str]| {
+        let left: Vec<bool> = endings.iter().map(|ending| files().iter().any(|file| file.ends_with(ending))).collect();
+        assert!(left.iter().all(|there| *there) && files().len() == endings.len(), "{endings:?}: {:?}", files());
+    };
+    // A filter that selects nothing in a stack, an environment that a stack lacks, settings that are refused.
+    stage.run("plan -R s --only a/* -o plans").code(0).stderr_ignored();
+    left(&["_s-a.json", "notes.json"]);
+    stage.run("plan -R s -o plans").code(0).stderr_ignored();
+    stage.run("plan -R s --env dev --skip-missing-env -o plans").code(0).stderr_ignored();
+    left(&["_s-a.json", "_s-b.json", "notes.json"]);
+    stage.write("s/b/x.yaml", "metadata: {name: x, namespace: b}\nspec: {ip: wrong}\n");
+    stage.run("plan -R s -o plans").code(1).stderr_ignored();
+    left(&["_s-a.json", "_s-c.json", "notes.json"]);
+    // Two that define one endpoint are refused after both were planned.
+    stage.write("s/b/x.yaml", &definition("b/x", 80));
+    stage.run("plan -R s -o plans").code(0).stderr_ignored();
+    for name in ["b", "c"] {
+        stage.edit(&format!("s/{name}/trueup.yaml"), &format!("[{name}]"), "[b, c]");
+    }
+    stage.write("s/c/y.yaml", &definition("b/x", 80));
+    stage.run("plan -R s -o plans").code(1).stderr_ignored();
+    left(&["_s-a.json", "notes.json"]);
 }

@@ -2,8 +2,9 @@
 //! protects an object protects it however it is written.
 
 use serde_json::json;
+use trueup::sandbox::Tenant;
 
-use crate::support::{Service, Stage, applied, definition};
+use crate::support::{Service, Stage, applied, commit, definition, git};
 
 /// Two endpoints that were applied, and `shop/gone` is not defined any more; a policy in a file beside the repository.
 fn stage(service: &Service, policy: &str) -> Stage {
@@ -80,6 +81,25 @@ fn a_namespace_is_emptied_only_on_request_although_one_object_stays_because_it_i
 }
 
 #[test]
+fn a_namespace_is_emptied_only_on_request_although_another_stack_defines_one_object() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("README.md", "x").committed();
+    let settings = "stack: shop\nnamespaces: [shop]\nallow_empty: true\n";
+    stage.write("one/trueup.yaml", settings);
+    for name in ["a", "b", "c"] {
+        stage.write(&format!("one/{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    stage.run("apply one --yes --quiet").code(0);
+    for name in ["a", "b", "c"] {
+        stage.remove(&format!("one/{name}.yaml"));
+    }
+    stage.write("two/trueup.yaml", &settings.replace("shop\nn", "two\nn"));
+    stage.write("two/a.yaml", &definition("shop/a", 80));
+    stage.run("apply one --yes --quiet").code(6).stderr_contains("empty-namespace");
+    assert!(["a", "b", "c"].iter().all(|name| service.has(&format!("shop/{name}"))));
+}
+
+#[test]
 fn a_delete_does_not_take_an_edit_of_a_field_that_is_left_out_of_comparison() {
     let service = Service::start();
     let stage = stage(&service, "{}\n");
@@ -104,4 +124,228 @@ fn whatever_protects_an_object_but_false_protects_it_and_a_name_in_capitals_is_a
     let stage = applied(&service);
     stage.write("more.YAML", &definition("shop/more", 80));
     stage.run("plan .").code(0).stdout_contains("+ create  shop/more");
+}
+
+/// A setting with a change of the files that its strict value refuses and its loose value allows.
+struct Row {
+    loose: &'static str,
+    strict: &'static str,
+    change: fn(&Stage),
+    /// The settings may have it, or a policy alone.
+    is_setting: bool,
+    /// How the change reaches the service where the strict value refuses it.
+    origins: &'static [Origin],
+    /// The strict value is in force as well where the base has it, or the saved plan.
+    has_order: bool,
+    refused: &'static str,
+}
+
+const ALL: &[Origin] = &[Origin::Directory, Origin::File, Origin::Resume, Origin::Rollback];
+
+const ROWS: [Row; 8] = [
+    Row {
+        loose: "prune: owned",
+        strict: "prune: none",
+        change: |stage| stage.remove("gone.yaml"),
+        is_setting: true,
+        origins: &[Origin::Directory, Origin::File, Origin::Resume],
+        has_order: true,
+        refused: "would delete `shop/gone`",
+    },
+    Row {
+        loose: "prune: owned",
+        strict: "prune: none",
+        change: |stage| stage.write("new.yaml", &definition("shop/new", 80)),
+        is_setting: false,
+        origins: &[Origin::Rollback],
+        has_order: false,
+        refused: "would delete `shop/new`",
+    },
+    Row {
+        loose: "guards: {percent: 100, least: 1}",
+        strict: "guards: {percent: 5, least: 1}",
+        change: |stage| stage.edit("gone.yaml", "port: 80", "port: 81"),
+        is_setting: true,
+        origins: ALL,
+        has_order: true,
+        refused: "mass-change",
+    },
+    Row {
+        loose: "guards: {percent: 5, least: 100}",
+        strict: "guards: {percent: 5, least: 1}",
+        change: |stage| stage.edit("gone.yaml", "port: 80", "port: 81"),
+        is_setting: true,
+        origins: ALL,
+        has_order: true,
+        refused: "mass-change",
+    },
+    Row {
+        loose: "gates: {upgrade: off}",
+        strict: "gates: {upgrade: block}",
+        change: |stage| stage.edit("sited.yaml", "port: 80", "port: 81"),
+        is_setting: true,
+        origins: ALL,
+        has_order: true,
+        refused: "site `busy` is being upgraded",
+    },
+    Row {
+        loose: "namespaces: [shop, pay]",
+        strict: "namespaces: [shop]",
+        change: |stage| stage.edit("card.yaml", "port: 80", "port: 81"),
+        is_setting: true,
+        origins: ALL,
+        has_order: false,
+        refused: "namespace",
+    },
+    Row {
+        loose: "stacks: [shop]",
+        strict: "stacks: [other]",
+        change: |stage| stage.edit("gone.yaml", "port: 80", "port: 81"),
+        is_setting: false,
+        origins: ALL,
+        has_order: false,
+        refused: "stack `shop`",
+    },
+    Row {
+        loose: "base_urls: [\"http://sandbox.localhost\"]",
+        strict: "base_urls: [\"https://other.example\"]",
+        change: |stage| stage.edit("gone.yaml", "port: 80", "port: 81"),
+        is_setting: false,
+        origins: ALL,
+        has_order: false,
+        refused: "policy",
+    },
+];
+
+const TENANT: &str = "kind: tenant\nname: acme-cuxnbbdn\nnamespaces: [shop, pay]\nsites:\n  \
+    - {name: busy, nodes: [master-0], upgrade: {to: crt-1, started: -5m, duration: 10h}}\n";
+
+/// Where the strict value stands; the loose one is in the settings that the plan was made with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Settings,
+    Policy,
+    Base,
+    /// The file or the journal has the strict value, and the settings have become loose.
+    File,
+}
+
+/// What brings the change to the service.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Origin {
+    Directory,
+    File,
+    Resume,
+    Rollback,
+}
+
+impl Row {
+    /// The settings with this value.
+    fn settings(&self, value: &str) -> String {
+        let namespaces = if value.starts_with("namespaces") { "" } else { "namespaces: [shop, pay]\n" };
+        let gates = if value.starts_with("gates") { "" } else { "gates: {upgrade: off}\n" };
+        let guards = if value.starts_with("guards") { "" } else { "guards: {percent: 100}\n" };
+        let own = if self.is_setting { value } else { "" };
+        format!("stack: shop\n{namespaces}{gates}{guards}{own}\n")
+    }
+
+    fn is_refused(&self, place: Place, origin: Origin) {
+        let service = Service::with(|options| {
+            options.tenant_file = Some(Tenant::read(TENANT, options.clock.now()).expect("a tenant"));
+        });
+        let site = "  where:\n    site:\n      ref:\n        - {name: busy, namespace: system}\n";
+        let stage = Stage::new()
+            .at(&service)
+            .file("../policy.yaml", &format!("{}\n", self.strict))
+            .file("gone.yaml", &definition("shop/gone", 80))
+            .file("kept.yaml", &definition("shop/kept", 80))
+            .file("card.yaml", &definition("pay/card", 80))
+            .file("cart.yaml", &definition("pay/cart", 80))
+            .file("sited.yaml", &format!("{}{site}", definition("shop/sited", 80)))
+            .file("trueup.yaml", &self.settings(self.loose))
+            .applied(".");
+        let writes = || service.requests("POST") + service.requests("PUT") + service.requests("DELETE");
+        let is_of_base = place == Place::Base;
+        let stage = match is_of_base {
+            true => {
+                stage.write("trueup.yaml", &self.settings(self.strict));
+                let stage = stage.committed();
+                git(&stage, "checkout -q -b change");
+                stage.write("trueup.yaml", &self.settings(self.loose));
+                stage
+            }
+            false => stage,
+        };
+        if place == Place::File {
+            stage.write("trueup.yaml", &self.settings(self.strict));
+        }
+        (self.change)(&stage);
+        if is_of_base {
+            commit(&stage, "loose");
+        }
+        let line = match origin {
+            Origin::Directory => "apply . --yes",
+            Origin::File => {
+                let base = if is_of_base { " --base main" } else { "" };
+                stage.run(&format!("plan . -o plan.json{base}")).code(0).stderr_ignored();
+                "apply plan.json --yes"
+            }
+            Origin::Resume => {
+                service.misbehave(
+                    "rules: [{operation: endpoint-create, status: {code: 403}}, \
+                     {operation: endpoint-replace, status: {code: 403}}, \
+                     {operation: endpoint-delete, status: {code: 403}}]",
+                );
+                stage.run("apply . --yes --quiet").code(1).stderr_ignored();
+                service.misbehave("rules: []");
+                "apply --resume last --yes"
+            }
+            Origin::Rollback => {
+                stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+                "rollback last --yes"
+            }
+        };
+        let more = match place {
+            Place::Settings => {
+                stage.write("trueup.yaml", &self.settings(self.strict));
+                ""
+            }
+            Place::Policy => " --policy ../policy.yaml",
+            Place::Base if origin == Origin::Directory => " --base main",
+            Place::Base => "",
+            Place::File => {
+                stage.write("trueup.yaml", &self.settings(self.loose));
+                ""
+            }
+        };
+        let before = writes();
+        let ran = stage.run(&format!("{line}{more}"));
+        let words = format!("{} at {place:?} for {origin:?}: {}{}", self.strict, ran.text(), ran.errors());
+        // Without its consent a delete is no part of a plan.
+        let is_not_planned = self.strict.starts_with("prune") && ran.exit() == 0 && ran.text().contains("In sync");
+        let is_refused = [1, 6].contains(&ran.exit()) && ran.errors().contains(self.refused);
+        assert!(is_refused || is_not_planned, "{words}");
+        assert_eq!(writes(), before, "{words}");
+    }
+}
+
+/// Every setting that has an order, at every place, against every way in which a change reaches the service.
+#[test]
+fn the_strictest_of_file_settings_policy_and_base_decides_every_setting_for_every_origin() {
+    for row in &ROWS {
+        for origin in row.origins {
+            row.is_refused(Place::Policy, *origin);
+            if row.is_setting {
+                row.is_refused(Place::Settings, *origin);
+            }
+        }
+        if row.has_order {
+            row.is_refused(Place::Base, Origin::Directory);
+            row.is_refused(Place::Base, Origin::File);
+        }
+        // A plan with the strict value of `prune` has no such change.
+        if row.has_order && row.origins == ALL {
+            row.is_refused(Place::File, Origin::File);
+        }
+    }
 }

@@ -56,7 +56,7 @@ async fn apply_file(
     let view = TextView { make: Some(make), ..hint::view(context, &plan) };
     let allow = settings::allow(&arguments.permission.allow)?;
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
-    policy::permits_deletes(context, &config, &plan, &pruned(arguments)?)?;
+    policy::permits_changes(context, &config, &plan, &pruned(arguments)?)?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
     run::approve_and_apply(&arguments.decision, context, &plan, work).await
@@ -71,13 +71,13 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let plan = &record.header.plan;
     let left = record.left();
     // A run that ended between its last change and its end was not verified.
-    if left == 0 && record.ending() == RunStatus::Finished {
-        context.output.message(&format!("run {} is finished: nothing to resume", record.run()));
+    if let (0, RunStatus::Finished, Some(closing)) = (left, record.ending(), &record.closing) {
+        context.output.message(&text::nothing_to_resume(record.run(), plan, &hint::view(context, plan)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
             context.output.report(&Report::Run(&document), arguments.decision.format);
         }
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::of_results(|| record.results(), &closing.verification, plan));
     }
     context.output.message(&text::resuming(&RunSummary::of(&record)));
     let (config, connection) = session::of_plan(context, plan).await?;
@@ -85,7 +85,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
         CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
     })?;
-    policy::permits_deletes(context, &config, &record.rest(), &pruned(arguments)?)?;
+    policy::permits_changes(context, &config, &record.rest(), &pruned(arguments)?)?;
     let view = hint::view(context, plan);
     let origin = RunOrigin::Resumed(record.run().clone());
     let allow = settings::allow(&arguments.permission.allow)?;

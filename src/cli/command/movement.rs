@@ -13,9 +13,9 @@ use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stack::{self, Stack};
 use crate::cli::stacks::neighbour::{self, Neighbour};
 use crate::cli::{hint, planning, policy, settings};
-use crate::load::Loaded;
+use crate::load::{self, Loaded};
 use crate::model::{Desired, Name, Namespace};
-use crate::plan::{self, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
+use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
 use crate::report::safe;
 use crate::report::text::TextView;
 
@@ -135,7 +135,16 @@ async fn arrange(
     let live = session.source.live(&namespaces).await;
     let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
     let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
-    plan::hand_over(plan, input).map_err(stack::unmatched)
+    plan::hand_over(plan, input).map_err(|error| match error {
+        MoveError::Unmatched(unmatched) => stack::unmatched(unmatched),
+        MoveError::OfOthers { ref others, .. } => {
+            let near = load::nearest(&stacks.from, others.keys().map(String::as_str));
+            let owned = others.iter().take(3).map(|(stack, key)| format!("`{key}` belongs to `{stack}`"));
+            let hint =
+                near.map_or_else(|| owned.collect::<Vec<_>>().join(", "), |near| format!("did you mean `{near}`?"));
+            CommandError::new(ExitStatus::Usage, error).hint(hint).hint("nothing was sent")
+        }
+    })
 }
 
 /// The namespaces in which something may move: those of both stacks and those that the globs name, as far as the globs

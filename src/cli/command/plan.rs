@@ -7,7 +7,7 @@ use crate::cli::args::{PlanArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::session::{Session, SessionOptions};
-use crate::cli::stacks::fleet::{self, FleetNeeds};
+use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{file, hint, planning};
 use crate::plan::{Digest, Plan};
@@ -87,22 +87,22 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let mut done = fleet::each(&members, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
         let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
-        if let Some(path) = output.map(|output| member.file_in(output)) {
+        if output.is_some() {
             session.stamp(&mut plan);
-            file::write_private(&path, |out| plan.write(out))?;
-            let (path, flags) = (path.display().to_string(), hint::elsewhere(&member.context, &session.stack.loaded));
-            let apply = format!("trueup apply {}{flags}", safe::shell(&path));
-            member.context.output.message(&format!("saved; to apply it: {apply} --digest {}", plan.digest()));
         }
-        Ok((session.view(&arguments.permission).call, plan))
+        let view = session.view(&arguments.permission);
+        Ok(((view.call, view.flags), plan))
     })
     .await;
     fleet::refuse_shared(&members, &mut done);
     fleet::check_filters(&members, &arguments.scope.filter, &done)?;
+    if let Some(output) = output {
+        members.iter().zip(&done).try_for_each(|(member, made)| save(member, output, made))?;
+    }
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
     for (member, made) in members.iter().zip(&done) {
         parts.push(match made {
-            Ok((call, plan)) => {
+            Ok(((call, _), plan)) => {
                 status = status.worse(self::status(plan, arguments.detailed_exitcode));
                 member.part(call, PartOutcome::Planned(plan))
             }
@@ -123,6 +123,20 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let view = TextView { call, elapsed: Some(begun.elapsed()), ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&report), &view);
     Ok(status)
+}
+
+/// Saves the plan of one of several stacks. Where it has none, that of an earlier call goes: nobody applies it for this one.
+fn save(
+    member: &Member,
+    directory: &Path,
+    made: &Result<((String, String), Plan), NoResult>,
+) -> Result<(), CommandError> {
+    let path = member.file_in(directory);
+    let Ok(((_, flags), plan)) = made else { return file::remove(&path) };
+    file::write_private(&path, |out| plan.write(out))?;
+    let apply = format!("trueup apply {}{flags}", safe::shell(&path.display().to_string()));
+    member.context.output.message(&format!("saved; to apply it: {apply} --digest {}", plan.digest()));
+    Ok(())
 }
 
 /// The directory in which the plans of several stacks are saved: each is applied with the settings of its own stack, so

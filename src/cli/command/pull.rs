@@ -27,7 +27,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
     let live = api::fetch(&reader, &namespaces).await;
     complete(&live)?;
     let target = DefinitionTarget::new(&arguments.files, context, config);
-    let pulled = pulled(context, (&live, &selection), &target);
+    let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
     if pulled.is_empty() && !selection.is_all() {
         let mut matched = MatchedFilters::default();
         for read in live.namespaces.values() {
@@ -53,7 +53,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
     }
     let counts = (pulled.len(), written);
     context.output.answer(&definition_files::summary(context, "Pulled", &arguments.files.output, counts));
-    Ok(ExitStatus::Done)
+    Ok(if unwritable == 0 { ExitStatus::Done } else { ExitStatus::Partly })
 }
 
 fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>, CommandError> {
@@ -87,20 +87,23 @@ fn empty(live: &Live) -> impl Iterator<Item = &Namespace> {
     })
 }
 
+/// The files of what is live, and how many endpoints no file can describe. What has another owner, or is about to go, is
+/// none of the stack's.
 fn pulled(
     context: &Context,
     (live, selection): (&Live, &Selection),
     target: &DefinitionTarget<'_>,
-) -> Vec<DefinitionFile> {
+) -> (Vec<DefinitionFile>, usize) {
     let items = live.namespaces.values().filter_map(|read| match read {
         NamespaceRead::Complete { items } => Some(items.values()),
         NamespaceRead::Unknown { .. } => None,
     });
-    let mut pulled = Vec::new();
+    let (mut pulled, mut unwritable) = (Vec::new(), 0);
     for item in items.flatten() {
         let object = match item {
             LiveItem::Object(object) => object,
             LiveItem::Unsupported(unsupported) => {
+                unwritable += 1;
                 skip(context, item, &format!("this trueup cannot represent it: {}", unsupported.reason));
                 continue;
             }
@@ -108,12 +111,15 @@ fn pulled(
         if !selection.selects(item.key(), None, Some(&object.endpoint)) {
             continue;
         }
-        let file = match reason_to_skip(object) {
-            Some(reason) => Err(reason),
-            None => target.file(&object.endpoint, DefinitionOptions::of_live(object)),
-        };
-        match file {
-            Err(reason) => skip(context, item, &reason),
+        if let Some(reason) = reason_to_skip(object) {
+            skip(context, item, &reason);
+            continue;
+        }
+        match target.file(&object.endpoint, DefinitionOptions::of_live(object)) {
+            Err(reason) => {
+                unwritable += 1;
+                skip(context, item, &reason);
+            }
             Ok(file) => {
                 let key = item.key().to_string();
                 let not_written = |what: &str, why: &str| {
@@ -130,7 +136,7 @@ fn pulled(
             }
         }
     }
-    pulled
+    (pulled, unwritable)
 }
 
 fn reason_to_skip(object: &LiveObject) -> Option<String> {

@@ -31,7 +31,7 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     let only = |key: &_| selection.selects(key, None, None);
     let request = planning::RollbackRequest { record: &record, only: &only, ignore: &ignore, allow: &allow };
     let mut plan = planning::rollback(&connection, request).await?;
-    policy::permits_deletes(context, &config, &plan, &BTreeSet::new())?;
+    policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
     planning::consent(context, &mut plan, &arguments.allow)?;
     plan.source.planned_by = context.environment.person();
     let elapsed = Some(begun.elapsed());

@@ -340,10 +340,20 @@ impl Member {
             let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
             text.chars().map(plain).collect()
         };
-        let url = self.base_url.as_deref().unwrap_or_default();
-        let host = url.split_once("://").map_or(url, |(_, host)| host);
+        // Without the environment of the call a stack has its file by the other settings.
+        let bare = || {
+            let given = configuration::load_options(&self.context).ok()?;
+            let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..given };
+            load::settings(self.target.path(), &options).ok()
+        };
+        let config = self.config.clone().or_else(bare);
+        let place = config.as_ref().and_then(|config| settings::named(&self.context, config).ok().flatten());
+        let url = place.map(|place| place.base_url().to_string()).unwrap_or_default();
+        let host = url.split_once("://").map_or(&*url, |(_, host)| host);
+        let stack = config.as_ref().and_then(|config| settings::stack(&self.context, config).ok().flatten());
+        let stack = stack.unwrap_or_else(|| self.target.directory());
         let environment = self.target.environment().map(|name| format!("_{}", plain(name))).unwrap_or_default();
-        directory.join(format!("{}_{}{environment}.json", plain(host), plain(&self.stack_or_directory())))
+        directory.join(format!("{}_{}{environment}.json", plain(host), plain(&stack)))
     }
 
     fn stack_name(&self) -> Option<String> {

@@ -2,11 +2,14 @@
 //! run that was not finished.
 
 use super::change::{sign, values};
-use super::{TextView, columns, outcome};
+use super::outcome::{self, NotAsDefined};
+use super::{TextView, columns};
 use crate::model::RunId;
+use crate::plan::Plan;
 use crate::report::counted::count;
 use crate::report::facts::reason::short_commit;
 use crate::report::time::minute;
+use crate::report::view::{Line, code, line};
 use crate::report::{Role, safe};
 use crate::run::{
     ApprovalKind, ChangeResult, Confirmation, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger,
@@ -175,8 +178,12 @@ pub fn run(document: &RunDocument, view: &TextView) -> String {
     }
     text.push_str(&format!("\n{} of {} done, {}.\n", summary.done, summary.planned.whole(), ended(summary, view)));
     if let Some(verification) = &document.verification {
-        let unmade = summary.planned.whole().saturating_sub(summary.done);
-        text.push_str(&verified(verification, plan.blocked.len(), unmade, view));
+        let except = NotAsDefined {
+            blocked: plan.blocked.len(),
+            in_doubt: document.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
+            not_done: document.steps.iter().filter(|step| !step.result.is_done()).count(),
+        };
+        text.push_str(&verified(verification, except, view));
     }
     let next = if summary.is_open() {
         format!("resume with:  trueup apply --resume {}{}", summary.run, safe::line(&view.flags))
@@ -187,9 +194,9 @@ pub fn run(document: &RunDocument, view: &TextView) -> String {
     text
 }
 
-fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
+fn verified(verification: &Verification, except: NotAsDefined, view: &TextView) -> String {
     match verification {
-        Verification::Verified { .. } => format!("{}.\n", outcome::verified(blocked, unmade, view)),
+        Verification::Verified { .. } => format!("{}.\n", outcome::verified(except, view)),
         Verification::Differs { .. } => "Not verified: live still differs from the definitions.\n".to_owned(),
         Verification::Unknown { .. } => "Verification not proven.\n".to_owned(),
         Verification::NotNeeded => String::new(),
@@ -282,6 +289,16 @@ pub fn resuming(run: &RunSummary) -> String {
     };
     let began = time(&run.started);
     format!("resuming run {} of {began}: {} of {whole} done, {left} left{doubt}", run.run, run.done)
+}
+
+/// What a resume of a run says that is finished: what its plan blocked is not made all the same.
+#[must_use]
+pub fn nothing_to_resume(run: &RunId, plan: &Plan, view: &TextView) -> String {
+    let blocked = (!plan.blocked.is_empty()).then(|| {
+        let again = code(view.plan_command());
+        line!["; ", Line::count(plan.blocked.len(), "change"), " of its plan stayed blocked, plan again: ", again]
+    });
+    view.plain(&line!["run ", code(run.as_str()), " is finished: nothing to resume", blocked])
 }
 
 /// Which runs were removed.

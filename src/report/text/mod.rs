@@ -16,7 +16,7 @@ mod validation;
 pub(super) use draw::draw;
 pub use drift::drift;
 pub use fleet::fleet;
-pub use history::{history, open_run, pruned, resuming, run};
+pub use history::{history, nothing_to_resume, open_run, pruned, resuming, run};
 pub use outcome::outcome;
 pub use plan::{consents, plan, settings, write_plan};
 pub use progress::{LineProgress, step_line};

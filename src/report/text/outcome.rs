@@ -26,8 +26,12 @@ pub fn outcome(outcome: &Outcome, plan: &Plan, earlier: &BTreeSet<Key>, view: &T
     }
     text.insert_str(0, &super::settings(plan, view));
     text.push_str(&sum(outcome, earlier, view));
-    let unmade = outcome.steps.iter().filter(|step| !step.result.is_done()).count();
-    text.push_str(&verification(&outcome.verification, plan.blocked.len(), unmade, view));
+    let except = NotAsDefined {
+        blocked: plan.blocked.len(),
+        in_doubt: outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
+        not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
+    };
+    text.push_str(&verification(&outcome.verification, except, view));
     text.push_str(&next(outcome, view));
     text
 }
@@ -187,12 +191,12 @@ fn kind_sum(steps: &[&ChangeStep], kind: ActionKind) -> Option<Line<'static>> {
     Some(line![all, verb, Line::joined(safety, ", "), ")"])
 }
 
-fn verification(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
+fn verification(verification: &Verification, except: NotAsDefined, view: &TextView) -> String {
     match verification {
         Verification::Verified { reads } => {
             let after =
                 (*reads != 1).then(|| line![", after ", usize::try_from(*reads).unwrap_or(usize::MAX), " reads"]);
-            format!("{}{}.\n", verified(blocked, unmade, view), view.plain(&line![after]))
+            format!("{}{}.\n", verified(except, view), view.plain(&line![after]))
         }
         Verification::Differs { left } => {
             let differ = if left.len() == 1 { " still differs" } else { " still differ" };
@@ -213,10 +217,23 @@ fn verification(verification: &Verification, blocked: usize, unmade: usize, view
     }
 }
 
-/// That live is as defined, except for what is blocked and what was not made.
-pub(super) fn verified(blocked: usize, unmade: usize, view: &TextView) -> String {
-    let parts = [(blocked, " blocked"), (unmade, " not made")].into_iter().filter(|(count, _)| *count > 0);
-    let except = Line::joined(parts.map(|(count, what)| line![count, what]), " and ");
+/// What a verification does not look at, because the run did not prove that it made it.
+#[derive(Clone, Copy)]
+pub(super) struct NotAsDefined {
+    /// Changes that the plan blocked.
+    pub(super) blocked: usize,
+    /// Changes whose write may have taken effect.
+    pub(super) in_doubt: usize,
+    /// All changes that are not known to be made, those in doubt among them.
+    pub(super) not_done: usize,
+}
+
+/// That live is as defined, except for what is blocked, in doubt or not made.
+pub(super) fn verified(except: NotAsDefined, view: &TextView) -> String {
+    let NotAsDefined { blocked, in_doubt, not_done } = except;
+    let parts = [(blocked, " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let except = Line::joined(parts.map(|(count, what)| line![count, what]), ", ");
     match except.is_empty() {
         true => view.line(&line![Part::Word(Role::Right, "Verified"), ": live matches the definitions"]),
         false => {
