@@ -56,10 +56,29 @@ impl<'a> DefinitionTarget<'a> {
         Self { arguments, config, environment, below, removed }
     }
 
-    /// The file of an endpoint, or why a later load would refuse it, exclude it or read something else.
+    /// Why the settings leave an endpoint out: they do not list it, remove it, or exclude its file.
+    pub fn leaves_out(&self, key: &Key) -> Option<String> {
+        let namespaces = &self.config.namespaces;
+        if !namespaces.is_empty() && !namespaces.contains(&key.namespace) {
+            return Some("`namespaces:` of trueup.yaml does not list its namespace".to_owned());
+        }
+        if let Some(place) = self.removed.get(key) {
+            return Some(format!("the overlay {} removes it", place.file));
+        }
+        let path = self.below(&path(key));
+        let is_taken = !can_be_file(key) || load::takes(&self.config, self.environment.as_deref(), &path);
+        (!is_taken).then(|| format!("the settings in trueup.yaml exclude `{path}`"))
+    }
+
+    /// The path from the directory of the stack.
+    fn below(&self, path: &Path) -> String {
+        format!("{}{}", self.below, path.display())
+    }
+
+    /// The file of an endpoint, or why no definition can describe it.
     pub fn file(&self, endpoint: &Endpoint, options: DefinitionOptions<'_>) -> Result<DefinitionFile, String> {
         let key = &endpoint.key;
-        if !key.namespace.is_label() || !key.name.is_label() {
+        if !can_be_file(key) {
             return Err("its name is not valid for a definition or a file".to_owned());
         }
         let path = path(key);
@@ -70,20 +89,9 @@ impl<'a> DefinitionTarget<'a> {
         }
     }
 
-    /// Why a later load would refuse the file, exclude it or read something else.
+    /// Why a later load would refuse the file, or read something else.
     fn refuses(&self, endpoint: &Endpoint, path: &Path, text: &str) -> Option<String> {
-        let namespaces = &self.config.namespaces;
-        if !namespaces.is_empty() && !namespaces.contains(&endpoint.key.namespace) {
-            return Some("`namespaces:` of trueup.yaml does not list its namespace".to_owned());
-        }
-        if let Some(place) = self.removed.get(&endpoint.key) {
-            return Some(format!("the overlay {} removes it", place.file));
-        }
-        let path = format!("{}{}", self.below, path.display());
-        if !load::takes(&self.config, self.environment.as_deref(), &path) {
-            return Some(format!("the settings in trueup.yaml exclude `{path}`"));
-        }
-        let file = SourceFile { path, bytes: text.as_bytes().to_vec() };
+        let file = SourceFile { path: self.below(path), bytes: text.as_bytes().to_vec() };
         let options = load::LoadOptions { threads: Some(1), ..load::LoadOptions::default() };
         match load::sources(vec![file], &options) {
             Err(diagnostics) => {
@@ -100,6 +108,10 @@ impl<'a> DefinitionTarget<'a> {
             }
         }
     }
+}
+
+fn can_be_file(key: &Key) -> bool {
+    key.namespace.is_label() && key.name.is_label()
 }
 
 /// The schema that a file names: a URL, or the copy in the directory.

@@ -11,6 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::config::{self, Config};
 use super::diagnostic::Diagnostic;
 use super::options::LoadLimits;
+use super::suggestion::nearest;
 use super::text::SourceText;
 use crate::file::{Directory, FileError, ManyFiles};
 
@@ -166,20 +167,31 @@ impl FileFilter {
         let unread = self.chosen.iter().enumerate().filter(|(layer, _)| !is_read(*layer));
         let problem = |(layer, overlay): (usize, &String)| {
             let (why, help) = if is_hidden(overlay) {
-                ("hidden directories are not read", "rename it")
+                ("hidden directories are not read", "rename it".to_owned())
             } else if self.excludes(overlay) || self.excludes_above(overlay) {
-                ("`files:` excludes it", "take it out of `exclude`")
+                ("`files:` excludes it", "take it out of `exclude`".to_owned())
             } else if self.has_other_files(directory, overlay, layer) {
-                (
-                    "none of its files is read",
-                    "definitions are .yaml, .yml and .json files that `files:` does not exclude",
-                )
+                let help = "definitions are .yaml, .yml and .json files that `files:` does not exclude";
+                ("none of its files is read", help.to_owned())
             } else {
-                return None;
+                // One without a file yet is good, and git keeps no empty directory; a wrong name is not.
+                let near = self.misspelt(directory, overlay)?;
+                ("there is no such directory", format!("did you mean `{near}`?"))
             };
             Some(Diagnostic::of_file(format!("the overlay `{overlay}` is not applied: {why}"), config::FILE, help))
         };
         unread.filter_map(problem).collect()
+    }
+
+    /// The directory that the name of an overlay means which does not exist: no other overlay is meant.
+    fn misspelt(&self, directory: &Path, overlay: &str) -> Option<String> {
+        let (above, name) = overlay.rsplit_once('/').unwrap_or(("", overlay));
+        let joined = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
+        let entries = std::fs::read_dir(directory.join(above)).ok()?.flatten();
+        let names = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let names: BTreeSet<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let others = names.iter().map(String::as_str).filter(|other| !self.overlays.contains(&joined(other)));
+        nearest(name, others).filter(|_| !names.contains(name)).map(joined)
     }
 
     /// Whether an overlay directory contains what looks like a definition.

@@ -196,6 +196,10 @@ fn an_overlay_of_which_nothing_is_read_is_an_error() {
     stage.run("validate . --env prod").code(0);
     stage.write("o/prod/README.md", "nothing yet\n");
     stage.run("validate . --env prod").code(0);
+    stage.edit("trueup.yaml", "o/prod", "o/prdo");
+    let wrong = stage.run("validate . --env prod");
+    wrong.code(1).stderr_contains("the overlay `o/prdo` is not applied: there is no such directory");
+    wrong.stderr_contains("did you mean `o/prod`?");
 }
 
 #[test]

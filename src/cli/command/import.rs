@@ -39,7 +39,11 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus,
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let mut files = Vec::new();
     for (address, endpoint) in import.endpoints.into_values() {
-        match target.file(&endpoint, DefinitionOptions::default()) {
+        let file = match target.leaves_out(&endpoint.key) {
+            Some(reason) => Err(reason),
+            None => target.file(&endpoint, DefinitionOptions::default()),
+        };
+        match file {
             Ok(file) => {
                 for label in definition::platform_labels(&endpoint) {
                     let (address, label) = (safe::line(&address), safe::line(label));

@@ -87,8 +87,8 @@ fn empty(live: &Live) -> impl Iterator<Item = &Namespace> {
     })
 }
 
-/// The files of what is live, and how many endpoints no file can describe. What has another owner, or is about to go, is
-/// none of the stack's.
+/// The files of what is live, and how many endpoints no file can describe. What has another owner, is about to go, or is
+/// left out by the settings is not missing.
 fn pulled(
     context: &Context,
     (live, selection): (&Live, &Selection),
@@ -111,7 +111,7 @@ fn pulled(
         if !selection.selects(item.key(), None, Some(&object.endpoint)) {
             continue;
         }
-        if let Some(reason) = reason_to_skip(object) {
+        if let Some(reason) = reason_to_skip(object).or_else(|| target.leaves_out(item.key())) {
             skip(context, item, &reason);
             continue;
         }
