@@ -364,19 +364,27 @@ impl Client {
 
     fn failure(&self, error: SendError) -> Failure {
         let not_connected = |reason: &str| {
-            let proxy = self.shared.limits().connections.proxy();
-            let proxy = proxy.map(|proxy| format!(" (through the proxy {proxy})")).unwrap_or_default();
-            Failure::Connect { reason: self.masked(&format!("{reason}{proxy}")) }
+            let reason = match self.shared.limits().connections.proxy() {
+                Some(proxy) => {
+                    format!("{reason} (through the proxy {proxy}); check HTTPS_PROXY, ALL_PROXY and NO_PROXY")
+                }
+                None => format!("{reason}; is the base URL right?"),
+            };
+            Failure::Connect { reason: self.masked(&reason) }
         };
         match error {
-            SendError::NotConnected(error) => match tls_error(&*error) {
+            SendError::NotConnected(error) => match tls::fault(&*error, &self.settings.trust) {
                 Some(reason) => Failure::Tls { reason: self.masked(&reason) },
                 None => not_connected(&innermost(&*error)),
             },
             SendError::ConnectTimedOut => {
                 not_connected(&format!("none within {} seconds", self.settings.bounds.connect.as_secs_f64()))
             }
-            SendError::Cut(error) => Failure::Cut { reason: self.masked(&innermost(&*error)) },
+            SendError::Cut(error) => {
+                let is_answer = !error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse);
+                let advice = if is_answer { "" } else { "; is it the port of HTTPS or of another protocol?" };
+                Failure::Cut { reason: self.masked(&format!("{}{advice}", innermost(&*error))) }
+            }
             SendError::NotCleared => Failure::NotCleared,
         }
     }
@@ -398,28 +406,13 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    cause.to_string()
-}
-
-fn tls_error(error: &(dyn Error + 'static)) -> Option<String> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(found) = tls_cause(error) {
-            return Some(found.to_string());
-        }
-        cause = error.source();
-    }
-    None
-}
-
-/// The TLS error that `cause` is, or that it wraps as an error of IO does, any number of times.
-fn tls_cause<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-    let mut cause = cause;
-    loop {
-        if let Some(found) = cause.downcast_ref::<rustls::Error>() {
-            return Some(found);
-        }
-        cause = cause.downcast_ref::<std::io::Error>()?.get_ref()?;
+    // The number of the system's error says nothing more, and neither do the words of a library.
+    let text = cause.to_string();
+    match text.split(" (os error").next().unwrap_or(&text) {
+        "tunnel error: unsuccessful" => "the proxy opens no tunnel to the service".to_owned(),
+        "tunnel error: proxy authorization required" => "the proxy asks for a login".to_owned(),
+        "invalid HTTP version parsed" => "the answer is not HTTP".to_owned(),
+        text => text.to_owned(),
     }
 }
 

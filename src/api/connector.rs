@@ -124,7 +124,10 @@ impl Service<Name> for Resolver {
                 "localhost" | SANDBOX_HOST => {
                     vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))]
                 }
-                _ => GaiResolver::new().call(name).await?.collect(),
+                _ => {
+                    let unknown = |_| io::Error::other(format!("the host name `{name}` cannot be resolved"));
+                    GaiResolver::new().call(name.clone()).await.map_err(unknown)?.collect()
+                }
             };
             Ok(addresses.into_iter())
         })

@@ -64,15 +64,15 @@ pub enum Failure {
         after: Duration,
     },
     /// No connection; nothing was sent.
-    #[error("no connection: {reason}; is the base URL right?")]
+    #[error("no connection: {reason}")]
     Connect {
-        /// What the system says.
+        /// What the system says, and what to check.
         reason: String,
     },
     /// No trust, or no common ground; nothing was sent.
-    #[error("no safe connection: {reason}; an own authority is given with --ca-cert")]
+    #[error("no safe connection: {reason}")]
     Tls {
-        /// What the TLS library says.
+        /// What is wrong, and what to do about it.
         reason: String,
     },
     /// The connection ended before the whole answer was there.

@@ -2,12 +2,14 @@
 //! certificate from PEM or PKCS #12. The provider is handed in, so that no process-wide default is needed; a
 //! service on this machine needs no system roots, which slim images do not have.
 
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
 use super::base_url::BaseUrl;
@@ -129,6 +131,86 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
         Ok(certificates) if certificates.is_empty() => Err("no certificate in it".to_owned()),
         Ok(certificates) => Ok(certificates),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Why there is no safe connection, and what to do about it, if TLS is what failed.
+pub(super) fn fault(error: &(dyn Error + 'static), trust: &TlsTrust) -> Option<String> {
+    let causes = || std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source());
+    if let Some(fault) = causes().find_map(tls_cause) {
+        return Some(words(fault, trust));
+    }
+    // The other side ended the connection in the middle of the handshake.
+    let is_end = |cause: &(dyn Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
+    };
+    causes().any(is_end).then(|| "the service ended the TLS handshake; is the port one of HTTPS?".to_owned())
+}
+
+/// The TLS error that `cause` is, or that it wraps as an error of IO does, any number of times.
+fn tls_cause<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let mut cause = cause;
+    loop {
+        if let Some(found) = cause.downcast_ref::<rustls::Error>() {
+            return Some(found);
+        }
+        cause = cause.downcast_ref::<io::Error>()?.get_ref()?;
+    }
+}
+
+/// What failed, without the words of the library.
+fn words(error: &rustls::Error, trust: &TlsTrust) -> String {
+    use rustls::{AlertDescription as Alert, Error};
+    match error {
+        Error::InvalidCertificate(fault) => {
+            format!("the certificate of the service {}", certificate_words(fault, trust))
+        }
+        Error::InvalidMessage(_) => "the answer is not TLS; is the port one of plain HTTP?".to_owned(),
+        Error::AlertReceived(
+            Alert::CertificateRequired
+            | Alert::BadCertificate
+            | Alert::UnknownCA
+            | Alert::AccessDenied
+            | Alert::CertificateExpired
+            | Alert::CertificateRevoked
+            | Alert::CertificateUnknown
+            | Alert::UnsupportedCertificate,
+        ) => match trust.identity {
+            Some(_) => "the service does not accept the client certificate".to_owned(),
+            None => "the service asks for a client certificate; name one with --client-cert or --client-p12".to_owned(),
+        },
+        Error::PeerIncompatible(_) | Error::AlertReceived(Alert::ProtocolVersion | Alert::HandshakeFailure) => {
+            "the service has no version or cipher of TLS that is safe enough".to_owned()
+        }
+        _ => "the TLS handshake failed".to_owned(),
+    }
+}
+
+fn certificate_words(fault: &CertificateError, trust: &TlsTrust) -> String {
+    let day = |time: &UnixTime| {
+        let time = i64::try_from(time.as_secs()).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+        time.map(|time| time.strftime(" on %Y-%m-%d").to_string()).unwrap_or_default()
+    };
+    match fault {
+        CertificateError::ExpiredContext { not_after, .. } => format!("expired{}", day(not_after)),
+        CertificateError::Expired => "has expired".to_owned(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "is not valid yet; is the clock of this machine right?".to_owned()
+        }
+        CertificateError::NotValidForNameContext { expected, .. } => format!("is not for `{}`", expected.to_str()),
+        CertificateError::NotValidForName => "is for another host name".to_owned(),
+        CertificateError::UnknownIssuer | CertificateError::BadSignature if trust.authorities.is_some() => {
+            "is of an authority that neither the system nor the file of --ca-cert has".to_owned()
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "is of an authority that the system does not trust; name it with --ca-cert".to_owned()
+        }
+        CertificateError::Revoked => "is revoked".to_owned(),
+        // The usual certificate that signs itself; the library has no variant for it.
+        other if other.to_string().contains("CaUsedAsEndEntity") => {
+            "is that of an authority, and no authority may be a service".to_owned()
+        }
+        _ => "is not valid".to_owned(),
     }
 }
 

@@ -215,13 +215,6 @@ impl CommandError {
         Self { is_sum: true, ..Self::new(ending, sum) }
     }
 
-    /// The same error of one of several stacks.
-    #[must_use]
-    pub fn within(mut self, stack: &str) -> Self {
-        self.cause = self.cause.context(stack.to_owned());
-        self
-    }
-
     /// Whether the error only sums up what is printed already.
     #[must_use]
     pub fn is_sum(&self) -> bool {

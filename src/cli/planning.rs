@@ -19,6 +19,7 @@ use crate::plan::{
     self, ActionKind, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource,
     RollbackInput,
 };
+use crate::report::facts::unread;
 use crate::run::RunRecord;
 
 /// Reads the live source and makes the plan of a stack.
@@ -55,17 +56,36 @@ pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<A
     Ok(allow)
 }
 
+/// The error of a plan of which nothing could be read, for one reason; a report has nothing to add to it.
+pub fn unread(plan: &Plan) -> Option<CommandError> {
+    let unread = unread::whole(plan)?;
+    let message = unread.of_service(&plan.service.base_url);
+    Some(CommandError::words(ExitStatus::Unknown, message).hint(unread.consequence()))
+}
+
 /// Refuses a plan from a read that is not complete.
 ///
 /// # Errors
 /// A namespace could not be read.
 pub fn require_complete(plan: &Plan, hint: &str) -> Result<(), CommandError> {
-    plan.unknown().next().map_or(Ok(()), |(namespace, reason)| Err(unreadable(namespace, reason).hint(hint)))
+    match unread(plan) {
+        Some(error) => Err(error.hint(hint)),
+        None => require_all_read(plan.unknown(), hint),
+    }
 }
 
-/// The error of a namespace that could not be read.
-pub fn unreadable(namespace: &Namespace, reason: &str) -> CommandError {
-    CommandError::words(ExitStatus::Unknown, format!("could not read `{namespace}`: {reason}"))
+/// The error of namespaces that could not be read, each cause once.
+///
+/// # Errors
+/// There is one.
+pub fn require_all_read<'a>(
+    unknown: impl Iterator<Item = (&'a Namespace, &'a str)>,
+    hint: &str,
+) -> Result<(), CommandError> {
+    match unread::messages(unknown).as_slice() {
+        [] => Ok(()),
+        messages => Err(CommandError::words(ExitStatus::Unknown, messages.join("; ")).hint(hint)),
+    }
 }
 
 /// What the guards of a plan from a file or a journal may count at most, by a fresh read.

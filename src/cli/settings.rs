@@ -1,7 +1,10 @@
 //! The settings of a command: flags override the environment, which overrides the configuration. `address`
 //! and `token` decide which service is used and whether it receives the token.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::args::{GlobalArgs, PermissionArgs};
@@ -61,7 +64,7 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
         }
         return match file {
             Some(file) => Ok(Some(ServiceLocation::Sandbox(file.clone()))),
-            None => Ok(Some(ServiceLocation::Sandbox(state_directory(global, environment)?.join("sandbox.redb")))),
+            None => Ok(Some(ServiceLocation::Sandbox(sandbox_file(global, environment)?))),
         };
     }
     let sources = UrlSources { global, environment, policy: context.policy.as_ref().map(|file| &file.policy) };
@@ -140,7 +143,7 @@ pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
     all.into_iter().flatten().collect()
 }
 
-/// Where the sandbox's file is kept, and what else belongs to this machine.
+/// Where the files of sandboxes are kept, and what else belongs to this machine.
 ///
 /// # Errors
 /// Nothing says where.
@@ -150,6 +153,27 @@ pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) ->
         CommandError::words(ExitStatus::Invalid, "there is no state directory: neither XDG_STATE_HOME nor HOME is set")
             .hint("give one with --state-dir")
     })
+}
+
+/// The file of the sandbox of the working directory: its own, or that of the nearest directory above it that has one, below
+/// the home directory. It need not exist. It is not in the directory, so that no repository can bring one.
+///
+/// # Errors
+/// Nothing says where the state of this machine is kept.
+pub fn sandbox_file(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf, CommandError> {
+    let sandboxes = state_directory(global, environment)?.join("sandboxes");
+    let here = environment.directory.as_deref().unwrap_or(Path::new("."));
+    let home = environment.path("HOME");
+    let of = |directory: &Path| {
+        let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+        let name: String = name.chars().map(plain).take(40).collect();
+        let digest = HEXLOWER.encode(&Sha256::digest(directory.as_os_str().as_encoded_bytes())[..8]);
+        sandboxes.join(format!("{name}-{digest}.redb"))
+    };
+    let above = here.ancestors().skip(1).take_while(|directory| Some(*directory) != home.as_deref());
+    let existing = std::iter::once(here).chain(above).map(of).find(|file| file.is_file());
+    Ok(existing.unwrap_or_else(|| of(here)))
 }
 
 /// What a plan is asked to do.

@@ -18,6 +18,16 @@ pub struct Live {
     pub requests: u64,
 }
 
+impl Live {
+    /// The namespaces that could not be read, with the reason.
+    pub fn unknown(&self) -> impl Iterator<Item = (&Namespace, &str)> {
+        self.namespaces.iter().filter_map(|(namespace, read)| match read {
+            NamespaceRead::Unknown { reason } => Some((namespace, reason.as_str())),
+            NamespaceRead::Complete { .. } => None,
+        })
+    }
+}
+
 /// The read of one namespace: complete, or nothing may be concluded from it.
 #[derive(Debug, Clone)]
 pub enum NamespaceRead {

@@ -3,7 +3,7 @@
 use super::safe;
 
 /// A list of names that does not grow without end.
-pub(super) fn some_of(names: &[String], shown: usize) -> String {
+pub(crate) fn some_of(names: &[String], shown: usize) -> String {
     let list = names.iter().take(shown).map(|name| safe::line(name)).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(shown) {
         0 => list,

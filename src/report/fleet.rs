@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
+use super::facts::unread;
 use super::view::{Line, foreign, line};
 use super::{Validation, time};
 use crate::drift::{Check, Verdict};
@@ -108,6 +109,17 @@ pub struct FleetPart<'a> {
     pub outcome: PartOutcome<'a>,
 }
 
+/// Stacks of which there is nothing but one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoResult<'a> {
+    /// Why.
+    pub reason: Cow<'a, str>,
+    /// They failed; of others nothing is known.
+    pub is_failed: bool,
+    /// Their names.
+    pub names: Vec<String>,
+}
+
 /// The result for one stack.
 pub enum PartOutcome<'a> {
     /// Its definitions are valid, or are not.
@@ -140,6 +152,25 @@ impl FleetPart<'_> {
         };
         let details: Vec<&str> = self.environment.as_deref().into_iter().chain(shard.as_deref()).collect();
         name(&self.directory, &details)
+    }
+
+    /// Why there is nothing else to report of it: it failed, nothing is known of it, or nothing could be read.
+    #[must_use]
+    pub fn reason(&self) -> Option<Cow<'_, str>> {
+        let unread = |plan| {
+            let plan: &Plan = plan;
+            unread::whole(plan).map(|unread| unread.of_service(&plan.service.base_url).into())
+        };
+        match &self.outcome {
+            PartOutcome::Failed(reason) | PartOutcome::Unknown(reason) => Some(reason.into()),
+            PartOutcome::Checked(check) => unread(check.plan),
+            PartOutcome::Planned(plan) => unread(plan),
+            PartOutcome::Validated(_)
+            | PartOutcome::Applied(..)
+            | PartOutcome::Elsewhere
+            | PartOutcome::Skipped(_)
+            | PartOutcome::NotBegun => None,
+        }
     }
 
     /// Whether there is nothing to report of it but that it is valid or in sync.
@@ -221,16 +252,16 @@ impl<'a> Fleet<'a> {
         self.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Failed(_))).count()
     }
 
-    /// The stacks of which nothing is known, by the reason.
+    /// The stacks of which there is nothing but a reason, by the reason.
     #[must_use]
-    pub fn unknown(&self) -> Vec<(&str, Vec<String>)> {
-        let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    pub fn without_result(&self) -> Vec<NoResult<'_>> {
+        let mut found: Vec<NoResult<'_>> = Vec::new();
         for part in &self.parts {
-            let PartOutcome::Unknown(reason) = &part.outcome else { continue };
-            let name = part.name().into_owned();
-            match found.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, names)) => names.push(name),
-                None => found.push((reason, vec![name])),
+            let Some(reason) = part.reason() else { continue };
+            let (is_failed, name) = (matches!(part.outcome, PartOutcome::Failed(_)), part.name().into_owned());
+            match found.iter_mut().find(|known| known.reason == reason && known.is_failed == is_failed) {
+                Some(known) => known.names.push(name),
+                None => found.push(NoResult { reason, is_failed, names: vec![name] }),
             }
         }
         found

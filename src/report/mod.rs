@@ -51,6 +51,7 @@ mod validation;
 mod view;
 
 pub use charset::Charset;
+pub(crate) use counted::some_of;
 pub use fit::fit;
 pub use format::{Format, Report, ReportOptions, left_out, render, write};
 pub use style::{Palette, Role};

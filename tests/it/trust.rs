@@ -323,7 +323,7 @@ fn a_proxy_of_the_environment_learns_where_to_connect_and_nothing_else() {
     stage
         .run(&format!("plan stack --ca-cert {authority}"))
         .code(5)
-        .stdout_contains("not valid for name \"mesh.example.net\"");
+        .stderr_contains("the certificate of the service is not for `mesh.example.net`");
     let head = seen.join().expect("the proxy");
     assert!(head.starts_with("CONNECT mesh.example.net:443 HTTP/1.1\r\n"), "{head}");
     assert!(head.to_lowercase().contains("proxy-authorization: basic c29tzwjvzhk6ahvudgvymg==\r\n"), "{head}");
@@ -351,7 +351,7 @@ fn a_proxy_that_gives_no_tunnel_is_named_without_its_credentials() {
     let unused = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     for (url, host, reason) in [
         // A password that should have been escaped.
-        (format!("http://somebody:hun@ter2@{address}"), format!("http://{address}"), "proxy authorization required"),
+        (format!("http://somebody:hun@ter2@{address}"), format!("http://{address}"), "the proxy asks for a login"),
         (format!("socks5://somebody:hunter2@{unused}"), format!("socks5://{unused}"), "unsupported scheme socks5"),
     ] {
         let stage = stack("base_url: https://mesh.example.net\n")
@@ -359,7 +359,7 @@ fn a_proxy_that_gives_no_tunnel_is_named_without_its_credentials() {
             .env("TRUEUP_TOKEN", "a-token-of-enough-characters")
             .env("HTTPS_PROXY", &url);
         let ran = stage.run("plan stack");
-        ran.code(5).stdout_contains(reason).stdout_contains(&format!("(through the proxy {host})"));
+        ran.code(5).stderr_contains(reason).stderr_contains(&format!("(through the proxy {host})"));
         ran.does_not_say("hunter2");
         ran.does_not_say("ter2");
     }

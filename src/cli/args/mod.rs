@@ -475,10 +475,13 @@ pub struct SnapshotArgs {
 
 /// Runs the embedded service by itself, until Ctrl-C.
 ///
-/// Its token comes from TRUEUP_SANDBOX_TOKEN or --token-file; without one it makes one up and prints it.
+/// It begins empty unless --data names a file. The data of `--sandbox` are another matter: each directory has its own, used
+/// in the directories below it as well, and --reset deletes them.
+///
+/// The token comes from TRUEUP_SANDBOX_TOKEN or --token-file; without one it makes one up and prints it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb\n  trueup sandbox --tenant examples/06-tenant/tenant.yaml"
+    after_help = "Examples:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb\n  trueup sandbox --tenant examples/06-tenant/tenant.yaml\n  trueup sandbox --reset"
 )]
 pub struct SandboxArgs {
     /// Where to listen; port 0 takes any that is free
@@ -499,6 +502,9 @@ pub struct SandboxArgs {
     /// Append each request to this file, as a line of JSON
     #[arg(long, value_name = "FILE")]
     pub log: Option<String>,
+    /// Delete the data that `--sandbox` uses in this directory, and end
+    #[arg(long, conflicts_with_all = ["listen", "data", "tenant", "tenant_name", "faults", "log"])]
+    pub reset: bool,
 }
 
 /// Prints a JSON Schema, for editors and pipelines.

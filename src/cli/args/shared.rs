@@ -67,7 +67,7 @@ pub struct GlobalArgs {
     /// The state directory of this machine [environment: TRUEUP_STATE_DIR]
     #[arg(long, hide_short_help = true, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
-    /// Use an embedded service instead of a real one, kept in FILE (default: in the state directory)
+    /// Use an embedded service instead of a real one, kept in FILE (default: one for each directory, in the state directory)
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub sandbox: Option<Option<PathBuf>>,
     /// Requests at the same time (default: `concurrency` of trueup.yaml, else 8)

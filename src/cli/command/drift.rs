@@ -11,14 +11,13 @@ use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, Shard, UnmanagedArg
 use crate::cli::context::Context;
 use crate::cli::drift_store::DriftStore;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::file;
 use crate::cli::output::report_files;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::session::{Session, SessionOptions};
-use crate::cli::stack;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::{self, Target, Targets};
+use crate::cli::{file, planning, stack};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
 use crate::model::Namespace;
@@ -58,6 +57,14 @@ async fn one(
     let checked = check(arguments, context, session, files, shard).await?;
     let check = checked.check();
     let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
+    if arguments.format == Format::Text
+        && arguments.files.output.is_none()
+        && let Some(error) = planning::unread(&checked.plan)
+    {
+        let command = format!("trueup drift {}", view.call);
+        report_files::write_beside(&Report::Check(&check), &arguments.files, (&view, &command))?;
+        return Err(error);
+    }
     answer(arguments, context, &Report::Check(&check), &view)?;
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
@@ -86,11 +93,12 @@ async fn several(
     let mut done = fleet::each(&members, async |member| self::member(arguments, member, live).await).await;
     fleet::refuse_shared(&members, &mut done);
     fleet::check_filters(&members, &arguments.scope.filter, &done)?;
+    fleet::print_errors(context, &members, &done);
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
     for (member, checked) in members.iter().zip(&done) {
         parts.push(match checked {
             Ok(checked) => member.part(&checked.call, PartOutcome::Checked(checked.check())),
-            Err(no_result) => no_result.part(context, member, &mut status),
+            Err(no_result) => no_result.part(member, &mut status),
         });
     }
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);

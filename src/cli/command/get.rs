@@ -167,11 +167,7 @@ fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
 
 /// Reports what could not be read, each reason once.
 fn report_unknown(context: &Context, live: &Live) -> ExitStatus {
-    let unknown = live.namespaces.iter().filter_map(|(namespace, read)| match read {
-        NamespaceRead::Unknown { reason } => Some((namespace, reason.as_str())),
-        NamespaceRead::Complete { .. } => None,
-    });
-    let messages = unread::messages(unknown);
+    let messages = unread::messages(live.unknown());
     for message in &messages {
         context.output.error(&CommandError::words(ExitStatus::Unknown, message));
     }

@@ -13,7 +13,7 @@ use crate::cli::{file, hint, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::{Report, ReportOptions, left_out, safe};
+use crate::report::{Format, Report, ReportOptions, left_out, safe};
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -34,6 +34,11 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
     if let Some(path) = &arguments.output {
         session.stamp(&mut plan);
         file::write_private(path, |out| plan.write(out))?;
+    }
+    if arguments.format == Format::Text
+        && let Some(error) = planning::unread(&plan)
+    {
+        return Err(error);
     }
     let view = session.view(&arguments.permission);
     answer(arguments, context, &Report::Plan(&plan), &view);
@@ -99,6 +104,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     if let Some(output) = output {
         members.iter().zip(&done).try_for_each(|(member, made)| save(member, output, made))?;
     }
+    fleet::print_errors(context, &members, &done);
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
     for (member, made) in members.iter().zip(&done) {
         parts.push(match made {
@@ -106,7 +112,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
                 status = status.worse(self::status(plan, arguments.detailed_exitcode));
                 member.part(call, PartOutcome::Planned(plan))
             }
-            Err(no_result) => no_result.part(context, member, &mut status),
+            Err(no_result) => no_result.part(member, &mut status),
         });
     }
     let scope = &arguments.scope;

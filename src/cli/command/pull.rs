@@ -69,14 +69,7 @@ fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespac
 
 /// Nothing is written from a read that is not complete.
 fn complete(live: &Live) -> Result<(), CommandError> {
-    let unknown = live.namespaces.iter().find_map(|(namespace, read)| match read {
-        NamespaceRead::Unknown { reason } => Some((namespace, reason)),
-        NamespaceRead::Complete { .. } => None,
-    });
-    match unknown {
-        None => Ok(()),
-        Some((namespace, reason)) => Err(planning::unreadable(namespace, reason).hint("nothing was written")),
-    }
+    planning::require_all_read(live.unknown(), "nothing was written")
 }
 
 /// The namespaces in which nothing is live.

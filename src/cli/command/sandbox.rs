@@ -6,12 +6,16 @@ use crate::cli::args::SandboxArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::service::token;
-use crate::cli::{file, output, service};
+use crate::cli::{file, output, service, settings};
 use crate::file::limit;
+use crate::report::safe;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
 
 /// Runs the embedded service until Ctrl-C.
 pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    if arguments.reset {
+        return reset(context);
+    }
     let given = token::of_sandbox(&context.global, &context.environment)?;
     let shown = given.is_none().then(|| context.environment.secret());
     let token = given.or_else(|| shown.clone()).unwrap_or_default();
@@ -37,6 +41,23 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
         std::future::pending::<()>().await;
     }
     running.stop().await;
+    Ok(ExitStatus::Done)
+}
+
+/// Deletes the file that `--sandbox` uses in the working directory.
+fn reset(context: &Context) -> Result<ExitStatus, CommandError> {
+    let file = settings::sandbox_file(&context.global, &context.environment)?;
+    let shown = file.display().to_string();
+    match std::fs::remove_file(&file) {
+        Ok(()) => context.output.answer(&format!("Deleted the sandbox of this directory: {}\n", safe::line(&shown))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            context.output.message("This directory has no sandbox.");
+        }
+        Err(error) => {
+            let error = anyhow::Error::from(error).context(format!("cannot delete `{shown}`"));
+            return Err(CommandError::new(ExitStatus::Failed, error));
+        }
+    }
     Ok(ExitStatus::Done)
 }
 

@@ -46,6 +46,7 @@ async fn several(
         Ok((path, snapshot.len(), snapshot.namespaces.len()))
     })
     .await;
+    fleet::print_errors(context, &members, &done);
     let (mut status, mut text, mut written) = (ExitStatus::Done, String::new(), 0);
     for (member, taken) in members.iter().zip(done) {
         match taken {
@@ -55,10 +56,7 @@ async fn several(
                 text += &format!("{name}: {}, in {path}\n", counted(endpoints, namespaces));
                 written += 1;
             }
-            Err(NoResult::Failed(error)) => {
-                context.output.error(&error);
-                status = status.worse(fleet::failed(&error));
-            }
+            Err(NoResult::Failed(error)) => status = status.worse(fleet::failed(&error)),
             Err(NoResult::Skipped(reason)) => {
                 let name = member.name();
                 text += &format!("{}: skipped, {}\n", safe::line(&name), safe::line(&reason));
@@ -68,11 +66,10 @@ async fn several(
     }
     let call = targets::call(context, &arguments.paths, arguments.stacks, &FilterArgs::default());
     let directory = arguments.output.display().to_string();
-    text += &format!(
-        "{written} of {} stacks written.\nNext:  trueup plan {call} --live {}\n",
-        members.len(),
-        safe::shell(&directory)
-    );
+    text += &format!("{written} of {} stacks written.\n", members.len());
+    if written > 0 {
+        text += &format!("Next:  trueup plan {call} --live {}\n", safe::shell(&directory));
+    }
     context.output.answer(&text);
     Ok(status)
 }

@@ -29,6 +29,7 @@ pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStat
                     .await;
             fleet::refuse_shared(&members, &mut done);
             fleet::check_filters(&members, scope, &done)?;
+            fleet::print_errors(context, &members, &done);
             let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
             for (member, checked) in members.iter().zip(&done) {
                 parts.push(match checked {
@@ -36,7 +37,7 @@ pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStat
                         status = status.worse(checked.status());
                         member.part("", PartOutcome::Validated(checked.validation()))
                     }
-                    Err(no_result) => no_result.part(context, member, &mut status),
+                    Err(no_result) => no_result.part(member, &mut status),
                 });
             }
             let fleet = Fleet::new(FleetCommand::Validate, parts);

@@ -307,10 +307,18 @@ impl Output {
 
     /// Prints an error with what to do about it.
     pub fn error(&self, error: &CommandError) {
-        let text = error.to_string();
+        self.print_error(&error.to_string(), error);
+    }
+
+    /// The same of an error that one or several stacks have: `names` are theirs.
+    pub fn error_of(&self, names: &str, error: &CommandError) {
+        self.print_error(&format!("{names}: {error}"), error);
+    }
+
+    fn print_error(&self, text: &str, error: &CommandError) {
         let mut message = match error.is_sum() {
-            true => safe::line(&text).into_owned(),
-            false => format!("{}: {}", self.messages.palette.paint(Role::Wrong, "error"), safe::line(&text)),
+            true => safe::line(text).into_owned(),
+            false => format!("{}: {}", self.messages.palette.paint(Role::Wrong, "error"), safe::line(text)),
         };
         for hint in error.hints() {
             message.push_str(&format!("\n  {}", safe::line(hint)));

@@ -20,21 +20,42 @@ pub fn write(
     (view, command): (&TextView, &str),
     context: &Context,
 ) -> Result<(), CommandError> {
-    // A file is no terminal.
-    let plain = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
-    let options =
-        |view| ReportOptions { budget: files.budget, command: command.to_owned(), ..ReportOptions::new(view) };
-    let into = |path: &Path, format| file::replace(path, |out| report::write(report, format, &options(&plain), out));
-    for written in &files.write {
-        into(&written.path, written.format)?;
-    }
+    write_beside(report, files, (view, command))?;
     match &files.output {
-        Some(path) => into(path, format)?,
-        None => context.output.report_with(report, format, &options(view)),
+        Some(path) => into(path, report, format, files, (view, command))?,
+        None => context.output.report_with(report, format, &options(files, view, command)),
     }
     let formats = files.write.iter().map(|written| written.format).chain([format]);
     for words in formats.filter_map(|format| left_out(report, format)) {
         context.output.message(&words);
     }
     Ok(())
+}
+
+/// Writes the report in the files that the call wants beside its answer.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_beside(
+    report: &Report<'_>,
+    files: &ReportFileArgs,
+    (view, command): (&TextView, &str),
+) -> Result<(), CommandError> {
+    files.write.iter().try_for_each(|written| into(&written.path, report, written.format, files, (view, command)))
+}
+
+fn into(
+    path: &Path,
+    report: &Report<'_>,
+    format: Format,
+    files: &ReportFileArgs,
+    (view, command): (&TextView, &str),
+) -> Result<(), CommandError> {
+    // A file is no terminal.
+    let plain = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
+    file::replace(path, |out| report::write(report, format, &options(files, &plain, command), out))
+}
+
+fn options<'v>(files: &ReportFileArgs, view: &'v TextView, command: &str) -> ReportOptions<'v> {
+    ReportOptions { budget: files.budget, command: command.to_owned(), ..ReportOptions::new(view) }
 }

@@ -5,6 +5,7 @@ use crate::cli::args::ApprovalArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::prompt;
+use crate::cli::planning;
 use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
 use crate::report::error::Refusal;
 use crate::report::text::{self, TextView};
@@ -52,6 +53,10 @@ pub fn ask<'a>(
     let approved = match plan.approve_within(consent, allow, limits) {
         Ok(approved) => approved,
         Err(refusal) => {
+            if let Some(error) = planning::unread(plan) {
+                let refusal = Refusal::of(&refusal, plan.digest().full());
+                return Err(error.hint("nothing was sent").refusal(refusal));
+            }
             // Without a flag the plan was not shown before.
             if !beforehand {
                 show();

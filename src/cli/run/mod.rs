@@ -181,6 +181,11 @@ pub fn save(
     (view, format): (&TextView, Format),
 ) -> Result<ExitStatus, CommandError> {
     file::write_private(path, |out| plan.write(out))?;
+    if format == Format::Text
+        && let Some(error) = planning::unread(plan)
+    {
+        return Err(error);
+    }
     let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
     context.output.report_with(&Report::Plan(plan), format, &options);
     Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })

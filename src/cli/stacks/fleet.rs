@@ -21,7 +21,10 @@ use crate::cli::{configuration, hint, service, settings};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
 use crate::report::fleet::{FleetPart, PartOutcome};
-use crate::report::safe;
+use crate::report::{safe, some_of};
+
+/// Stacks that an error about several names.
+const NAMED: usize = 12;
 
 /// Stacks that are worked on at the same time.
 pub const AT_ONCE: usize = 16;
@@ -65,14 +68,14 @@ impl NoResult {
         match self {
             NoResult::Elsewhere => PartOutcome::Elsewhere,
             NoResult::Skipped(reason) => PartOutcome::Skipped(reason.clone()),
+            NoResult::Failed(error) if error.ending() == ExitStatus::Unknown => PartOutcome::Unknown(error.to_string()),
             NoResult::Failed(error) => PartOutcome::Failed(error.to_string()),
         }
     }
 
-    /// The part of a report of this stack. What went wrong is printed, and makes `status` worse.
-    pub fn part<'a>(&self, context: &Context, member: &Member, status: &mut ExitStatus) -> FleetPart<'a> {
+    /// The part of a report of this stack. What went wrong makes `status` worse.
+    pub fn part<'a>(&self, member: &Member, status: &mut ExitStatus) -> FleetPart<'a> {
         if let NoResult::Failed(error) = self {
-            context.output.error(error);
             *status = status.worse(failed(error));
         }
         member.part("", self.outcome())
@@ -205,10 +208,26 @@ pub async fn each<'m, T>(
         member.context.close().await;
         done.map_err(|error| match error.is::<NothingSelected>() {
             true => NoResult::Skipped(error.to_string()),
-            false => NoResult::Failed(error.within(&member.name())),
+            false => NoResult::Failed(error),
         })
     });
     futures_util::stream::iter(works).buffered(AT_ONCE).collect().await
+}
+
+/// Prints what went wrong with the stacks, each cause once with the stacks that it hit.
+pub fn print_errors<T>(context: &Context, members: &[Member], done: &[Result<T, NoResult>]) {
+    let mut causes: Vec<(&CommandError, Vec<String>)> = Vec::new();
+    for (member, result) in members.iter().zip(done) {
+        let Err(NoResult::Failed(error)) = result else { continue };
+        let is_same = |known: &CommandError| known.to_string() == error.to_string() && known.hints() == error.hints();
+        match causes.iter_mut().find(|(known, _)| is_same(known)) {
+            Some((_, names)) => names.push(member.name()),
+            None => causes.push((error, vec![member.name()])),
+        }
+    }
+    for (error, names) in causes {
+        context.output.error_of(&some_of(&names, NAMED), error);
+    }
 }
 
 impl MissingEnvironment {
@@ -216,7 +235,7 @@ impl MissingEnvironment {
         if member.target.skips_missing_environment {
             return NoResult::Skipped(format!("{}; {}", self.message, self.hint));
         }
-        let error = CommandError::words(ExitStatus::Invalid, &self.message).within(&member.name());
+        let error = CommandError::words(ExitStatus::Invalid, &self.message);
         NoResult::Failed(error.hint(self.hint.as_str()).hint("to skip such stacks: --skip-missing-env"))
     }
 }
@@ -262,8 +281,7 @@ pub fn refuse_shared<T>(members: &[Member], done: &mut [Result<T, NoResult>]) {
             };
             let message = format!("`{}` is defined by two stacks, in {here} and in {there}{more}", keys[0]);
             let error = CommandError::words(ExitStatus::Invalid, message)
-                .hint("remove one of the definitions, or give the stacks different services")
-                .within(&members[at].name());
+                .hint("remove one of the definitions, or give the stacks different services");
             done[at] = Err(NoResult::Failed(error));
         }
     }
@@ -293,7 +311,7 @@ pub fn check_filters<T>(
 /// The status of a stack that has no result.
 pub fn failed(error: &CommandError) -> ExitStatus {
     match error.ending() {
-        status @ (ExitStatus::Bug | ExitStatus::Interrupted) => status,
+        status @ (ExitStatus::Bug | ExitStatus::Interrupted | ExitStatus::Unknown) => status,
         _ => ExitStatus::Failed,
     }
 }

@@ -11,7 +11,6 @@ use tokio::sync::watch;
 use crate::cli::args::{ApplyArgs, ApprovalArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::hint;
 use crate::cli::output::prompt;
 use crate::cli::run::interrupt;
 use crate::cli::run::proposal::Proposal;
@@ -19,6 +18,7 @@ use crate::cli::run::{self, RunControl};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
+use crate::cli::{hint, planning};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
@@ -57,6 +57,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let mut planned = fleet::each(&members, async |member| plan(arguments, member).await).await;
     fleet::refuse_shared(&members, &mut planned);
     fleet::check_filters(&members, &arguments.scope.filter, &planned)?;
+    fleet::print_errors(context, &members, &planned);
     let waves = waves(arguments, &members, |at| !matches!(planned[at], Err(NoResult::Skipped(_))))?;
     let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
     approve(arguments, context, (&members, &mut planned), &digest)?;
@@ -89,8 +90,9 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     report.plans = Some((digest, call(arguments, context)));
     let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
     context.output.answer(&render(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view)));
-    if !was_applied && changes > 0 {
-        context.output.notice("nothing was sent");
+    if !was_applied && status != ExitStatus::Done {
+        let has_begun = results.iter().any(|result| matches!(result, StackResult::Applied(_)));
+        context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });
     }
     Ok(status)
 }
@@ -138,18 +140,15 @@ fn approve(
     digest: &Digest,
 ) -> Result<(), CommandError> {
     for (member, stack) in members.iter().zip(planned.iter_mut()) {
-        let refusal = match stack {
-            Ok(made) => made.plan.approve(Approval::Given, &made.allow).err().map(|refusal| {
-                let view = TextView { palette: context.output.message_view().palette, ..made.view.clone() };
-                member.context.output.notice(&text::refusal(&refusal, &view));
-                CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
-            }),
-            Err(NoResult::Failed(error)) => {
-                context.output.error(error);
-                None
+        let Ok(made) = stack else { continue };
+        let refusal = made.plan.approve(Approval::Given, &made.allow).err().map(|refusal| {
+            if let Some(unread) = planning::unread(&made.plan) {
+                return unread;
             }
-            Err(NoResult::Skipped(_) | NoResult::Elsewhere) => None,
-        };
+            let view = TextView { palette: context.output.message_view().palette, ..made.view.clone() };
+            member.context.output.notice(&text::refusal(&refusal, &view));
+            CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
+        });
         if let Some(refusal) = refusal {
             *stack = Err(NoResult::Failed(refusal));
         }
@@ -263,7 +262,7 @@ async fn apply_one(
         }
         Err(error) => {
             member.context.output.error(&error);
-            StackResult::Failed(error.within(&member.name()))
+            StackResult::Failed(error)
         }
     }
 }

@@ -2,6 +2,7 @@
 //! namespace.
 
 use crate::model::Namespace;
+use crate::plan::Plan;
 use crate::report::view::{Line, foreign, line, quoted};
 
 /// Names that one message lists.
@@ -28,6 +29,17 @@ pub fn by_reason<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) ->
     groups
 }
 
+/// What was to be read from a service, where nothing of it could be read, for one reason. Of a snapshot it is not the
+/// service's.
+#[must_use]
+pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
+    let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0;
+    match by_reason(plan.unknown()).as_slice() {
+        [one] if is_empty && plan.source.snapshot.is_none() => Some(one.clone()),
+        _ => None,
+    }
+}
+
 /// A message for each reason, as it is.
 #[must_use]
 pub fn messages<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Vec<String> {
@@ -38,11 +50,26 @@ impl<'a> Unread<'a> {
     /// That they could not be read, and why.
     #[must_use]
     pub fn line(&self) -> Line<'a> {
+        line!["could not read ", self.names(), ": ", foreign(self.reason)]
+    }
+
+    /// The same of a service of which nothing could be read.
+    #[must_use]
+    pub fn of_service(&self, base_url: &str) -> String {
+        format!("could not read {base_url}: {}", self.reason)
+    }
+
+    /// What follows from it.
+    #[must_use]
+    pub fn consequence(&self) -> String {
+        line!["nothing is concluded about ", self.names()].plain()
+    }
+
+    fn names(&self) -> Line<'a> {
         let mut parts: Vec<Line<'a>> = self.names.iter().take(MOST_NAMES).map(|name| line![quoted(*name)]).collect();
         let more = self.names.len() - parts.len();
         let last = if more > 0 { line![more, " more"] } else { parts.pop().unwrap_or_default() };
-        let names = if parts.is_empty() { last } else { line![Line::joined(parts, ", "), " and ", last] };
-        line!["could not read ", names, ": ", foreign(self.reason)]
+        if parts.is_empty() { last } else { line![Line::joined(parts, ", "), " and ", last] }
     }
 
     /// The pronoun of the names.

@@ -6,7 +6,7 @@ use crate::plan::{ActionKind, Plan};
 use crate::report::ReportOptions;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, PartOutcome};
 use crate::report::text::TextView;
 use crate::report::view::check as view_of_check;
 use crate::report::view::{Alarm, AlarmKind, Content, Count, Line, View, code, foreign, line};
@@ -22,7 +22,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let mut page = Page::new(heading, &content, &options.command);
     incomplete(fleet, &mut page);
     let folds = fleet.folds_quiet();
-    for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
+    for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
         let name = part.name();
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..options.view.clone() };
         match &part.outcome {
@@ -39,15 +39,10 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
                 page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
                 page.add(&report, Some(&name), options.now);
             }
-            PartOutcome::Failed(reason) => {
-                page.banner(
-                    &draw(&line![code(&*name), " was ", fleet.command.undone(), ":"]),
-                    &draw(&line![foreign(reason)]),
-                );
-            }
             PartOutcome::Skipped(reason) => page.facts.push(draw(&line![code(&*name), ": skipped, ", foreign(reason)])),
             PartOutcome::Elsewhere
             | PartOutcome::Unknown(_)
+            | PartOutcome::Failed(_)
             | PartOutcome::Validated(_)
             | PartOutcome::Applied(..)
             | PartOutcome::NotBegun => {}
@@ -90,9 +85,9 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
         let text = line![code(&problem.place), ": ", foreign(&problem.message), "."];
         page.alarm(&Alarm { kind: AlarmKind::Incomplete, text, items: Vec::new() });
     }
-    for (reason, names) in fleet.unknown() {
+    for NoResult { reason, is_failed, names } in fleet.without_result() {
         let text = line![Line::some_of(names.into_iter(), NAMES), ": ", foreign(reason), "."];
-        page.banner("Unknown.", &draw(&text));
+        page.banner(if is_failed { "Failed." } else { "Unknown." }, &draw(&text));
     }
 }
 
@@ -101,7 +96,8 @@ fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
     let failed = count("blocked", fleet.failed(), fleet.command.undone());
     if fleet.command == FleetCommand::Drift {
         let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
-        let unknown: usize = fleet.unknown().iter().map(|(_, names)| names.len()).sum();
+        let unknown = fleet.without_result().into_iter().filter(|none| !none.is_failed);
+        let unknown: usize = unknown.map(|none| none.names.len()).sum();
         let unknown = count("blocked", unknown, if unknown == 1 { "stack unknown" } else { "stacks unknown" });
         return view_of_check::counts(&checks).into_iter().chain([failed, unknown]).collect();
     }

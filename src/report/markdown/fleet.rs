@@ -6,7 +6,7 @@ use super::{MarkdownOptions, escape, marker};
 use crate::report::Role;
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
-use crate::report::fleet::{Fleet, FleetPart, NAMES, PartOutcome};
+use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, PartOutcome};
 use crate::report::text::TextView;
 use crate::report::view::{Line, Part, View, code, foreign, line};
 
@@ -22,18 +22,19 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
     for problem in &fleet.problems {
         text.push_str(&row(&[line![code(&problem.place)], word_of("incomplete").and(foreign(&problem.message))]));
     }
-    for (reason, names) in fleet.unknown() {
-        text.push_str(&row(&[Line::some_of(names.into_iter(), NAMES), word_of("unknown").and(foreign(reason))]));
+    for NoResult { reason, is_failed, names } in fleet.without_result() {
+        let word = if is_failed { undone } else { "unknown" };
+        text.push_str(&row(&[Line::some_of(names.into_iter(), NAMES), word_of(word).and(foreign(reason))]));
     }
     let folds = fleet.folds_quiet();
-    for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
+    for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
         let result = match &part.outcome {
             PartOutcome::Checked(check) => check_facts::headline(&check.verdicts),
             PartOutcome::Planned(made) => View::headline_of(made),
-            PartOutcome::Failed(reason) => word_of(undone).and(foreign(reason)),
             PartOutcome::Skipped(reason) => line!["skipped: ", foreign(reason)],
             PartOutcome::Elsewhere
             | PartOutcome::Unknown(_)
+            | PartOutcome::Failed(_)
             | PartOutcome::Validated(_)
             | PartOutcome::Applied(..)
             | PartOutcome::NotBegun => continue,
@@ -92,21 +93,30 @@ fn headline(fleet: &Fleet<'_>) -> Line<'static> {
         State::Partly,
         State::Unchanged,
     ]);
+    // What is not whole can have differences, and what is not there has none.
+    let unknown = fleet.without_result().into_iter().filter(|none| !none.is_failed);
+    let unknown = unknown.map(|none| none.names.len()).sum::<usize>();
+    let (differ, in_sync) = (differ - unknown, number(&[State::InSync]));
+    let others = [
+        (unknown, "unknown"),
+        (number(&[State::Failed]), fleet.command.undone()),
+        (number(&[State::Skipped]), "skipped"),
+    ];
+    let others = others.into_iter().filter(|(number, _)| *number > 0);
+    let others: Vec<Line<'_>> = others.map(|(number, words)| line![number, " ", words]).collect();
     let mut parts = Vec::new();
     if differ > 0 {
         parts.push(Line::count(differ, "stack").and(" not in sync"));
-    } else {
+    } else if in_sync > 0 || others.is_empty() {
         let words = if fleet.problems.is_empty() { " in sync" } else { " without a difference" };
-        parts.push(Line::count(number(&[State::InSync]), "stack").and(words));
+        parts.push(Line::count(in_sync, "stack").and(words));
     }
-    let others = [(State::Failed, fleet.command.undone()), (State::Skipped, "skipped")];
-    let others = others.into_iter().map(|(state, words)| (number(&[state]), words)).filter(|(number, _)| *number > 0);
-    parts.extend(others.map(|(number, words)| line![number, " ", words]));
+    parts.extend(others);
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
     line![incomplete, Line::joined(parts, ", ")]
 }
 
 /// Whether a stack has more to show than its line of the table.
 fn is_shown(part: &FleetPart<'_>) -> bool {
-    !matches!(State::of(part), State::InSync | State::Failed | State::Skipped | State::Elsewhere)
+    part.reason().is_none() && !matches!(State::of(part), State::InSync | State::Skipped | State::Elsewhere)
 }

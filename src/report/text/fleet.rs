@@ -4,7 +4,7 @@ use super::{TextView, drift, outcome, plan, seconds, valid};
 use crate::plan::ActionKind;
 use crate::report::counted::{count, some_of};
 use crate::report::facts::stack;
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOT_BEGUN, NOTHING_EARLIER, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOT_BEGUN, NOTHING_EARLIER, NoResult, PartOutcome};
 use crate::report::view::{Line, line};
 use crate::report::{Role, safe};
 
@@ -13,11 +13,10 @@ use crate::report::{Role, safe};
 pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let mut text = String::new();
     let folds = fleet.folds_quiet();
-    for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
+    for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), elapsed: None, ..view.clone() };
         let (url, content) = match &part.outcome {
-            PartOutcome::Elsewhere | PartOutcome::Unknown(_) => continue,
-            PartOutcome::Failed(reason) => (None, line(Role::Wrong, fleet.command.undone(), reason, &view)),
+            PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Failed(_) => continue,
             PartOutcome::Skipped(reason) => (None, line(Role::Careful, "skipped", reason, &view)),
             PartOutcome::NotBegun => (None, line(Role::Careful, "skipped", NOT_BEGUN, &view)),
             PartOutcome::Validated(checked) => match checked.contents {
@@ -37,10 +36,11 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     if folds {
         text.push_str(&quiet(fleet, view));
     }
-    for (reason, names) in fleet.unknown() {
+    for NoResult { reason, is_failed, names } in fleet.without_result() {
         let heading = if names.len() == 1 { names[0].clone() } else { count(names.len(), "stack") };
         let list = if names.len() == 1 { String::new() } else { format!("  {}\n", some_of(&names, NAMES)) };
-        text.push_str(&section(&heading, &format!("\n{}{list}", line(Role::Wrong, "unknown", reason, view)), view));
+        let word = if is_failed { fleet.command.undone() } else { "unknown" };
+        text.push_str(&section(&heading, &format!("\n{}{list}", line(Role::Wrong, word, &reason, view)), view));
     }
     for problem in &fleet.problems {
         let content = line(Role::Wrong, "incomplete", &problem.message, view);

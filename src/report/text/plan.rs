@@ -8,6 +8,7 @@ use super::change::{self, sign};
 use super::{TextView, draw, notes, refusal, seconds};
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::plan::{self as facts, Item, Part};
+use crate::report::facts::unread;
 use crate::report::view::plan as view_of;
 use crate::report::view::{AlarmKind, Content, Line, View, code, line};
 use crate::report::{Role, json};
@@ -30,6 +31,9 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
     let unknown = plan.unknown().next().is_some();
     if plan.changes.is_empty() && plan.blocked.is_empty() && !unknown {
         return write!(out, "{}{}", settings(plan, view), in_sync(plan, view));
+    }
+    if unread::whole(plan).is_some() {
+        return write!(out, "{}{}", settings(plan, view), refusal::incomplete(plan, view));
     }
     let digest = plan.digest();
     let report = View::of_plan(plan, &digest, saved, view);

@@ -17,7 +17,16 @@ const AUTHORITY: &[u8] = include_bytes!("../../cases/tls/authority.pem");
 const SERVER: &[u8] = include_bytes!("../../cases/tls/server.pem");
 const CLIENT: &[u8] = include_bytes!("../../cases/tls/client.pem");
 
-/// Serves one connection after the other, and asks each client for its certificate.
+/// Serves one connection after the other with a certificate and its key.
+pub fn serve_as(certificate: Vec<u8>) -> SocketAddr {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let chain = CertificateDer::pem_slice_iter(&certificate).collect::<Result<Vec<_>, _>>().unwrap();
+    let key = PrivateKeyDer::from_pem_slice(&certificate).unwrap();
+    listen(config.with_no_client_auth().with_single_cert(chain, key).unwrap())
+}
+
+/// The same, which asks each client for its certificate.
 pub fn serve() -> SocketAddr {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
@@ -30,6 +39,10 @@ pub fn serve() -> SocketAddr {
         .with_client_cert_verifier(clients)
         .with_single_cert(chain, PrivateKeyDer::from_pem_slice(SERVER).unwrap())
         .unwrap();
+    listen(config)
+}
+
+fn listen(config: ServerConfig) -> SocketAddr {
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

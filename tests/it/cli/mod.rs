@@ -17,4 +17,5 @@ mod stacks;
 mod story;
 #[cfg(unix)]
 mod terminal;
+mod unreachable;
 mod waiting;

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod ddos;
+mod directories;
 mod endpoints;
 mod faults;
 mod kill;
