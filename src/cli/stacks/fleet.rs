@@ -216,11 +216,11 @@ pub async fn each<'m, T>(
 
 /// Prints what went wrong with the stacks, each cause once with the stacks that it hit.
 pub fn print_errors<T>(context: &Context, members: &[Member], done: &[Result<T, NoResult>]) {
-    let mut causes: Vec<(&CommandError, Vec<String>)> = Vec::new();
+    let (mut causes, mut known) = (Vec::<(&CommandError, Vec<String>)>::new(), BTreeMap::new());
     for (member, result) in members.iter().zip(done) {
         let Err(NoResult::Failed(error)) = result else { continue };
-        let is_same = |known: &CommandError| known.to_string() == error.to_string() && known.hints() == error.hints();
-        match causes.iter_mut().find(|(known, _)| is_same(known)) {
+        let at = *known.entry((error.to_string(), error.hints())).or_insert(causes.len());
+        match causes.get_mut(at) {
             Some((_, names)) => names.push(member.name()),
             None => causes.push((error, vec![member.name()])),
         }
@@ -311,7 +311,7 @@ pub fn check_filters<T>(
 /// The status of a stack that has no result.
 pub fn failed(error: &CommandError) -> ExitStatus {
     match error.ending() {
-        status @ (ExitStatus::Bug | ExitStatus::Interrupted | ExitStatus::Unknown) => status,
+        status @ (ExitStatus::Bug | ExitStatus::Interrupted) => status,
         _ => ExitStatus::Failed,
     }
 }
