@@ -125,7 +125,7 @@ pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
     let drift = of(Attribution::Drift);
     [
         (number(&|one| one == (Attribution::ThisChange, false)), "of this change"),
-        (number(&|one| one == (Attribution::ThisChange, true)), "of this change and others'"),
+        (number(&|one| one == (Attribution::ThisChange, true)), "with more than this change"),
         (drift, if drift == 1 { "reverts what was changed outside" } else { "revert what was changed outside" }),
         (of(Attribution::PendingOnBase), "pending on base"),
         (of(Attribution::BehindBase), "behind base"),
@@ -138,8 +138,10 @@ pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
 /// What an apply does, in a line; empty where it changes nothing.
 #[must_use]
 pub fn headline(plan: &Plan) -> Line<'_> {
-    let mut actions: Vec<Line<'_>> =
-        actions(plan).into_iter().map(|(kind, number)| line![number, " to ", kind.as_str()]).collect();
+    let mut actions: Vec<Line<'_>> = actions(plan)
+        .into_iter()
+        .map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plan, kind)])
+        .collect();
     let annotates = plan.count(ActionKind::Annotate);
     if plan.handed_over().is_some() && annotates > 0 {
         actions.push(line![annotates, " to move"]);
@@ -147,6 +149,13 @@ pub fn headline(plan: &Plan) -> Line<'_> {
     let whose: Vec<Line<'_>> = whose(plan).into_iter().map(|(number, words)| line![number, " ", words]).collect();
     let actions = Line::joined(actions, ", ");
     if whose.is_empty() { actions } else { line![actions, ": ", Line::joined(whose, ", ")] }
+}
+
+/// How many of the replaces take over what no stack owns.
+fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'static>> {
+    let adopts = |change: &&Change| matches!(change.action, Action::Replace { adopts: true, .. });
+    let number = plan.changes.iter().filter(adopts).count();
+    (kind == ActionKind::Replace && number > 0).then(|| line![" (", number, " adopted: no stack owns it)"])
 }
 
 /// A guard in words.
@@ -170,7 +179,12 @@ pub fn guard(guard: &GuardHit) -> Line<'static> {
         ],
         GuardName::EmptyNamespace => line!["the plan would delete every owned endpoint", place, " (", *count, ")"],
         GuardName::BehindBase => {
-            line![*count, " of ", *of, " changed endpoints are behind the base: applying would revert merged work"]
+            line![
+                *count,
+                " of ",
+                *of,
+                " changed endpoints are behind the base: applying would revert merged work; merge the base first"
+            ]
         }
     }
 }
@@ -200,7 +214,12 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
         }
     }
     if plan.refused().iter().all(|guard| guard.name != GuardName::BehindBase) {
-        let label = if commands.is_empty() { "Apply exactly this:" } else { "Apply everything above:" };
+        let label = match (commands.is_empty(), plan.refused().is_empty()) {
+            (true, true) => "Apply exactly this:",
+            (true, false) => "Apply exactly this, once it is allowed:",
+            (false, true) => "Apply everything above:",
+            (false, false) => "Apply everything above, once it is allowed:",
+        };
         commands.push(Command { label, command: command(plan, digest, saved, view) });
     }
     commands
@@ -252,7 +271,7 @@ mod tests {
     fn a_replace_of_this_change_and_of_others_counts_as_neither_alone() {
         let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&plan(is_mixed)).plain();
         assert_eq!(headline(&|_| false), "3 to replace");
-        assert_eq!(headline(&|at| at == 1), "3 to replace: 2 of this change, 1 of this change and others'");
-        assert_eq!(headline(&|_| true), "3 to replace: 3 of this change and others'");
+        assert_eq!(headline(&|at| at == 1), "3 to replace: 2 of this change, 1 with more than this change");
+        assert_eq!(headline(&|_| true), "3 to replace: 3 with more than this change");
     }
 }

@@ -164,7 +164,7 @@ impl<'a> PlanReport<'_, 'a> {
         let deletes = self.of_rank(Rank::Delete);
         // The end is made first, at its greatest length, so that its room is known.
         let reserve = self.foot(&ShownCount { shown: total, total, deletes: deletes.len(), over: true }).len();
-        text.push_str(&blocked(&plan.blocked));
+        text.push_str(&blocked(plan, self.options.now));
         // Deletes that would take more than half of the room are named without their details.
         let (full, compact) = (self::deletes(&deletes, self.options.now), compact_deletes(&deletes));
         let room = self.options.budget.saturating_sub(text.len() + reserve);
@@ -174,7 +174,11 @@ impl<'a> PlanReport<'_, 'a> {
         let mut room = Room { text, left };
         room.put(&table(plan));
         let mut shown = deletes.len() + self.replaces(&mut room, total == 1);
-        shown += creates(&self.of_rank(Rank::Create), &mut room, total == 1);
+        for part in [Part::ThisChange, Part::BehindBase, Part::Others] {
+            let of_part = |change: &&Change| Part::of(change) == part;
+            let creates: Vec<&Change> = self.of_rank(Rank::Create).into_iter().filter(of_part).collect();
+            shown += self::creates(part, &creates, &mut room, total == 1);
+        }
         room.put(&notes(self.view));
         room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), over })
     }
@@ -228,10 +232,8 @@ impl<'a> PlanReport<'_, 'a> {
         let mut text = String::new();
         if total > 0 {
             text.push_str(&format!("{} of {} shown", digits(shown), draw(&Line::count(total, "change"))));
-            match deletes {
-                0 => {}
-                1 => text.push_str(", the delete shown"),
-                many => text.push_str(&format!(", all {} deletes shown", digits(many))),
+            if shown < total && deletes > 0 {
+                text.push_str(", every delete among them");
             }
             text.push_str(". ");
         }
@@ -258,11 +260,16 @@ fn is_many(item: &Item<'_>) -> bool {
 }
 
 /// The creates: each with its values where all of them fit, else a table of their names; how many are named.
-fn creates(creates: &[&Change], room: &mut Room, is_open: bool) -> usize {
+fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> usize {
     if creates.is_empty() {
         return 0;
     }
-    let title = format!("#### {}\n\n", draw(&Line::count(creates.len(), "create")));
+    let of_part = match part {
+        Part::ThisChange => "",
+        Part::BehindBase => " behind base: applying would revert merged work",
+        Part::Others => " not of this change, and an apply makes it as well",
+    };
+    let title = format!("#### {}\n\n", draw(&Line::count(creates.len(), "create").and(of_part)));
     let mut blocks = title.clone();
     for change in creates {
         let one = FoldedChanges { changes: vec![change] };
@@ -307,27 +314,38 @@ fn deletes(deletes: &[&Change], now: Option<Timestamp>) -> String {
         return String::new();
     }
     let mut text = format!("#### {}\n\n", draw(&Line::count(deletes.len(), "delete")));
-    for change in deletes {
-        let mut line = line![key(&change.key), ": ", reason(change)];
-        line = line.and(removal(change).map(|place| line![", removed in ", at(place)]));
-        line =
-            line.and(change.removed_in.as_ref().map(|commit| {
-                line![", file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]
-            }));
-        if let Action::Delete { before, referrers } = &change.action {
-            let target = edits::of(change).into_iter().next();
-            let target = target.and_then(|edit| Some(format!("{} {}", edit.name, edit.before?)));
-            line = line.and(target.map(|target| line![", was ", code(target)]));
-            let modified = before.modified.as_deref().map(|time| foreign(time::with_age(time, now)));
-            line = line.and(modified.map(|time| line![", last changed ", time]));
-            for referrer in referrers {
-                line = line.and(", referred to by ").and(code(referrer.to_string()));
-            }
-        }
-        text.push_str(&format!("- {}\n", draw(&line)));
-    }
+    text.extend(deletes.iter().map(|change| format!("- {}\n", draw(&delete(change, now)))));
     text.push('\n');
     text
+}
+
+/// A delete with what is known of it.
+fn delete(change: &Change, now: Option<Timestamp>) -> Line<'_> {
+    let mut line = line![key(&change.key), ": ", reason(change)];
+    line = line.and(removal(change).map(|place| line![", removed in ", at(place)]));
+    line = line.and(
+        change
+            .removed_in
+            .as_ref()
+            .map(|commit| line![", file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]),
+    );
+    if let Action::Delete { before, referrers } = &change.action {
+        let edits = edits::of(change);
+        let values = edits
+            .iter()
+            .filter(|edit| !edit.is_long())
+            .filter_map(|edit| Some(line![code(format!("{} {}", edit.name, edit.before.as_ref()?))]));
+        let values: Vec<Line<'_>> = values.take(NAMES).collect();
+        let more = edits.len() - values.len();
+        let more = (more > 0).then(|| line![" and ", more, " more"]);
+        line = line.and((!values.is_empty()).then(|| line![", was ", Line::joined(values, ", "), more]));
+        let modified = before.modified.as_deref().map(|time| foreign(time::with_age(time, now)));
+        line = line.and(modified.map(|time| line![", last changed ", time]));
+        for referrer in referrers {
+            line = line.and(", referred to by ").and(code(referrer.to_string()));
+        }
+    }
+    line
 }
 
 /// Every delete by its name alone, by namespace.
@@ -353,31 +371,56 @@ fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
     escape::fenced("text", &lines)
 }
 
-/// What is blocked, equal reasons together, every name.
-fn blocked(blocked: &[BlockedChange]) -> String {
-    if blocked.is_empty() {
+/// What is blocked, equal reasons together, every name; of a few also what they would do.
+fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
+    /// Changes of one reason that are shown with their values, and blocked changes of which any is.
+    const SHOWN: [usize; 2] = [5, 20];
+    if plan.blocked.is_empty() {
         return String::new();
     }
-    let mut reasons: BTreeMap<(String, String), Vec<&Key>> = BTreeMap::new();
-    for held in blocked {
+    let mut reasons: BTreeMap<(String, String), Vec<(&BlockedChange, Option<String>)>> = BTreeMap::new();
+    for held in &plan.blocked {
         let (why, allow) = block_reason(held);
         // The flag names the endpoint: one text serves all.
-        let flag = allow.map(|allow| allow.split('=').next().unwrap_or_default().replace('\'', "")).unwrap_or_default();
-        reasons.entry((draw(&why), flag)).or_default().push(&held.key);
+        let flag = allow.as_deref().and_then(|allow| allow.split('=').next()).unwrap_or_default().replace('\'', "");
+        reasons.entry((draw(&why), flag)).or_default().push((held, allow));
     }
-    let mut text = format!("#### {} blocked\n\n", digits(blocked.len()));
-    for ((why, flag), keys) in reasons {
-        let count = match keys.as_slice() {
-            [one] => draw(&line![key(one)]),
-            many => digits(many.len()),
+    let exit = if plan.is_refused() || plan.changes.is_empty() { "" } else { ", and exits with 7" };
+    let number = digits(plan.blocked.len());
+    let mut text = format!(
+        "#### {number} blocked: an apply leaves {} as it is{exit}\n\n",
+        if plan.blocked.len() == 1 { "it" } else { "each" }
+    );
+    for ((why, flag), held) in reasons {
+        let (count, allow) = match held.as_slice() {
+            [(one, allow)] => (draw(&line![key(&one.key)]), allow.as_deref().map(escape::code)),
+            many => (digits(many.len()), Some(format!("`{flag}=NAMESPACE/NAME`")).filter(|_| !flag.is_empty())),
         };
-        let allow = if flag.is_empty() { String::new() } else { format!("; to allow it: `{flag}=NAMESPACE/NAME`") };
+        let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
         text.push_str(&format!("{count}: {why}{allow}\n\n"));
-        if keys.len() > 1 {
-            text.push_str(&format!("{}\n", names(keys.into_iter())));
+        let is_shown = held.len() <= SHOWN[0] && plan.blocked.len() <= SHOWN[1];
+        if is_shown {
+            let would = held.iter().filter_map(|(held, _)| held.change.as_ref()).map(|change| would(change, now));
+            let would: String = would.map(|line| format!("- {}\n", draw(&line))).collect();
+            text.push_str(&if would.is_empty() { would } else { would + "\n" });
+        }
+        if (held.len() > 1 && !is_shown) || (held.len() > 1 && held.iter().any(|(held, _)| held.change.is_none())) {
+            text.push_str(&format!("{}\n", names(held.iter().map(|(held, _)| &held.key))));
         }
     }
     text
+}
+
+/// What a blocked change would do.
+fn would(change: &Change, now: Option<Timestamp>) -> Line<'_> {
+    match &change.action {
+        Action::Delete { .. } => line!["would delete ", delete(change, now)],
+        _ => {
+            let fold = FoldedChanges { changes: vec![change] };
+            let edits = fold.edits();
+            line!["would ", heading(&fold, &edits, change.action.kind())]
+        }
+    }
 }
 
 /// Counts by namespace, where anything is to be done or unknown.
@@ -415,7 +458,12 @@ fn block(fold: &FoldedChanges<'_>, is_open: bool, room: usize) -> Option<(String
     let single = fold.changes.len() == 1;
     let kind = first.action.kind();
     let lines: Vec<String> = edits.iter().flat_map(|edit| hunk(edit, kind, single)).collect();
-    let heading = element(&heading(fold, &edits, kind));
+    let sign = match kind {
+        ActionKind::Create => "+ ",
+        ActionKind::Replace | ActionKind::Annotate => "~ ",
+        ActionKind::Delete => "- ",
+    };
+    let heading = element(&line![sign, heading(fold, &edits, kind)]);
     let diff = escape::fenced("diff", &lines);
     let open = if is_open { " open" } else { "" };
     let draw = |names: &str| format!("<details{open}><summary>{heading}</summary>\n\n{names}{diff}\n</details>\n\n");
@@ -446,16 +494,11 @@ fn block(fold: &FoldedChanges<'_>, is_open: bool, room: usize) -> Option<(String
 }
 
 fn heading<'c>(fold: &FoldedChanges<'c>, edits: &[ValueEdit], kind: ActionKind) -> Line<'c> {
-    let sign = match kind {
-        ActionKind::Create => "+ ",
-        ActionKind::Replace | ActionKind::Annotate => "~ ",
-        ActionKind::Delete => "- ",
-    };
     let who = match fold.changes.as_slice() {
         [only] => line![key(&only.key)],
         many => Line::count(many.len(), "endpoint").and(" with the same edit"),
     };
-    let mut line = line![sign, kind.as_str(), " ", who];
+    let mut line = line![kind.as_str(), " ", who];
     if kind == ActionKind::Replace {
         let mut names: Vec<&str> = edits.iter().map(|edit| edit.name.as_str()).collect();
         names.dedup();

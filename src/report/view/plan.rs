@@ -1,14 +1,18 @@
 //! The view of a plan.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{Alarm, AlarmKind, Content, Count, Line, Part, Table, View, code, foreign, line, unread};
 use crate::model::policy::Direction;
-use crate::plan::{ActionKind, Digest, Plan};
+use crate::plan::{ActionKind, Digest, GuardHit, GuardName, Plan};
 use crate::report::facts::reason::short_commit;
 use crate::report::facts::{notes, plan as facts, unread as unread_facts};
 use crate::report::text::TextView;
 use crate::report::{Role, time};
+
+/// Places in which a guard stands that are named.
+const GUARDS: usize = 3;
 
 impl<'a> View<'a> {
     /// The view of a plan. `saved` is the file to which it was written.
@@ -107,8 +111,15 @@ pub fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
     let mut alarms = Vec::new();
     if !refused.is_empty() {
         let text = line!["an apply of this plan is refused unless it is allowed by name"];
-        let item = |guard| facts::guard(guard);
-        let items = refused.into_iter().map(|guard| line![code(format!("--allow {}", guard.name)), ": ", item(guard)]);
+        // One guard over many namespaces is one thing to allow.
+        let names: BTreeSet<GuardName> = refused.iter().map(|guard| guard.name).collect();
+        let items = names.into_iter().map(|name| {
+            let of_name: Vec<&GuardHit> = refused.iter().copied().filter(|guard| guard.name == name).collect();
+            let more = of_name.len().saturating_sub(GUARDS);
+            let reasons = Line::joined(of_name.into_iter().take(GUARDS).map(facts::guard), "; ");
+            let more = (more > 0).then(|| line!["; and in ", more, " more"]);
+            line![code(format!("--allow {name}")), ": ", reasons, more]
+        });
         alarms.push(Alarm { kind: AlarmKind::Refused, text, items: items.collect() });
     } else if plan.is_refused() {
         let text = line!["an apply of this plan does nothing: everything in it is blocked"];
