@@ -378,12 +378,12 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
     if plan.blocked.is_empty() {
         return String::new();
     }
-    let mut reasons: BTreeMap<(String, String), Vec<(&BlockedChange, Option<String>)>> = BTreeMap::new();
+    let mut reasons: BTreeMap<(String, String), Vec<&BlockedChange>> = BTreeMap::new();
     for held in &plan.blocked {
         let (why, allow) = block_reason(held);
         // The flag names the endpoint: one text serves all.
         let flag = allow.as_deref().and_then(|allow| allow.split('=').next()).unwrap_or_default().replace('\'', "");
-        reasons.entry((draw(&why), flag)).or_default().push((held, allow));
+        reasons.entry((draw(&why), flag)).or_default().push(held);
     }
     let exit = if plan.is_refused() || plan.changes.is_empty() { "" } else { ", and exits with 7" };
     let number = digits(plan.blocked.len());
@@ -393,19 +393,19 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
     );
     for ((why, flag), held) in reasons {
         let (count, allow) = match held.as_slice() {
-            [(one, allow)] => (draw(&line![key(&one.key)]), allow.as_deref().map(escape::code)),
+            [one] => (draw(&line![key(&one.key)]), block_reason(one).1.as_deref().map(escape::code)),
             many => (digits(many.len()), Some(format!("`{flag}=NAMESPACE/NAME`")).filter(|_| !flag.is_empty())),
         };
         let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
         text.push_str(&format!("{count}: {why}{allow}\n\n"));
         let is_shown = held.len() <= SHOWN[0] && plan.blocked.len() <= SHOWN[1];
         if is_shown {
-            let would = held.iter().filter_map(|(held, _)| held.change.as_ref()).map(|change| would(change, now));
+            let would = held.iter().filter_map(|held| held.change.as_ref()).map(|change| would(change, now));
             let would: String = would.map(|line| format!("- {}\n", draw(&line))).collect();
             text.push_str(&if would.is_empty() { would } else { would + "\n" });
         }
-        if (held.len() > 1 && !is_shown) || (held.len() > 1 && held.iter().any(|(held, _)| held.change.is_none())) {
-            text.push_str(&format!("{}\n", names(held.iter().map(|(held, _)| &held.key))));
+        if (held.len() > 1 && !is_shown) || (held.len() > 1 && held.iter().any(|held| held.change.is_none())) {
+            text.push_str(&format!("{}\n", names(held.iter().map(|held| &held.key))));
         }
     }
     text
