@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// The host under which the embedded service stands in plans, whatever its port.
+/// The host that plans name for the embedded service, whatever its port.
 pub const SANDBOX_HOST: &str = "sandbox.localhost";
 
 /// The address of the service in canonical form: without `/api`, without a slash at its end.

@@ -149,7 +149,7 @@ impl Client {
         }
     }
 
-    /// Sends a write once, as the end of its turn. It is never sent again from here: whoever sends it looks again first.
+    /// Sends a write once, as the end of its turn. It is never sent again from here: the caller looks again first.
     pub(super) async fn send_write(
         &self,
         request: &Request,
@@ -198,7 +198,7 @@ impl Client {
     /// Waits for a turn of so many requests.
     pub(super) async fn turn(&self, requests: u32) -> HeldTurn {
         let permit = Arc::clone(&self.shared.limits().permits).acquire_owned().await;
-        // It has its places before it waits for them: they are given back where nobody waits any more.
+        // It has its places before it waits for them: they are given back where the caller is gone.
         let turn = HeldTurn::new(self.shared.clone(), permit.ok(), requests);
         self.settings.pace.wait(turn.wait()).await;
         turn

@@ -120,7 +120,7 @@ impl<'a> Answer<'a> {
         Self { status: head.status, headers: head.headers, body, packed, connection: Some(connection) }
     }
 
-    /// The bytes of the body, where the service says so; of a packed one nobody knows.
+    /// The bytes of the body, where the service says so; that of a packed one is unknown.
     pub(super) fn length(&self) -> Option<usize> {
         let length = self.headers.get(CONTENT_LENGTH).filter(|_| self.packed.is_none())?;
         length.to_str().ok()?.parse().ok()

@@ -31,7 +31,7 @@ pub enum CurrentState {
 pub struct CurrentObject {
     /// The object.
     pub live: LiveObject,
-    /// The whole answer: of an object that is not replaced nobody needs it as a tree.
+    /// The whole answer: only a replace needs it as a tree.
     answer: Box<str>,
 }
 
@@ -106,7 +106,7 @@ impl CurrentObject {
     /// fields that mean nothing, and the version.
     ///
     /// # Errors
-    /// The answer cannot be read as a tree: without one, what nobody wants to change would be lost.
+    /// The answer cannot be read as a tree: without one, a replace would lose what it does not change.
     pub fn body(&self, change: impl FnOnce(&mut Json)) -> serde_json::Result<ReplaceBody<'_>> {
         let parts: GetAnswer<JsonTree, JsonTree, IgnoredAny> = serde_json::from_str(&self.answer)?;
         let parts = [("metadata", parts.metadata), ("spec", parts.spec)];
@@ -122,7 +122,7 @@ impl CurrentObject {
     }
 }
 
-/// The body of a replace. It is written with each number that nobody changed as the service wrote it: a tree has integers of
+/// The body of a replace. It is written with each unchanged number as the service wrote it: a tree has integers of
 /// 64 bits only.
 #[derive(Debug)]
 pub struct ReplaceBody<'a> {

@@ -12,7 +12,7 @@ use super::reader::{Reader, Writer};
 use super::request::{Request, RequestError};
 use super::wire::{count, nullable};
 
-/// Which events a list holds.
+/// Which events a list contains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DdosFilter {
     /// From this time on, RFC 3339.
@@ -138,10 +138,10 @@ impl DdosEdit {
     /// The request that makes `event` so: the event as it is with only these fields set.
     ///
     /// # Errors
-    /// An event id that no path can hold.
+    /// An event id that no path can contain.
     pub fn request(&self, layout: Layout, namespace: &Namespace, event: &DdosEvent) -> Result<Request, RequestError> {
         let mut attachments = serde_json::json!(event.attachments);
-        // The service's times that nobody set are null, which its schema does not have.
+        // Times that are not set are null in the service's answer, which its schema does not have.
         for attachment in attachments.as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
             attachment.retain(|_, value| !value.is_null());
         }
@@ -179,7 +179,7 @@ pub enum DdosEditError {
 /// The request of a list.
 ///
 /// # Errors
-/// A namespace that no path can hold.
+/// A namespace that no path can contain.
 pub fn list_request(layout: Layout, namespace: &Namespace, filter: &DdosFilter) -> Result<Request, RequestError> {
     let filters = [
         ("start_time", &filter.start_time),
@@ -206,7 +206,7 @@ struct OneEvent {
 /// Reads the DDoS events of a namespace.
 ///
 /// # Errors
-/// Whatever goes wrong.
+/// Any failure.
 pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -> Result<Vec<DdosEvent>, ApiError> {
     let request = list_request(reader.layout(), namespace, filter);
     let list: EventList = reader.question(Operation::DdosList, request).await?.json()?;
@@ -236,7 +236,7 @@ pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Res
 /// still the same.
 ///
 /// # Errors
-/// [`DdosEditError::Moved`] where somebody changed it meanwhile; nothing was sent then.
+/// [`DdosEditError::Moved`] where it was changed meanwhile; nothing was sent then.
 ///
 /// # Caveats
 /// The service has no version for these events: a change between the second read and the write is

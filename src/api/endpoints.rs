@@ -121,7 +121,7 @@ impl ListParameters {
 /// Reads one endpoint.
 ///
 /// # Errors
-/// A name that no path can hold.
+/// A name that no path can contain.
 pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request, RequestError> {
     let mut parameters = named(key).to_vec();
     if format != ResponseFormat::Default {
@@ -133,7 +133,7 @@ pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request,
 /// Reads the endpoints of a namespace.
 ///
 /// # Errors
-/// A name that no path can hold.
+/// A name that no path can contain.
 pub fn list(layout: Layout, namespace: &Namespace, list: &ListParameters) -> Result<Request, RequestError> {
     let mut parameters = vec![("namespace", namespace.as_str())];
     parameters.extend(list.response_format.map(|format| ("response_format", format.as_str())));
@@ -146,7 +146,7 @@ pub fn list(layout: Layout, namespace: &Namespace, list: &ListParameters) -> Res
 /// Creates the endpoint `key`; `body` is an object of `metadata` and `spec`.
 ///
 /// # Errors
-/// A name that no path can hold.
+/// A name that no path can contain.
 pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
     let parameters = [("namespace", key.namespace.as_str())];
     let request = Request::written(Operation::EndpointCreate, layout, &parameters, body)?;
@@ -156,7 +156,7 @@ pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Req
 /// Replaces an endpoint; `body` is an object of `metadata`, `spec` and, where known, `resource_version`.
 ///
 /// # Errors
-/// A name that no path can hold.
+/// A name that no path can contain.
 pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
     Request::written(Operation::EndpointReplace, layout, &named(key), body)
 }
@@ -165,7 +165,7 @@ pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Re
 /// it, unless that is allowed; the uniform layout has no way to say either.
 ///
 /// # Errors
-/// A name that no path can hold.
+/// A name that no path can contain.
 pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, RequestError> {
     let body = (layout == Layout::Published)
         .then(|| serde_json::json!({ "fail_if_referred": referred == ReferredDelete::Refused }));

@@ -91,7 +91,7 @@ pub enum Failure {
         /// Where to, neutralised; only the host is shown.
         target: String,
     },
-    /// The body holds the token: nothing of it may reach a plan or a file.
+    /// The body contains the token: nothing of it may reach a plan or a file.
     #[error("the answer repeats the API token; nothing was read from it")]
     Echo,
     /// The request could not be built.

@@ -1,4 +1,4 @@
-//! Reads what the service holds: one list a namespace, complete or unknown; one object before it is
+//! Reads what the service has: one list a namespace, complete or unknown; one object before it is
 //! replaced or deleted; who refers to it; what its status says.
 //!
 //! # Guarantees
@@ -254,7 +254,7 @@ fn failed_conditions(namespace: &Namespace, body: &[u8]) -> BTreeMap<Key, Vec<Co
         #[serde(default)]
         status_set: Json,
     }
-    // Nearly always nothing failed, and a second reading of a long list is not for nothing.
+    // Nearly always nothing failed, and a second reading of a long list takes time.
     if !says_failed(body) {
         return BTreeMap::new();
     }
@@ -269,7 +269,7 @@ fn failed_conditions(namespace: &Namespace, body: &[u8]) -> BTreeMap<Key, Vec<Co
     failed
 }
 
-/// Whether the word stands anywhere, in any case.
+/// Whether the word occurs, in any case.
 fn says_failed(body: &[u8]) -> bool {
     let rest = |at: usize| body.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"failed"));
     memchr::memchr2_iter(b'f', b'F', body).any(rest)

@@ -1,6 +1,6 @@
 //! From a list or an object of the service to live items. Typed reading is tried first; what it
 //! refuses is read as a tree, so that a field which the model does not know is noted and kept, and an
-//! item that the model cannot hold costs nobody else's read. Pure.
+//! item that the model cannot represent does not spoil the read of the others. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -101,8 +101,8 @@ pub fn read_list(namespace: &Namespace, body: &[u8]) -> NamespaceRead {
     }
 }
 
-/// Passes the items of a complete list to `check`, and returns what it made of each. For whoever waits for nothing else:
-/// on all processors, a tenth dearer than [`read_list`], and each item is dropped before the next is read.
+/// Passes the items of a complete list to `check`, and returns what it made of each: on all processors, at
+/// the cost of a tenth more work than [`read_list`]. Each item is dropped before the next is read.
 ///
 /// # Errors
 /// The reason why the list is unknown.

@@ -1,4 +1,4 @@
-//! The configuration API. One table holds every operation with its paths in both layouts; requests,
+//! The configuration API. One table has every operation with its paths in both layouts; requests,
 //! answers and retry decisions are plain functions over it; `connector` alone opens connections.
 
 mod base_url;

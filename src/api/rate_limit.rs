@@ -67,7 +67,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// For a service whose limits nobody publishes: what clients do without being refused lies
+    /// For a service that does not publish its limits: what clients do without being refused lies
     /// between 2 and 10 a second (API.md 2.2).
     pub const CAREFUL: RateLimit = RateLimit { per_second: 10.0, burst: 20 };
 }
@@ -124,7 +124,7 @@ impl RateLimiter {
         Admission { wait: last.saturating_duration_since(now).saturating_sub(credit), interval, pauses }
     }
 
-    /// Gives back places that nobody used. A pause since then made another row of it.
+    /// Gives back unused places. A pause since then made another row of it.
     pub(super) fn give_back(&self, admission: &Admission, requests: u32) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.pauses == admission.pauses {
@@ -137,7 +137,7 @@ impl RateLimiter {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST);
         state.pauses = state.pauses.wrapping_add(1);
-        // The credit of the burst is spent: whoever is next waits out the whole pause.
+        // The credit of the burst is spent: the next one waits out the whole pause.
         state.next = state.next.max(now + pause + state.interval * (self.burst - 1));
     }
 

@@ -135,7 +135,7 @@ impl Reader {
     /// Sends a request that only looks.
     ///
     /// # Errors
-    /// Whatever goes wrong, after the repeats that its operation allows.
+    /// Any failure, after the repeats that its operation allows.
     pub async fn ask(&self, look: &ReadRequest) -> Result<Response, ApiError> {
         self.client.send(look.request(), self.turn.as_deref()).await
     }
@@ -163,7 +163,7 @@ impl Reader {
     /// The list of a namespace as it came.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any failure.
     pub async fn list(&self, namespace: &Namespace, parameters: &ListParameters) -> Result<Response, ApiError> {
         let request = endpoints::list(self.layout(), namespace, parameters)
             .map_err(unbuilt(Operation::EndpointList, format!("endpoints of `{namespace}`")))?;
@@ -210,7 +210,7 @@ impl Writer {
     /// Sends any request: what `call` does with an operation that changes something.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any failure.
     pub async fn call(&self, request: &Request) -> Result<Response, ApiError> {
         self.reader.client.send(request, None).await
     }
@@ -254,7 +254,7 @@ impl WriteTurn {
         &self.reader
     }
 
-    /// Creates the endpoint `key`; `body` holds `metadata` and `spec`.
+    /// Creates the endpoint `key`; `body` contains `metadata` and `spec`.
     ///
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can be there all the same.

@@ -111,7 +111,7 @@ impl Request {
     /// The request of `operation` with these parameters and this body.
     ///
     /// # Errors
-    /// [`RequestError`]: a missing, unknown or repeated parameter, a name that no path can hold, a
+    /// [`RequestError`]: a missing, unknown or repeated parameter, a name that no path can contain, a
     /// body that is missing or not wanted.
     pub fn build<N: AsRef<str>, V: AsRef<str>>(
         operation: Operation,

@@ -58,7 +58,7 @@ pub fn judge(
         if is_html(headers, &body) {
             return Err(Failure::Html);
         }
-        // What an object holds is written back by a replace and saved in plans, so a mask in it would
+        // What an object contains is written back by a replace and saved in plans, so a mask in it would
         // change it; what is only shown is masked.
         let kept = matches!(operation, Operation::EndpointGet | Operation::EndpointList | Operation::DdosShow);
         let body = match secret {
@@ -160,7 +160,7 @@ struct Identified {
     uid: Option<String>,
 }
 
-/// The host of a redirect's target. Its path and query are not shown: a login page's may hold a secret.
+/// The host of a redirect's target. Its path and query are not shown: a login page's may contain a secret.
 fn place(target: &str) -> String {
     match reqwest::Url::parse(target) {
         Ok(url) => format!("`{}`", url.host_str().unwrap_or_default()),

@@ -189,7 +189,7 @@ impl Iterator for Tokens<'_> {
         if self.plain.is_some_and(|plain| plain < at) {
             self.plain = secret.finder.find(&text[at..]).map(|found| at + found);
         }
-        // Nearly every text has no escape that could stand for a character of a token.
+        // Nearly every text has no escape that could be a character of a token.
         let before = &text[at..self.plain.unwrap_or(text.len())];
         let has_escape = memchr_iter(b'\\', before).any(|at| matches!(before.get(at + 1), Some(b'u' | b'/' | b'\\')));
         let escaped = if has_escape { secret.find_escaped(before) } else { None };

@@ -21,7 +21,7 @@ use super::trace::RequestIds;
 /// How long and how much is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// Until a connection stands.
+    /// Until a connection is open.
     pub connect: Duration,
     /// Between two pieces of an answer, and until the first.
     pub idle: Duration,

@@ -28,7 +28,7 @@ pub enum ReferrerReads {
     Asked,
 }
 
-/// A read that does not prove what the service holds. Nothing is kept then.
+/// A read that does not prove what the service has. Nothing is kept then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotReadError {
     /// The list of a namespace is incomplete.
@@ -95,7 +95,7 @@ struct List<I> {
     items: I,
 }
 
-/// Who referred to `key`; nothing where nobody asked.
+/// Who referred to `key`; nothing where it was not asked.
 ///
 /// # Errors
 /// What was kept cannot be read.

@@ -1,5 +1,5 @@
 //! Text of the service, made fit for a message: one line, no control or direction characters, not
-//! endless. Whoever prints such text need not think of terminals any more.
+//! endless. Such text can be printed to a terminal.
 
 use crate::model::is_unsafe;
 

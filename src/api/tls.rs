@@ -52,7 +52,7 @@ impl std::fmt::Debug for Identity {
 /// Certificates that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
-    /// `--ca-cert` holds no certificate.
+    /// `--ca-cert` contains no certificate.
     #[error("the file of --ca-cert holds no PEM certificate{reason}")]
     Authorities {
         /// What the reader says, with a colon before it.

@@ -20,7 +20,7 @@ pub(super) fn as_count(value: &Json) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Whether a value is what the service writes for a field that nobody set.
+/// Whether a value is what the service writes for a field that is not set.
 pub(super) fn is_unset(value: &Json) -> bool {
     match value {
         Json::Null => true,

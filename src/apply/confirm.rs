@@ -37,12 +37,12 @@ pub(super) struct SentWrite<'a> {
 pub(super) enum SettledWrite {
     /// It was made.
     Done,
-    /// Live is as wanted by somebody else's hand.
+    /// Live is as wanted: another client made it so.
     AlreadyDone,
     /// The read shows the object as it was. Reads may lag, so this proves something only where no try
     /// may have taken effect.
     NotMade,
-    /// Somebody else created the object with the same content, and it may be owned: the ownership
+    /// Another client created the object with the same content, and it may be owned: the ownership
     /// annotations are written instead.
     Adopt,
     /// Live is something else.
@@ -121,7 +121,7 @@ impl SentWrite<'_> {
         self.answer == FailedAnswer::Refused && !self.may_be_made
     }
 
-    /// Live is as wanted: by this write or by somebody else's.
+    /// Live is as wanted: by this write or by that of another client.
     fn made(&self, now: &Endpoint) -> Option<SettledWrite> {
         if !self.target.is_met(now) {
             return None;
@@ -130,7 +130,7 @@ impl SentWrite<'_> {
         let ours = writers.map(|target| target.is_by_this_run(now)).collect::<Vec<_>>();
         Some(match ours.contains(&Some(true)) {
             true => SettledWrite::Done,
-            // Without annotations a lost write and somebody's same write look alike.
+            // Without annotations a lost write and the same write of another client look alike.
             false if self.may_be_made && ours.contains(&None) => SettledWrite::Done,
             // Ours may lie beneath: a rollback has to know.
             false if self.may_be_made => {

@@ -12,7 +12,7 @@ pub(super) type DecidedWrite = (WriteRequest, Option<BeforeImage>);
 /// What to send, or the result of a change of which nothing is sent.
 type Decision = Result<DecidedWrite, ChangeResult>;
 
-/// The create of an object that nobody looked at before: the service refuses a second one itself.
+/// The create of an object that was not looked at before: the service refuses a second one itself.
 pub(super) fn create(target: &TargetState<'_>) -> Decision {
     let Some(wanted) = target.wanted() else { return refused("nothing is wanted".to_owned()) };
     match ObjectBody::of(wanted) {
@@ -34,7 +34,7 @@ pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) ->
     }
 }
 
-/// Whether an object that somebody else created is what the create asked for, but for the ownership
+/// Whether an object that another client created is what the create asked for, but for the ownership
 /// annotations, and may be owned by the rules of `--adopt`.
 pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bool {
     let live = &seen.live;
@@ -85,7 +85,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
         return conflict(target, RECREATED, Some(endpoint));
     }
     let moved = target.moved(&before.endpoint, endpoint);
-    // Fields that somebody already set to what is wanted lack only the ownership annotations.
+    // Fields that already are as wanted lack only the ownership annotations.
     let only_annotations_lack = || target.fields_met(endpoint) && !is_annotation_only(&moved);
     if !moved.is_empty() && !only_annotations_lack() {
         return conflict(target, CHANGED, Some(endpoint));
@@ -103,7 +103,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
     }
 }
 
-/// The delete of an object as `now` shows it. Whoever refers to it is asked only when this says send.
+/// The delete of an object as `now` shows it. Its referrers are asked for only when this says send.
 pub(super) fn delete(target: &TargetState<'_>, before: &BeforeImage, now: &CurrentState) -> Decision {
     let seen = match now {
         CurrentState::Absent => return Err(ChangeResult::AlreadyDone),

@@ -42,7 +42,7 @@ use crate::run::{Outcome, RunObserver, RunRecord, RunRecorder};
 ///   bounded number of times; never after a 500 or a refusal. A replace that was plainly refused for its
 ///   version took no effect: where nothing that the plan looks at moved, it is made anew of a fresh GET,
 ///   as often.
-/// - The outcome holds every change of the plan, however the run ended.
+/// - The outcome has every change of the plan, however the run ended.
 ///
 /// # Assumptions
 /// The writer talks to the service that the plan is for. One run of a stack is in progress at a time (the
@@ -74,7 +74,7 @@ pub async fn run<R: RunRecorder, O: RunObserver>(
 /// conflict. What was not sent is sent, in the order and after the checks of [`run`].
 ///
 /// # Guarantees
-/// Those of [`run`]. A change that somebody undid since is not made twice.
+/// Those of [`run`]. A change that was undone since is not made twice.
 ///
 /// # Errors
 /// None: they are results.

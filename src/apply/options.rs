@@ -13,7 +13,7 @@ use crate::plan::Ignore;
 /// How a run is made.
 #[derive(Debug, Clone)]
 pub struct ApplyOptions {
-    /// The run; it stands in the ownership annotations of everything that is written.
+    /// The run; the ownership annotations of everything that is written name it.
     pub run: RunId,
     /// Changes in flight at the same time, at least 1.
     pub concurrency: usize,

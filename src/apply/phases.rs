@@ -35,7 +35,7 @@ pub(super) enum EarlierProgress<'a> {
     Over(ChangeResult),
 }
 
-/// Runs the plan from where `begin` says that each change stands.
+/// Runs the plan from the point that `begin` names for each change.
 pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     plan: &Plan,
     begin: impl Fn(&Key) -> EarlierProgress<'b>,

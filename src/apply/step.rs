@@ -268,7 +268,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             return Ok(stored);
         }
         let Change { key, action, .. } = progress.target.change;
-        // A create that meets the same object of nobody only takes ownership of it.
+        // A create that meets the same object without an owner only takes ownership of it.
         let action = match (action.kind(), &request) {
             (ActionKind::Create, WriteRequest::Replace { .. }) => ActionKind::Annotate,
             (kind, _) => kind,
@@ -362,13 +362,13 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
         let has_tries = *sent < MOST_TRIES;
         let result = match confirm::settle(&doubt, now) {
-            // A delete that was refused and is not there was somebody else's.
+            // A delete that was refused and whose object is gone was made by another client.
             SettledWrite::Done if is_plainly_refused && matches!(write.request, WriteRequest::Delete { .. }) => {
                 ChangeResult::AlreadyDone
             }
             SettledWrite::Done => self.done(target, write, true),
             SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
-            // At once, before somebody moves it again.
+            // At once, before it moves again.
             SettledWrite::Adopt if has_tries => return Ok(()),
             SettledWrite::Adopt => ChangeResult::Conflict(target.conflict(CREATED, now.endpoint())),
             SettledWrite::Conflict(_) if is_plainly_refused && has_moved && tried.is_about_version() && has_tries => {
@@ -500,7 +500,7 @@ impl From<ChangeResult> for NextStep {
     }
 }
 
-/// A refused delete may have been refused because somebody began to refer to the object.
+/// A refused delete may have been refused because of a new referrer.
 async fn not_made(write: &Intent, turn: &impl WriteTurn, reason: &str) -> ChangeResult {
     if let WriteRequest::Delete { .. } = write.request
         && let Ok(by) = turn.referrers(&write.key).await

@@ -57,7 +57,7 @@ impl<'a> TargetState<'a> {
     }
 
     fn differing(&self, before: &Endpoint, now: &Endpoint, ignored: &[Field]) -> Vec<Field> {
-        // Nearly always nobody touched it.
+        // Nearly always it is untouched.
         if before == now {
             return Vec::new();
         }
@@ -153,7 +153,7 @@ impl<'a> TargetState<'a> {
         Conflict::new(reason, fields, [before, now, self.wanted.as_ref()])
     }
 
-    /// Whether nobody wrote the object since `before` was read.
+    /// Whether the object was not written since `before` was read.
     pub(super) fn is_untouched(&self, before: &BeforeImage, now: &LiveObject) -> bool {
         let same_version = match (&before.resource_version, &now.resource_version) {
             (Some(before), Some(now)) => before == now,

@@ -67,7 +67,7 @@ pub(super) async fn verify<S: EndpointService, O: RunObserver>(
     VerifiedRun { verification, unhealthy }
 }
 
-/// One look at everything that is left, with what is left after it; `failed` holds the newest word on
+/// One look at everything that is left, with what is left after it; `failed` has the newest word on
 /// each endpoint's health.
 async fn again<'p, S: EndpointService>(
     left: Vec<(&'p Change, Vec<Field>)>,

@@ -1,6 +1,6 @@
 //! Compares a definition with a live endpoint, field by field. Both are canonical, so comparing is
 //! comparing values; this module knows which values count: what the service fills in a reference,
-//! whose labels and annotations are whose, and what a configuration ignores. Pure.
+//! who owns which labels and annotations, and what a configuration ignores. Pure.
 
 use crate::model::{AppliedFields, Endpoint, Field, Json, PROTECT, Spec, Where, is_ownership_annotation};
 
@@ -92,7 +92,7 @@ fn is_managed_label(key: &str) -> bool {
 }
 
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
-/// everything that [`compare`] looks at, with the annotations that somebody else wrote left out.
+/// everything that [`compare`] looks at, without the annotations of others.
 /// `names` is true for the annotations that the definition names.
 #[must_use]
 pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {

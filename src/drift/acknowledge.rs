@@ -1,4 +1,4 @@
-//! Drift that somebody has seen and accepts for a while. An acknowledgement names the object, the
+//! Drift that is accepted for a while. An acknowledgement names the object, the
 //! field, the live value by its digest, a reason and its last day: it silences the alarm for exactly
 //! that value and never changes what an apply does. What has expired or no longer fits is reported.
 

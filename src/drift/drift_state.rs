@@ -90,7 +90,7 @@ pub struct SeenSince {
     pub checks: u64,
 }
 
-/// A file that holds no state of ours.
+/// A file that is not a drift state.
 #[derive(Debug, thiserror::Error)]
 pub enum DriftStateError {
     /// It cannot be read as one.
@@ -130,10 +130,10 @@ impl Default for DriftState {
 }
 
 impl DriftState {
-    /// The state that a file holds.
+    /// The state of a file.
     ///
     /// # Errors
-    /// The file holds something else, or another version's.
+    /// The file contains something else, or that of another version.
     pub fn from_file(bytes: &[u8]) -> Result<Self, DriftStateError> {
         let state: DriftState = serde_json::from_slice(bytes)
             .map_err(|error| DriftStateError::NotADriftState { reason: error.to_string() })?;
@@ -171,7 +171,7 @@ impl DriftState {
         state
     }
 
-    /// The state as a file holds it, a final line break included.
+    /// The state as a file contains it, a final line break included.
     #[must_use]
     pub fn to_file(&self) -> String {
         // Text keys, strings, numbers: nothing that fails.

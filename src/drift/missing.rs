@@ -24,7 +24,7 @@ pub enum MissingCause {
 }
 
 /// What git, the drift state and the runs show of the past of an endpoint that is missing live. Times order what they
-/// show: what trueup itself took away, or never made, is nobody's delete.
+/// show: what trueup itself took away, or never made, was not deleted outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Past {
     /// What git shows.

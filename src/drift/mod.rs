@@ -1,4 +1,4 @@
-//! Drift: how live differs from the definitions because somebody else changed it. A check gives every
+//! Drift: how live differs from the definitions because it was changed outside. A check gives every
 //! endpoint of a plan its verdict, leaves out what is acknowledged, and remembers since when a value has
 //! drifted. Nothing here changes what an apply does. No IO.
 

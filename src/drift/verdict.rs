@@ -52,7 +52,7 @@ pub enum UnmanagedPolicy {
     /// It is a note.
     #[default]
     Note,
-    /// It is drift, whoever made it: what has no ownership annotations, what this stack owns and may not
+    /// It is drift, however it came about: what has no ownership annotations, what this stack owns and may not
     /// delete, and what cannot be read.
     Fail,
 }
@@ -72,7 +72,7 @@ impl Verdict {
     fn of(cause: Cause) -> Self {
         match cause {
             Cause::Pending => Verdict::Pending,
-            // An unannotated object that differs: somebody else's hand is all that explains it.
+            // An unannotated object that differs: only a change outside explains it.
             Cause::Drift | Cause::Unannotated => Verdict::Drift,
             Cause::Both => Verdict::Both,
         }
@@ -113,9 +113,9 @@ impl Plan {
 /// The endpoint of a note that counts as drift. Each kind is decided here.
 fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
     match note {
-        // No apply deletes it, and nothing defines it: somebody has to decide.
+        // No apply deletes it, and nothing defines it: a person has to decide.
         Note::Outside { key } => Some(key),
-        // Live, and defined by nobody.
+        // Live, and not defined.
         Note::Unmanaged { key } | Note::Orphan { key } | Note::Awaited { key, .. } | Note::Unsupported { key, .. } => {
             (unmanaged == UnmanagedPolicy::Fail).then_some(key)
         }

@@ -1,4 +1,4 @@
-//! A directory that is opened once. Files in it are read and written by name, so that nobody can lead a
+//! A directory that is opened once. Files in it are read and written by name, so that nothing can lead a
 //! write elsewhere by exchanging the directory for a link.
 
 use std::ffi::OsString;
@@ -93,7 +93,7 @@ impl Directory {
         }
     }
 
-    /// Opens for reading, without waiting for whoever writes a pipe.
+    /// Opens for reading, without waiting for the writer of a pipe.
     pub(super) fn open_file(&self, below: &Path) -> Result<File, FileError> {
         let mut options = OpenOptions::new();
         options.read(true);
@@ -133,7 +133,7 @@ impl Directory {
         let written = write(&mut out).and_then(|()| out.flush());
         drop(out);
         let written = written.and_then(|()| match (before, content) {
-            // A mode that somebody chose is kept.
+            // A mode that was set is kept.
             (Some(permissions), FileMode::Shared | FileMode::Reproducible) => file.set_permissions(permissions),
             _ => Ok(()),
         });
@@ -165,7 +165,7 @@ impl Directory {
         }
     }
 
-    /// A new file beside the target, with a name that nobody can foresee.
+    /// A new file beside the target, with an unpredictable name.
     fn temporary(&self, below: &Path, content: FileMode) -> Result<(PathBuf, File), FileError> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -224,7 +224,7 @@ impl Directory {
         Ok(file.into_std())
     }
 
-    /// Waits until nobody else has the lock of this name, and holds it until the file is dropped. It is a file beside
+    /// Waits until no other process has the lock of this name, and keeps it until the file is dropped. It is a file beside
     /// the one that it protects, because a replaced file takes its own lock with it.
     ///
     /// # Errors

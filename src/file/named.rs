@@ -1,5 +1,5 @@
 //! Files whose path the caller gives. A path inside of a stack or a repository is opened beneath that
-//! directory, because whoever changes the repository can put a link there; any other path is followed.
+//! directory, because a change of the repository can put a link there; any other path is followed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -83,7 +83,7 @@ pub fn append_private(path: &Path) -> Result<File, FileError> {
     directory.append(below).map_err(|error| named(error, path))
 }
 
-/// Waits until nobody else changes a file that the caller named, and keeps others from it until the lock is dropped.
+/// Waits until no other process changes a file that the caller named, and keeps others from it until the lock is dropped.
 ///
 /// # Errors
 /// Those of [`replace`].
@@ -177,7 +177,7 @@ fn innermost(outer: PathBuf, below: PathBuf, path: &Path) -> Result<(Directory, 
     Ok((directory.below(step).map_err(named)?, rest))
 }
 
-/// Directories above the path that hold a marker, the outermost first.
+/// Directories above the path that contain a marker, the outermost first.
 fn marked(absolute: &Path) -> Vec<PathBuf> {
     let holds = |directory: &&Path| MARKERS.iter().any(|marker| directory.join(marker).symlink_metadata().is_ok());
     let mut found: Vec<PathBuf> = absolute.ancestors().skip(1).filter(holds).map(Path::to_owned).collect();
@@ -185,7 +185,7 @@ fn marked(absolute: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The path from the root, without `.` and `..`; what stands before a `..` is resolved as the system does.
+/// The path from the root, without `.` and `..`; what is before a `..` is resolved as the system does.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     let parts: Vec<Component<'_>> = absolute.components().collect();

@@ -1,4 +1,4 @@
-//! Directories in which the program keeps its own files. Whoever could write there could forge a run,
+//! Directories in which the program keeps its own files. Who could write there could forge a run,
 //! so owner and mode are checked before anything is read or written.
 
 use std::ffi::OsStr;

@@ -38,7 +38,7 @@ pub(super) fn read_within(
     let (done, result) = mpsc::channel();
     let name = path.to_owned();
     let reading = std::thread::Builder::new().name("pipe".to_owned()).spawn(move || {
-        // Nobody waits any more where the time was up.
+        // The caller is gone where the time was up.
         let _ = done.send(whole(from, &name, limit));
     });
     reading.map_err(FileError::io("read", path))?;

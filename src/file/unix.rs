@@ -20,7 +20,7 @@ const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 const RUNS: u32 = 0o111;
 
-/// Opens for reading, without waiting for whoever writes a pipe.
+/// Opens for reading, without waiting for the writer of a pipe.
 pub(super) fn open_now(path: &Path) -> io::Result<File> {
     std::fs::OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY)).open(path)
 }
@@ -31,13 +31,13 @@ pub(super) fn without_waiting(options: &mut OpenOptions) {
 }
 
 /// Opens what a directory has under this name for reading, unless it is a link, and does not wait for
-/// whoever writes a pipe. A name without a separator cannot lead out of the directory.
+/// the writer of a pipe. A name without a separator cannot lead out of the directory.
 pub(super) fn open_entry(directory: &Dir, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(openat(directory, name, flags, Mode::empty())?.into())
 }
 
-/// Refuses a link, and does not wait for whoever writes a pipe.
+/// Refuses a link, and does not wait for the writer of a pipe.
 pub(super) fn without_links(options: &mut OpenOptions) {
     cap_std::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
 }
@@ -47,12 +47,12 @@ pub(super) fn readable_by_others(options: &mut OpenOptions, shared: bool) {
     cap_std::fs::OpenOptionsExt::mode(options, if shared { SHARED_FILE } else { PRIVATE_FILE });
 }
 
-/// What a file of this kind gives has an end that somebody else decides.
+/// The end of what a file of this kind gives is decided elsewhere.
 pub(super) fn is_stream(kind: FileType) -> bool {
     !kind.is_file() && !kind.is_dir() && !kind.is_block_device()
 }
 
-/// The same pipe, which waits for whoever writes it.
+/// The same pipe, which waits for its writer.
 pub(super) fn waiting(file: File) -> io::Result<File> {
     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     Ok(file)

@@ -19,7 +19,7 @@ pub(super) fn open_entry(directory: &Dir, name: &OsStr) -> io::Result<File> {
     Ok(directory.open(name)?.into_std())
 }
 
-/// Nothing has to be said: no file waits for whoever writes it.
+/// Nothing has to be said: no file waits for its writer.
 pub(super) fn without_waiting(_: &mut OpenOptions) {}
 
 /// Nothing has to be said: a link was refused before, and needs a privilege to be made.
@@ -28,7 +28,7 @@ pub(super) fn without_links(_: &mut OpenOptions) {}
 /// The directory decides.
 pub(super) fn readable_by_others(_: &mut OpenOptions, _: bool) {}
 
-/// What a file of this kind gives has an end that somebody else decides.
+/// The end of what a file of this kind gives is decided elsewhere.
 pub(super) fn is_stream(kind: FileType) -> bool {
     !kind.is_file() && !kind.is_dir()
 }
@@ -84,7 +84,7 @@ pub fn owner(path: &Path) -> Option<u32> {
     path.exists().then_some(0)
 }
 
-/// Whether a file can be started: its name says so, and whoever asks gave the name.
+/// Whether a file can be started: its name says so, and the caller gave the name.
 #[must_use]
 pub fn is_program(path: &Path) -> bool {
     path.is_file()

@@ -1,4 +1,4 @@
-//! Where a repository is. trueup searches for it itself: only a directory that holds `.git` is the
+//! Where a repository is. trueup searches for it itself: only a directory that contains `.git` is the
 //! top of one, so that no directory of committed files can pass for a repository.
 
 use std::io::Read as _;
@@ -13,11 +13,11 @@ const LARGEST_POINTER: u64 = 8 * 1024;
 /// A repository on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RepositoryPaths {
-    /// The directory that holds `.git`, without symbolic links.
+    /// The directory that contains `.git`, without symbolic links.
     pub(super) top: PathBuf,
     /// The git directory of this working tree.
     pub(super) directory: PathBuf,
-    /// The git directory that holds the objects; another one for a linked working tree.
+    /// The git directory that contains the objects; another one for a linked working tree.
     pub(super) common: PathBuf,
     /// The searched directory, below the top, with a final `/` unless it is the top.
     pub(super) prefix: String,
@@ -58,7 +58,7 @@ impl RepositoryPaths {
         Err(none())
     }
 
-    /// Refuses a repository that somebody else put above the definitions. It must belong to whom the
+    /// Refuses a repository that another user put above the definitions. It must belong to whom the
     /// definitions belong, to the user `me`, or to root: git's own check asks for the user alone, which
     /// fails in containers, and protects programs that a configuration names; here it names none.
     pub(super) fn check_owner(&self, definitions: &Path, me: Option<u32>) -> Result<(), GitError> {

@@ -159,7 +159,7 @@ impl Repository {
     }
 }
 
-/// What stands between `:` and the path in a raw line of `diff-tree`.
+/// What is between `:` and the path in a raw line of `diff-tree`.
 fn change_of(about: &[u8], path: &[u8]) -> Option<ChangedFile> {
     let mut words = std::str::from_utf8(about).ok()?.split(' ');
     let (mode_before, mode_after) = (words.next()?, words.next()?);

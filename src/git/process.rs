@@ -1,5 +1,5 @@
 //! The one place that starts a program: `git`, found through absolute entries of the search path, with
-//! an environment that holds nothing but what is written here, within bounds of time and output.
+//! an environment that contains nothing but what is written here, within bounds of time and output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write as _};
@@ -166,7 +166,7 @@ fn read_aside(pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<std
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = pipe.take(most).read_to_end(&mut bytes);
-        // Nobody waits any longer where the call took too long.
+        // The caller is gone where the call took too long.
         let _ = sender.send(read.map(|_| bytes));
     });
     receiver

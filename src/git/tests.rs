@@ -187,7 +187,7 @@ fn a_repository_that_somebody_else_put_above_the_definitions_is_not_used() {
         // Only root can give files away.
         return;
     }
-    // A container runs as root on the checkout of somebody else.
+    // A container runs as root on the checkout of another user.
     for entry in walkdir::WalkDir::new(directory.path()) {
         chown(entry.expect("a file").path(), 4711).expect("another owner");
     }

@@ -330,7 +330,7 @@ pub fn last_actions(
                     let at = step.ended.unwrap_or(begun);
                     last.extend(left.map(|left_in_place| (step.key, LastAction { at, left_in_place })));
                 }
-                // Whether it took effect is not known: nobody else is to blame for what is missing then.
+                // Whether it took effect is not known: it does not prove that another client deleted it.
                 Line::Intent(Intent { key, action: ActionKind::Create | ActionKind::Delete, .. }) => {
                     last.insert(key, LastAction { at: begun, left_in_place: false });
                 }

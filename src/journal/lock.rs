@@ -66,7 +66,7 @@ impl Lock {
             }
             Err(TryLockError::Error(error)) => return Err(JournalError::io("lock", &path)(error)),
         }
-        // Who holds it is only for the message of whoever comes second.
+        // Its run is only for the message of the second one.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", header.run));
         Ok(Self { _file: file })
     }

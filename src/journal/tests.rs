@@ -200,7 +200,7 @@ fn the_lock_of_a_dead_runner_ends_and_that_of_a_live_one_does_not() {
         assert!(matches!(other, Err(JournalError::Lease(LeaseError::Held { .. }))));
     }
     assert!(alive.permits().is_ok());
-    // A lock that nobody renews is one of a runner that was killed.
+    // A lock that is not renewed is one of a runner that was killed.
     let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
     let name = format!("{LOCKS}/{}.json", lock::name(&header(RUN)));
     let object = bucket.read(&name).expect("read").expect("a lock");

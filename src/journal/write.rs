@@ -55,7 +55,7 @@ struct Queue {
     state: Mutex<QueueState>,
     /// Lines came to an empty queue, or became urgent.
     ready: Condvar,
-    /// How long lines wait that nobody waits for.
+    /// How long lines wait for which no caller waits.
     results_gathered_for: Duration,
 }
 
@@ -74,7 +74,7 @@ struct QueueState {
 
 impl Journal {
     /// Begins the journal of a run: takes the lock of its stack and service, and writes the header. `host` is this
-    /// machine, for whoever finds the lock taken; `waiting` is called when this one does.
+    /// machine, for the message of a runner that finds the lock taken; `waiting` is called when this one does.
     ///
     /// # Errors
     /// [`JournalError::Locked`] and [`JournalError::Lease`] where another run of the stack is in progress; the medium.
@@ -234,7 +234,7 @@ impl LineWriter {
         while let Some((lines, waiting)) = self.queue.next() {
             let result = self.write(lines, !waiting.is_empty());
             for entry in waiting {
-                // Whoever asked may have gone away with its run.
+                // The caller may be gone with its run.
                 let _ = entry.send(result.clone());
             }
         }
@@ -249,7 +249,7 @@ impl LineWriter {
         if let Some(error) = self.queue.lock().failed.clone() {
             return Err(error);
         }
-        // Whoever adds a line meanwhile must not wait for the disk, so nothing is locked here.
+        // Nothing is locked here: lines are added meanwhile without waiting for the disk.
         let written = match &mut self.medium {
             Medium::File(file) => {
                 let written = file.write_all(&lines);
@@ -259,7 +259,7 @@ impl LineWriter {
             Medium::Objects(run) => run.write(lines),
         };
         written.map_err(|reason| {
-            // After a failed flush nobody knows what is stored: nothing more is written.
+            // After a failed flush it is unknown what is stored: nothing more is written.
             let error = RecordError { path: self.path.clone(), reason };
             self.queue.lock().failed.insert(error).clone()
         })

@@ -177,7 +177,7 @@ impl Field {
         Field::FIXED.into_iter().find(|field| field.name() == first)
     }
 
-    /// Whether two endpoints agree in it exactly where its values are equal: the service fills nothing in it, and nobody
+    /// Whether two endpoints agree in it exactly where its values are equal: the service fills nothing in it, and no one
     /// else has a part of it.
     #[must_use]
     pub fn is_plain(&self) -> bool {

@@ -160,7 +160,7 @@ impl Target {
 
     fn unfilled(&self) -> Target {
         match self {
-            // The service fills an interval; a strict TTL is somebody's choice.
+            // The service fills an interval; a strict TTL was chosen.
             Target::DnsNameAdvanced { name, ttl: TtlChoice::RefreshInterval(_) } => {
                 Target::DnsNameAdvanced { name: name.clone(), ttl: TtlChoice::Unset }
             }

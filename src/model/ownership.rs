@@ -93,7 +93,7 @@ pub fn is_ownership_annotation(annotation: &str) -> bool {
 }
 
 impl Endpoint {
-    /// Whether a person forbids its delete. Whoever writes anything but `false` means it.
+    /// Whether a person forbids its delete. Any value but `false` does.
     #[must_use]
     pub fn is_protected(&self) -> bool {
         self.annotations.get(PROTECT).is_some_and(|value| !value.trim().eq_ignore_ascii_case("false"))

@@ -7,7 +7,7 @@ use serde_json::{Map, Number};
 
 use super::Json;
 
-/// A JSON value of somebody else. [`Json`] reads a map whose first key is the name that `serde_json` has for raw texts as
+/// A foreign JSON value. [`Json`] reads a map whose first key is the name that `serde_json` has for raw texts as
 /// whatever that text contains, or as an error: anybody can write such a key into an annotation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JsonTree(pub Json);

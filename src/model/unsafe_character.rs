@@ -1,4 +1,4 @@
-//! Characters that a text of somebody else must not bring to a reader as they are.
+//! Characters that are not shown as they are in foreign text.
 
 /// Whether a character does something to a terminal or to other characters, or cannot be seen.
 #[must_use]

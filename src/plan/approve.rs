@@ -4,7 +4,7 @@
 use super::{Allowances, Digest, GuardHit, GuardLimits, Plan};
 use crate::model::Namespace;
 
-/// A plan that somebody approved: the only thing an apply accepts, and [`Plan::approve`] the only way
+/// A plan that was approved: the only thing an apply accepts, and [`Plan::approve`] the only way
 /// to get one.
 #[derive(Debug, Clone, Copy)]
 pub struct ApprovedPlan<'p>(&'p Plan);
@@ -23,7 +23,7 @@ pub enum Approval<'a> {
 /// Why a plan is not approved. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
-    /// Guards stand that nobody allowed.
+    /// Guards that were not allowed.
     #[error("{}", describe(guards))]
     Guards {
         /// Which.
@@ -46,7 +46,7 @@ pub enum ApprovalError {
         /// What was given.
         given: String,
     },
-    /// Single changes that nobody allowed; only a plan from a file or a journal has such.
+    /// Single changes that were not allowed; only a plan from a file or a journal has such.
     #[error("the plan needs consents that nobody gave: {}", names.join(", "))]
     Changes {
         /// As `--allow` takes them.
@@ -117,7 +117,7 @@ impl Plan {
         match (digests.whole.is_named(given), digests.without_consents.is_named(given)) {
             (None, _) | (_, None) => Err(ApprovalError::NoDigest { given: given.to_owned() }),
             (Some(true), _) => Ok(self.consents()),
-            // The plan that was reviewed before anybody allowed anything: whoever applies it says what.
+            // The plan that was reviewed before anything was allowed: the apply says what it allows.
             (Some(false), Some(true)) => Ok(Allowances::default()),
             (Some(false), Some(false)) => {
                 Err(ApprovalError::OtherDigest { given: given.to_owned(), base: self.settings.base })

@@ -41,7 +41,7 @@ impl DefinitionHistory<'_> {
 
 impl Plan {
     /// Gives each changed field, and each whole object that appears or goes, its side, and lets the
-    /// `behind-base` guard stand where one is behind the base.
+    /// `behind-base` guard apply where one is behind the base.
     ///
     /// The guard's settings then say that there is a base: a plan that was reviewed with one has another
     /// digest than a plan without, which would not see what is behind it.
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(side(Some(1), Some(1), None), "this change");
         // The base added it after the branch was cut.
         assert_eq!(side(None, Some(1), None), "behind base");
-        // Neither knows it: an object that the base once removed and nobody applied.
+        // Neither knows it: an object that the base once removed and that was not applied.
         assert_eq!(side(None, None, None), "pending on base");
         // Both removed it.
         assert_eq!(side(Some(1), None, None), "pending on base");

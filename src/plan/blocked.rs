@@ -67,7 +67,7 @@ pub enum BlockReason {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
     },
-    /// A rollback would undo what somebody changed since.
+    /// A rollback would undo what was changed since.
     Moved(Conflict),
     /// It cannot be changed, and nothing allows it.
     Unchangeable(Unchangeable),
@@ -81,7 +81,7 @@ pub enum Unchangeable {
     OwnerView(RelatedObject),
     /// It is being deleted.
     Deleting,
-    /// The model cannot hold the live object.
+    /// The model cannot represent the live object.
     Unsupported {
         /// Why.
         reason: String,

@@ -61,7 +61,7 @@ impl<'f> PlanBuilder<'f> {
         Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default() }
     }
 
-    /// Takes in what a namespace holds.
+    /// Takes in what a namespace contains.
     pub fn take(&mut self, namespace: &Namespace, read: &NamespaceRead) {
         let wanted = self.definitions.get(namespace).map_or(&[][..], Vec::as_slice);
         let scope = namespace::arrange(&mut self.plan, &mut self.commits, &self.input, namespace, read, wanted);

@@ -150,11 +150,11 @@ words!(Cause { Pending = "pending", Drift = "drift", Both = "both", Unannotated 
 pub enum Attribution {
     /// The working tree changed it.
     ThisChange,
-    /// The base holds it and it is not applied yet.
+    /// The base has it and it is not applied yet.
     PendingOnBase,
     /// Someone changed live.
     Drift,
-    /// The base moved on: applying would revert somebody's merged work.
+    /// The base moved on: applying would revert merged work.
     BehindBase,
 }
 

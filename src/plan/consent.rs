@@ -53,7 +53,7 @@ impl Plan {
         self.guards.iter().filter(|guard| !allow.guard(guard.name)).collect()
     }
 
-    /// Whether an apply of this plan, as it is, would send nothing: a guard stands that nobody allowed, or
+    /// Whether an apply of this plan, as it is, would send nothing: a guard is not allowed, or
     /// everything is blocked.
     #[must_use]
     pub fn is_refused(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::model::{
     APPLIED, Endpoint, Field, Json, Key, Layout, Namespace, Ownership, RUN_PENDING, RelatedObject, RunId,
 };
 
-/// Hex digits that a person gives at least, and that reports show: 128 bits. Whoever can make two plans
+/// Hex digits that a person gives at least, and that reports show: 128 bits. Who can make two plans
 /// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
 const SHOWN: usize = 32;
 

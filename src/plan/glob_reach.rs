@@ -22,7 +22,7 @@ pub(super) struct Reach(Option<DFA>);
 
 impl Reach {
     pub(super) fn of(glob: &Glob) -> Self {
-        // What a name of the service may hold is more than UTF-8.
+        // A name of the service may contain more than UTF-8.
         let built = DFA::builder()
             .configure(DFA::config().match_kind(MatchKind::All))
             .syntax(syntax::Config::new().utf8(false).dot_matches_new_line(true))

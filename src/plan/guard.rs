@@ -96,7 +96,7 @@ pub struct Counts {
     pub removable: usize,
 }
 
-/// The guards that stand over a plan, the whole plan's last. They are computed from the changes and
+/// The guards of a plan, the whole plan's last. They are computed from the changes and
 /// counts; what the plan itself lists is not read.
 pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
     let settings = limits.guards.unwrap_or(plan.settings.safeguards.guards);

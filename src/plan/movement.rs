@@ -25,7 +25,7 @@ pub struct MoveInput<'a> {
     pub defined_after: Option<&'a Desired>,
     /// Which endpoints; where that is all, those that the second stack defines.
     pub selection: &'a Selection,
-    /// What the service holds in the namespaces of both.
+    /// What is live in the namespaces of both.
     pub live: &'a Live,
 }
 

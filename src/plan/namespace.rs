@@ -193,7 +193,7 @@ impl NamespaceBuilder<'_, '_> {
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         let change = self.change(definition, live, ownership.as_ref(), &differences);
         let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
-        // What belongs to somebody else is not part of any share, and what is going is not ours to count.
+        // What has another owner is not part of any share, and what is going is not ours to count.
         let counts = live.owner_view.is_none() && !live.deleting;
         let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);
         self.owned += usize::from(counts && !is_blocked_foreign);

@@ -38,7 +38,7 @@ pub enum Note {
         /// The kind, namespace and name of its owner.
         owner: String,
     },
-    /// The model cannot hold it; it is left alone.
+    /// The model cannot represent it; it is left alone.
     Unsupported {
         /// Which.
         key: Key,
@@ -83,7 +83,7 @@ pub enum Note {
         /// In words.
         text: String,
     },
-    /// Its ownership annotations were written for another key: it was copied, and is nobody's.
+    /// Its ownership annotations were written for another key: it was copied, and has no owner.
     Copied {
         /// Which.
         key: Key,

@@ -17,9 +17,9 @@ pub(crate) enum Owner<'m> {
     Unstacked,
     /// Another stack's.
     Foreign(&'m str),
-    /// Nobody's: its annotations were written for another key and copied.
+    /// None: its annotations were written for another key and copied.
     Copied,
-    /// Nobody's: it carries none.
+    /// None: it carries no annotations.
     Nobody,
 }
 

@@ -1,11 +1,11 @@
-//! Who refers to the endpoints that a plan would delete. A list does not say, so whoever makes a plan asks the
+//! Who refers to the endpoints that a plan would delete. A list does not say, so the planner asks the
 //! service for each delete. What else blocks a delete is also taken in here.
 
 use super::{Action, Allowances, BlockReason, BlockedChange, Change, Plan, Unchangeable};
 use crate::model::{Key, RelatedObject};
 
 impl Plan {
-    /// The endpoints that would go: whoever makes the plan asks the service who refers to each.
+    /// The endpoints that would go: the planner asks the service who refers to each.
     pub fn deletes(&self) -> impl Iterator<Item = &Key> {
         self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })).map(|change| &change.key)
     }

@@ -1,4 +1,4 @@
-//! Plans the rollback of a run: each write that the run made is undone, field by field, unless somebody
+//! Plans the rollback of a run: each write that the run made is undone, field by field, unless another client
 //! changed the field since. The result is an ordinary plan, with the same guards and the same approval.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ pub struct AppliedWrite<'a> {
 pub struct RollbackInput<'a> {
     /// The run that is undone.
     pub undone: &'a UndoneRun<'a>,
-    /// What the service holds now, of every namespace that the run wrote in.
+    /// What is live now, of every namespace that the run wrote in.
     pub live: &'a Live,
     /// Which endpoints are restored.
     pub only: &'a dyn Fn(&Key) -> bool,

@@ -44,7 +44,7 @@ pub enum SavedError {
 }
 
 impl Plan {
-    /// Writes the plan as a file holds it: JSON with its digest, a final line break included.
+    /// Writes the plan as a file contains it: JSON with its digest, a final line break included.
     ///
     /// # Errors
     /// Those of `out`.
@@ -78,7 +78,7 @@ impl Plan {
         serde_json::from_slice::<Head>(bytes).is_ok_and(|head| head.kind == "plan")
     }
 
-    /// The plan that a file holds.
+    /// The plan of a file.
     ///
     /// # Errors
     /// The file is not a plan, of another format, altered, or no plan that anybody could have made.

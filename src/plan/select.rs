@@ -28,7 +28,7 @@ pub struct MatchedFilters {
     all_together: bool,
 }
 
-/// A filter that matches nothing: whoever wrote it meant something else.
+/// A filter that matches nothing is a mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnmatchedFilter {
     /// `--only`

@@ -170,7 +170,7 @@ impl StepResult {
         matches!(self, StepResult::Known(result) if result.is_done())
     }
 
-    /// A write may have taken effect, and nobody knows.
+    /// A write may have taken effect, and it is unknown whether it did.
     #[must_use]
     pub fn is_in_doubt(&self) -> bool {
         match self {

@@ -9,7 +9,7 @@ use super::{ChangeResult, Outcome, Verification};
 use crate::model::Key;
 use crate::plan::Plan;
 
-/// An apply of a plan to a copy of what the service holds, with faults, and what a plan finds after it.
+/// An apply of a plan to a copy of what is live, with faults, and what a plan finds after it.
 #[derive(Debug, Clone)]
 pub struct Rehearsal {
     /// The plan that was rehearsed.

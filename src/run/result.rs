@@ -31,7 +31,7 @@ pub enum ChangeResult {
         /// The answer was lost or odd, and a GET settled it.
         #[serde(default)]
         by_reading: bool,
-        /// A create met the same object, which nobody owned, and took ownership of it.
+        /// A create met the same object, which no stack owned, and took ownership of it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         adopted: bool,
     },
@@ -49,7 +49,7 @@ pub enum ChangeResult {
         /// Why, as a fragment.
         reason: String,
     },
-    /// It was sent and nobody knows whether it took effect.
+    /// It was sent and it is unknown whether it took effect.
     InDoubt {
         /// Why, as a fragment.
         reason: String,
@@ -147,7 +147,7 @@ impl ChangeResult {
         matches!(self, ChangeResult::Done { .. } | ChangeResult::AlreadyDone)
     }
 
-    /// A write may have taken effect, and nobody knows.
+    /// A write may have taken effect, and it is unknown whether it did.
     #[must_use]
     pub fn is_in_doubt(&self) -> bool {
         match self {

@@ -60,7 +60,7 @@ pub struct RunCounts {
 }
 
 impl RunSummary {
-    /// A run in short; whether another resumed it is set by whoever knows all runs.
+    /// A run in short; whether another resumed it is set where all runs are known.
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;

@@ -32,7 +32,7 @@ pub struct RunTrigger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
-    /// Somebody typed `yes`.
+    /// A person typed `yes`.
     Prompt,
     /// `--yes`
     Yes,

@@ -37,7 +37,7 @@ pub enum WriteRequest {
         /// The whole object.
         body: ObjectBody,
     },
-    /// A replace with this body, which holds the version it was made for.
+    /// A replace with this body, which contains the version it was made for.
     Replace {
         /// The whole object.
         body: ObjectBody,
@@ -95,7 +95,7 @@ impl WriteRequest {
         }
     }
 
-    /// The run whose ownership annotations the object carries; a chain of resumed runs holds writes of each.
+    /// The run whose ownership annotations the object carries; a chain of resumed runs has writes of each.
     #[must_use]
     pub fn run(&self) -> Option<RunId> {
         let body: Json = self.body()?.read().ok()?;

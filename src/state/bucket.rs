@@ -79,7 +79,7 @@ impl Bucket {
         let (answer, answered) = mpsc::sync_channel(1);
         let request = request(Arc::clone(&self.objects));
         self.worker.handle.spawn(async move {
-            // Whoever asked waits for it.
+            // The caller waits for it.
             let _ = answer.send(request.await);
         });
         let ended = || StateError::new("reach", self.address(), "its thread has ended");
@@ -146,7 +146,7 @@ impl Bucket {
         self.wait(|objects| async move { objects.names(&folder).await })
     }
 
-    /// Checks that the store refuses what a condition excludes: without that, no lock holds.
+    /// Checks that the store refuses what a condition excludes: without that, no lock is safe.
     ///
     /// # Errors
     /// It does not, or it did not answer.

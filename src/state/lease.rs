@@ -1,4 +1,4 @@
-//! The lock of a bucket: one object, which its holder renews. Nobody's clock is compared with another's: whoever finds
+//! The lock of a bucket: one object, which its holder renews. No clock is compared with that of another machine: a runner that finds
 //! the lock taken watches whether the object changes for as long as the holder says that it lasts, and takes it over only
 //! where it did not. The holder counts from before its last renewal left, less a margin, and sends nothing after that.
 
@@ -135,7 +135,7 @@ impl LockObject {
 /// Why a lock cannot be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
-    /// Somebody else has it, and is alive.
+    /// Another runner has it, and is alive.
     #[error("another apply of {} is running: {holder}", holder.what)]
     Held {
         /// Who.
@@ -176,7 +176,7 @@ impl LeaseState {
 }
 
 impl Lease {
-    /// Takes the lock `name`. `waiting` is called once where somebody has it, before it is watched.
+    /// Takes the lock `name`. `waiting` is called once where another has it, before it is watched.
     ///
     /// # Errors
     /// [`LeaseError::Held`] where its holder is alive; the store.
@@ -264,7 +264,7 @@ impl Lease {
         }
     }
 
-    /// The same; a lock that was not renewed in time is renewed now, which fails where somebody took it over.
+    /// The same; a lock that was not renewed in time is renewed now, which fails where another took it over.
     ///
     /// # Errors
     /// Why it is not ours, as a fragment.
@@ -323,7 +323,7 @@ async fn renew(
             (state.tag, state.renewed) = (tag, left);
             return Ok(true);
         }
-        // Not our last version: an earlier try of ours whose answer was lost, or somebody else's lock.
+        // Not our last version: an earlier try of ours whose answer was lost, or the lock of another.
         let found = objects.read(name).await?;
         let found =
             found.and_then(|object| Some((serde_json::from_slice::<LockObject>(&object.bytes).ok()?, object.tag)));

@@ -43,7 +43,7 @@ pub enum LocationError {
         "`{scheme}://` is not supported; use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER@ACCOUNT/PREFIX"
     )]
     Scheme {
-        /// What stands before `://`.
+        /// What is before `://`.
         scheme: String,
     },
     /// No bucket.
@@ -57,7 +57,7 @@ pub enum LocationError {
         /// A variable.
         variable: &'static str,
     },
-    /// A prefix that names something else to somebody.
+    /// A prefix that can be read in two ways.
     #[error("the prefix of the URL contains `{part}`; use letters, digits, `-`, `_`, `.` and `=`")]
     Prefix {
         /// The part between two slashes.

@@ -1,5 +1,5 @@
 //! Requests for single objects that are safe to repeat: a write whose answer was lost is recognised as our own by its
-//! content, so that a retry never takes it for somebody else's.
+//! content, so that a retry never takes it for that of another writer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::error::{StateError, names_bucket};
 const TRIES: u32 = 4;
 /// Before the second try; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 200 });
-/// The largest object that is read, in bytes: whoever can write to the bucket must not exhaust the memory of a runner.
+/// The largest object that is read, in bytes: a writer to the bucket must not exhaust the memory of a runner.
 const LARGEST: u64 = if cfg!(test) { 1024 * 1024 } else { 1024 * 1024 * 1024 };
 /// The names of the object that shows whether conditional writes work.
 const PROBE: &str = "locks/.conditions";
@@ -196,7 +196,7 @@ impl Objects {
         names.map(|name| async move { self.read(&name).await }).buffered(AT_ONCE).try_collect().await
     }
 
-    /// Whether a second create and an update of an old version are refused: without that, no lock holds.
+    /// Whether a second create and an update of an old version are refused: without that, no lock is safe.
     pub(super) async fn check_conditions(&self) -> Result<(), StateError> {
         const HINT: &str =
             "this object store ignores conditional writes (If-None-Match, If-Match), which the lock needs";

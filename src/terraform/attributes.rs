@@ -29,7 +29,7 @@ fn first(problems: &[Problem]) -> String {
     problems.first().map(|problem| problem.message.clone()).unwrap_or_default()
 }
 
-/// What serde says without a place: the JSON is made here, so nobody could look the place up.
+/// What serde says without a place: the JSON is made here, so a place would be of no use.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or(&text).to_owned()

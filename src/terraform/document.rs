@@ -113,7 +113,7 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file holds no resources of Terraform. Nothing of its content is in the error.
+    /// The file contains no resources of Terraform. Nothing of its content is in the error.
     pub fn read(bytes: &[u8]) -> Result<Self, TerraformError> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         // What `terraform state pull` prints where there is no state.

@@ -1,7 +1,7 @@
 //! Endpoints that Terraform manages, as definitions of this program. A state file, the output of
 //! `terraform show -json` and configuration in JSON syntax (`*.tf.json`) go in; endpoints come out, each with
 //! the address of its resource, beside the resources that cannot be read and why. Only resources of the type
-//! `volterra_endpoint` are read: a state holds secrets of others.
+//! `volterra_endpoint` are read: a state contains secrets of others.
 
 mod attributes;
 mod document;
@@ -18,7 +18,7 @@ use document::Resource;
 /// The resource type of the vendor's provider.
 pub const RESOURCE_TYPE: &str = "volterra_endpoint";
 
-/// A file that holds no resources of Terraform.
+/// A file without resources of Terraform.
 #[derive(Debug, thiserror::Error)]
 pub enum TerraformError {
     /// The text has a syntax error.

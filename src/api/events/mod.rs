@@ -39,7 +39,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Every operator; one that another begins with stands after it.
+    /// Every operator; one that another begins with comes after it.
     const ALL: [Operator; 4] = [Operator::Like, Operator::Unlike, Operator::NotEqual, Operator::Equal];
 
     /// As the query writes it.
@@ -54,7 +54,7 @@ impl Operator {
     }
 }
 
-/// One condition of a query; all of them must hold.
+/// One condition of a query; all of them must be met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
     /// The field; nested keys are dotted.
@@ -183,7 +183,7 @@ impl EventQuery {
     /// The request of this query.
     ///
     /// # Errors
-    /// A namespace that no path can hold.
+    /// A namespace that no path can contain.
     pub fn request(&self, layout: Layout) -> Result<Request, RequestError> {
         let mut body = serde_json::json!({ "namespace": self.namespace.as_str(), "query": self.query() });
         let mut put = |key: &str, value: Option<Json>| {
@@ -267,7 +267,7 @@ pub struct EventPage {
 /// Sends a query: once, whatever happens after it left.
 ///
 /// # Errors
-/// Whatever goes wrong.
+/// Any failure.
 pub async fn query(reader: &Reader, query: &EventQuery) -> Result<EventPage, ApiError> {
     let answer = reader.question(Operation::SecurityEvents, query.request(reader.layout())).await?;
     answer.json()
@@ -276,7 +276,7 @@ pub async fn query(reader: &Reader, query: &EventQuery) -> Result<EventPage, Api
 /// Fetches the next batch of a scrolled query.
 ///
 /// # Errors
-/// Whatever goes wrong; an expired `scroll_id` is a refusal of the service.
+/// Any failure; an expired `scroll_id` is a refusal of the service.
 pub async fn scroll(reader: &Reader, namespace: &Namespace, scroll_id: &str) -> Result<EventPage, ApiError> {
     let parameters = [("namespace", namespace.as_str()), ("scroll_id", scroll_id)];
     let request = Request::build(Operation::SecurityEventsScroll, reader.layout(), &parameters, None);

@@ -59,7 +59,7 @@ impl fmt::Display for Risk {
     }
 }
 
-/// Whether an operation changes what the service holds.
+/// Whether an operation changes the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationEffect {
     /// It only looks.

@@ -391,7 +391,7 @@ mod tests {
                 let route = entry.route(layout);
                 for parameter in route.parameters {
                     let hole = route.path.contains(&format!("{{{}}}", parameter.name));
-                    // A layout may take a name for which it has no hole, if nobody has to give it.
+                    // A layout may take a name for which it has no hole, if it is optional.
                     let is_part = parameter.part == ParameterLocation::Path && parameter.required;
                     assert_eq!(hole, is_part, "{} {}", entry.name, parameter.name);
                 }

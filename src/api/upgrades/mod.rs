@@ -23,7 +23,7 @@ use super::wire::nullable;
 /// namespace for it.
 ///
 /// # Errors
-/// A namespace that no path can hold.
+/// A namespace that no path can contain.
 pub fn versions_request(
     layout: Layout,
     namespace: &Namespace,
@@ -42,7 +42,7 @@ pub fn versions_request(
 /// Reads the versions that a site can be upgraded to, newest first.
 ///
 /// # Errors
-/// Whatever goes wrong.
+/// Any failure.
 pub async fn versions(
     reader: &Reader,
     namespace: &Namespace,

@@ -1,5 +1,5 @@
 //! The upgrade status of a site as a tree. No live status was ever published, so everything in it may be
-//! missing, and a status word that nobody documented is kept.
+//! missing, and an undocumented status word is kept.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub enum UpgradeState {
     Failed,
     /// `SKIPPED`
     Skipped,
-    /// A word that nobody documented, neutralised.
+    /// An undocumented word, neutralised.
     Other(String),
 }
 

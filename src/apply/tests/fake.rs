@@ -18,9 +18,9 @@ pub(super) enum Fault {
     OddAfter,
     /// No connection.
     NoConnection,
-    /// Somebody changes the object just before.
+    /// Another client changes the object just before.
     Meddle,
-    /// Somebody changes something of it that the plan does not look at just before.
+    /// Another client changes something of it just before that the plan does not look at.
     Annotate,
     /// A person interrupts the run just before.
     Interrupt,
@@ -113,7 +113,7 @@ pub(super) enum Lag {
     Old,
     /// That it is not there.
     Gone,
-    /// An object of the same name that somebody else created.
+    /// An object of the same name that another client created.
     Another,
 }
 

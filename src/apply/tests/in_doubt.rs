@@ -205,7 +205,7 @@ fn the_refusal_of_a_retry_is_evidence_that_the_first_write_took_effect() {
     }
 }
 
-/// An object that somebody else created between the plan and the apply, as the create wants it.
+/// An object that another client created between the plan and the apply, as the create wants it.
 fn created_by_another(annotations: Json) -> Bench {
     let bench = Bench::new();
     let body = json!({

@@ -18,7 +18,7 @@ pub(super) enum Wait {
     Retry,
 }
 
-/// What somebody does meanwhile.
+/// What another client does meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Nothing,

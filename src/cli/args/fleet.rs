@@ -19,8 +19,8 @@ pub enum FleetSubcommand {
 /// Merges the checks of several files into one report.
 ///
 /// Reads what `drift --format json` wrote: a file of each shard of a fleet, or of each stack. A shard that is missing, a
-/// file that is cut off, a check that is too old and a stack in two files are reported, and the exit code is then 5: nothing
-/// is in sync of which the files do not say so. Otherwise it is that of the worst stack, as `drift` of all of them gives
+/// file that is cut off, a check that is too old and a stack in two files are reported, and the exit code is then 5: what
+/// the files do not cover is not called in sync. Otherwise it is that of the worst stack, as `drift` of all of them gives
 /// it. Nothing is read but the files: no token, no network.
 #[derive(Debug, Args)]
 #[command(

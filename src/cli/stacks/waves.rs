@@ -13,9 +13,9 @@ pub struct Waves(Vec<WaveRule>);
 /// Which stacks a wave takes of those that no earlier wave has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WaveRule {
-    /// Those whose labels meet these; all where empty.
+    /// Those whose labels meet these; empty for all.
     selector: Vec<Requirement>,
-    /// Until so many of them were taken, by this wave or earlier; all where it is none.
+    /// Until so many of them were taken, by this wave or earlier; nothing for all.
     end: Option<WaveEnd>,
 }
 

@@ -41,7 +41,7 @@ pub struct Seed {
     /// RFC 3339. The object is removed then, if it has no finalizers.
     #[serde(default)]
     pub deletion_timestamp: Option<Timestamp>,
-    /// What holds its delete back.
+    /// What delays its delete.
     #[serde(default)]
     pub finalizers: Vec<String>,
     /// Status objects, as in `status` of a get.

@@ -1,6 +1,6 @@
 //! The durable data of these areas: seeded into the store from a tenant file, and opened from it. A file
 //! that was seeded before and has not changed is seeded again without its DDoS events, sites, versions and
-//! endpoints, so that edits stay and an upgrade continues, while its security events, which nobody can
+//! endpoints, so that edits stay and an upgrade continues, while its security events, which no client can
 //! edit, get fresh times at each start.
 
 use std::sync::Mutex;
