@@ -12,7 +12,7 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::diagnostics;
 use crate::cli::stacks::tenants::DefinedKeys;
 use crate::cli::{configuration, hint, policy, settings};
-use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
+use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, Loaded, UnmanagedKinds};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
@@ -135,7 +135,7 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
     let config = &loaded.config;
     let root = loaded.root.display();
     if loaded.desired.definitions.is_empty() {
-        if config.allow_empty && !config.namespaces.is_empty() {
+        if loaded.objects > 0 || (config.allow_empty && !config.namespaces.is_empty()) {
             return None;
         }
         return Some((
@@ -343,9 +343,15 @@ pub enum CheckedDefinitions {
 /// # Errors
 /// Those of [`open`], and such a filter.
 pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
-    let stack = open(context, scope)?;
+    let stack = opened(context, scope, checked(context, scope)?)?;
     matched(context, &stack)?;
     Ok(stack)
+}
+
+/// Loads a stack with the documents of kinds that are not managed, which are checked.
+fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>, CommandError> {
+    let options = LoadOptions { objects: UnmanagedKinds::Check, ..configuration::load_options(context)? };
+    Ok(load::directory(first(scope), &options))
 }
 
 /// Loads a stack and returns its problems as a value.
@@ -353,7 +359,7 @@ pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack, Comma
 /// # Errors
 /// Flags that cannot be read.
 pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions, CommandError> {
-    let loaded = match load::directory(first(scope), &configuration::load_options(context)?) {
+    let loaded = match checked(context, scope)? {
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),
     };

@@ -4,11 +4,13 @@
 
 mod decode;
 mod rule;
+mod value;
 
 pub use rule::{Part, Rule, Unit};
+pub use value::Value;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The description of all kinds; `kinds/README.md` explains its form.
 const DATA: &str = include_str!("../../kinds/kinds.txt");
@@ -151,10 +153,12 @@ pub fn find(name: &str) -> Option<Kind> {
     INDEX.kinds.get(name).map(|line| decode::kind(line))
 }
 
-/// The message with this id; empty where the description has none, which a test rules out.
+/// The message with this id, decoded at the first call; empty where the description has none, which a test rules out.
 #[must_use]
-pub fn message(id: &str) -> Message {
-    INDEX.messages.get(id).map(|block| decode::message(block)).unwrap_or_default()
+pub fn message(id: &str) -> &'static Message {
+    static NONE: Message = Message { groups: Vec::new(), fields: Vec::new() };
+    let Some((block, message)) = INDEX.messages.get(id) else { return &NONE };
+    message.get_or_init(|| decode::message(block))
 }
 
 /// The names of an enumeration with their numbers, where those are known.
@@ -178,7 +182,7 @@ impl Kind {
 
     /// Every message that its `spec` reaches, each once.
     #[must_use]
-    pub fn messages(&self) -> Vec<(&'static str, Message)> {
+    pub fn messages(&self) -> Vec<(&'static str, &'static Message)> {
         let mut open = vec![self.spec];
         let mut seen = BTreeSet::new();
         let mut messages = Vec::new();
@@ -207,7 +211,7 @@ fn secrets_below(id: &'static str, path: &str, above: &mut Vec<&'static str>, fo
         return;
     }
     above.push(id);
-    for field in message(id).fields {
+    for field in &message(id).fields {
         let path = format!("{path}.{}", field.name);
         match field.below() {
             // What is below a secret is how it is sealed.
@@ -262,7 +266,7 @@ impl Field {
 struct Index {
     kinds: BTreeMap<&'static str, &'static str>,
     enums: BTreeMap<&'static str, &'static str>,
-    messages: BTreeMap<&'static str, &'static str>,
+    messages: BTreeMap<&'static str, (&'static str, OnceLock<Message>)>,
 }
 
 impl Index {
@@ -280,7 +284,7 @@ impl Index {
             match what {
                 "kind" => _ = index.kinds.insert(id, &block["kind ".len()..]),
                 "enum" => _ = index.enums.insert(id, line),
-                "message" => _ = index.messages.insert(id, line),
+                "message" => _ = index.messages.insert(id, (line, OnceLock::new())),
                 _ => {}
             }
         }

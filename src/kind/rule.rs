@@ -1,4 +1,13 @@
-//! What is allowed in a field, beyond its type.
+//! What is allowed in a field, beyond its type. A rule of which the program is not sure is broken by nothing: the service
+//! decides.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+use super::Value;
 
 /// Which part of a field a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +48,7 @@ pub enum Rule {
     Const(&'static str),
     /// A regular expression in RE2's syntax, not anchored.
     Pattern(&'static str),
-    /// One of the vendor's names for a form of text, such as `hostname`.
+    /// The vendor's names for forms of text, such as `hostname`, all of which it has.
     Format(Vec<&'static str>),
     /// No item twice.
     Unique,
@@ -49,7 +58,7 @@ pub enum Rule {
     UniqueNames,
     /// Only numbers that the enumeration names.
     DefinedOnly,
-    /// At least one of the numbers below is not zero.
+    /// At least one field below is set.
     OneNonzero,
 }
 
@@ -86,6 +95,45 @@ impl Part {
 }
 
 impl Rule {
+    /// What of the value breaks the rule, as the end of a sentence; nothing where it does not, or the program is not sure.
+    #[must_use]
+    pub fn broken(&self, value: &Value) -> Option<String> {
+        match (self, value) {
+            (Rule::Range { unit, least, most }, _) => {
+                let (amount, said) = amount(*unit, value)?;
+                let is_below = least.and_then(|least| compare(amount, least)) == Some(Ordering::Less);
+                let is_above = most.and_then(|most| compare(amount, most)) == Some(Ordering::Greater);
+                (is_below || is_above).then_some(said)
+            }
+            (Rule::ItemCounts(counts), Value::List(items)) => {
+                (!counts.contains(&items.len().to_string().as_str())).then(|| format!("has {} items", items.len()))
+            }
+            (Rule::Ranges(ranges), _) => (!is_in(ranges, value)?).then(|| "is in none of the ranges".to_owned()),
+            (Rule::NotInRanges(ranges), _) => is_in(ranges, value)?.then(|| "is in one of the ranges".to_owned()),
+            (Rule::In(values), _) => (!values.contains(&word(value)?.as_str())).then(|| "is another value".to_owned()),
+            (Rule::NotIn(values), _) => values.contains(&word(value)?.as_str()).then(|| "is such a value".to_owned()),
+            (Rule::Const(only), _) => (*only != word(value)?).then(|| "is another value".to_owned()),
+            (Rule::Pattern(pattern), Value::Text(text)) => {
+                (!regex::Regex::new(pattern).ok()?.is_match(text)).then(|| "does not match".to_owned())
+            }
+            (Rule::Format(forms), Value::Text(text)) => {
+                let other = forms.iter().find(|form| has_form(form, text) == Some(false))?;
+                Some(format!("is not a valid {}", other.replace('_', " ")))
+            }
+            (Rule::Unique, Value::List(items)) => twice(items.iter()).then(|| "has an item twice".to_owned()),
+            (Rule::UniqueValues, Value::Map(entries)) => {
+                twice(entries.values()).then(|| "has a value twice".to_owned())
+            }
+            (Rule::UniqueNames, Value::List(items)) => {
+                twice(items.iter().filter_map(name)).then(|| "has two items with the same name".to_owned())
+            }
+            (Rule::OneNonzero, Value::Map(entries)) => {
+                entries.values().all(Value::is_absent).then(|| "has no field that is set".to_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// The rule in words.
     #[must_use]
     pub fn words(&self) -> String {
@@ -98,14 +146,80 @@ impl Rule {
             Rule::NotIn(values) => format!("none of {}", values.join(", ")),
             Rule::Const(value) => format!("exactly {value}"),
             Rule::Pattern(pattern) => format!("matches {pattern}"),
-            Rule::Format(formats) => format!("a valid {}", formats.join(" or ").replace('_', " ")),
+            Rule::Format(formats) => format!("a valid {}", formats.join(" and ").replace('_', " ")),
             Rule::Unique => "no item twice".to_owned(),
             Rule::UniqueValues => "no value twice".to_owned(),
             Rule::UniqueNames => "no two items with the same name".to_owned(),
             Rule::DefinedOnly => "a known value".to_owned(),
-            Rule::OneNonzero => "at least one number that is not 0".to_owned(),
+            Rule::OneNonzero => "at least one field that is set".to_owned(),
         }
     }
+}
+
+/// How much a range is about, and what is said of it where that is out of range.
+fn amount(unit: Unit, value: &Value) -> Option<(f64, String)> {
+    let (amount, said) = match (unit, value) {
+        (Unit::Number, Value::Integer(number)) => {
+            return Some((number.to_string().parse().ok()?, format!("is {number}")));
+        }
+        (Unit::Number, Value::Number(number)) => return Some((number.parse().ok()?, format!("is {number}"))),
+        (Unit::Characters, Value::Text(text)) => (text.chars().count(), "characters long"),
+        (Unit::Bytes, Value::Text(text)) => (text.len(), "bytes long"),
+        (Unit::Items, Value::List(items)) => (items.len(), "items"),
+        (Unit::Pairs, Value::Map(entries)) => (entries.len(), "entries"),
+        _ => return None,
+    };
+    let verb = if matches!(value, Value::Text(_)) { "is" } else { "has" };
+    Some((amount.to_string().parse().ok()?, format!("{verb} {amount} {said}")))
+}
+
+fn compare(amount: f64, bound: &str) -> Option<Ordering> {
+    amount.partial_cmp(&bound.parse().ok()?)
+}
+
+/// Whether a number is in one of the ranges, each written `1..5`.
+fn is_in(ranges: &[&str], value: &Value) -> Option<bool> {
+    let number: i128 = word(value)?.parse().ok()?;
+    let is_within = |range: &&str| {
+        let (first, last) = range.split_once("..")?;
+        Some((first.parse().ok()?..=last.parse().ok()?).contains(&number))
+    };
+    Some(ranges.iter().any(|range| is_within(range).unwrap_or(true)))
+}
+
+/// A scalar as the description writes it: a name of an enumeration by its number.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::Flag(flag) => Some(flag.to_string()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Number(text) | Value::Text(text) => Some(text.clone()),
+        Value::Word(_, number) => number.map(|number| number.to_string()),
+        Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// Whether a text has a form; nothing where the program does not know what the vendor takes for one.
+fn has_form(form: &str, text: &str) -> Option<bool> {
+    match form {
+        "ip" => Some(text.parse::<IpAddr>().is_ok()),
+        "ipv4" => Some(text.parse::<Ipv4Addr>().is_ok()),
+        "ipv6" => Some(text.parse::<Ipv6Addr>().is_ok()),
+        "ip_prefix" => Some(text.parse::<IpNet>().is_ok()),
+        "ipv4_prefix" => Some(text.parse::<Ipv4Net>().is_ok()),
+        "ipv6_prefix" => Some(text.parse::<Ipv6Net>().is_ok()),
+        _ => None,
+    }
+}
+
+fn name(item: &Value) -> Option<&Value> {
+    let Value::Map(item) = item else { return None };
+    let Value::Map(metadata) = item.get("metadata")? else { return None };
+    metadata.get("name")
+}
+
+fn twice<'v>(mut values: impl Iterator<Item = &'v Value>) -> bool {
+    let mut seen = BTreeSet::new();
+    !values.all(|value| seen.insert(value))
 }
 
 fn range(unit: Unit, least: Option<&'static str>, most: Option<&str>) -> String {

@@ -46,7 +46,7 @@ fn every_group_names_fields_and_every_enumeration_has_values() {
 #[test]
 fn every_pattern_compiles_and_every_rule_has_words() {
     for id in reached() {
-        for field in message(id).fields {
+        for field in &message(id).fields {
             for (_, rule) in &field.rules {
                 assert!(!rule.words().is_empty(), "{id} {}", field.name);
                 if let Rule::Pattern(pattern) = rule {

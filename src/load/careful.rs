@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::definition::{Examined, examine, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
-use super::options::LoadLimits;
-use super::overlays::Overlays;
+use super::object::{self, CheckedObject};
+use super::options::{LoadLimits, UnmanagedKinds};
+use super::overlays::{Applied, Overlays};
 use super::rules::StackRules;
 use super::text::{Language, SourceText};
 use super::tree::Documents;
@@ -21,6 +22,7 @@ pub(super) struct ReadContext<'s> {
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
     pub(super) limits: LoadLimits,
+    pub(super) objects: UnmanagedKinds,
 }
 
 /// What a file contained.
@@ -29,6 +31,8 @@ pub(super) struct FileRead {
     pub(super) found: Vec<Definition>,
     /// What an overlay removes, and where.
     pub(super) removed: Vec<(Key, SourceLocation)>,
+    /// Objects of kinds that are not managed.
+    pub(super) objects: Vec<CheckedObject>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
 }
@@ -65,6 +69,18 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
     each(source, context, &mut problems, |prepared, problems| {
         if let Some(at) = prepared.removed {
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
+            return;
+        }
+        let kind = object::kind_of(&prepared.item);
+        if let Some(object) = kind.and_then(|kind| object::read(&prepared.item, &kind, &context.rules)) {
+            match context.objects {
+                UnmanagedKinds::Refuse => problems.push(object.refusal),
+                UnmanagedKinds::Check => {
+                    problems.extend(object.problems);
+                    read.notes.extend(object.notes);
+                    read.objects.extend(object.object);
+                }
+            }
             return;
         }
         match examine(&prepared.item, &context.rules) {
@@ -118,7 +134,11 @@ fn each<'s>(
         if is_other_kind(&item) {
             continue;
         }
-        let applied = context.overlays.apply(&mut item, context.variables, problems);
+        // An overlay changes the endpoint of its name.
+        let applied = match object::kind_of(&item) {
+            Some(_) => Applied::default(),
+            None => context.overlays.apply(&mut item, context.variables, problems),
+        };
         // What is removed needs no variables.
         let mut ignored = Vec::new();
         let problems_here = if applied.removed.is_some() { &mut ignored } else { &mut *problems };

@@ -41,7 +41,7 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
     if is_other_kind(root) {
         return Examined::Skipped;
     }
-    let mut decoder = Decoder::new(KeySpelling::Both);
+    let mut decoder = Decoder::new(KeySpelling::Both).with_shape(&ENDPOINT);
     let mut notes = Vec::new();
     let Value::Map(_) = &root.value else {
         if let Value::Refused = root.value {
@@ -97,6 +97,13 @@ fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> Wir
         let help = "a document in an overlay removes a definition from one environment; here, delete the document";
         fields.decoder.fault(&fields.join(REMOVE), diagnostic.with_help(help));
     }
+    service_keys(fields, notes);
+    // Every value has the type of its node, which is that of the wire form.
+    serde_json::from_value(mapping(fields, &ENDPOINT)).unwrap_or_default()
+}
+
+/// Takes the keys that only the service writes, with a note.
+pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) {
     let dropped: Vec<&MapEntry<'_>> = SERVICE_KEYS.into_iter().filter_map(|key| fields.skip(key)).collect();
     if let Some(first) = dropped.first() {
         let names: Vec<String> = dropped.iter().map(|entry| format!("`{}`", entry.key)).collect();
@@ -105,8 +112,6 @@ fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> Wir
         let at = first.key_at;
         notes.push(Diagnostic::note(what, at.source, at.range(), format!("{it} left out")));
     }
-    // Every value has the type of its node, which is that of the wire form.
-    serde_json::from_value(mapping(fields, &ENDPOINT)).unwrap_or_default()
 }
 
 fn kind(fields: &mut Fields<'_, '_, '_>) {
@@ -121,7 +126,7 @@ fn kind(fields: &mut Fields<'_, '_, '_>) {
 }
 
 /// The values of a mapping, by the shape.
-fn mapping(fields: &mut Fields<'_, '_, '_>, shape: &ShapeNode) -> Json {
+pub(super) fn mapping(fields: &mut Fields<'_, '_, '_>, shape: &ShapeNode) -> Json {
     let value = |node: &ShapeNode| Some((node.key.to_owned(), value(fields, node)?));
     shape.children.iter().filter_map(value).collect()
 }
@@ -147,7 +152,7 @@ fn value(fields: &mut Fields<'_, '_, '_>, node: &ShapeNode) -> Option<Json> {
 }
 
 /// Whether `problem` only follows from `fault`.
-fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
+pub(super) fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
     let path = problem.location.path();
     if path.starts_with(&fault.path) {
         return true;

@@ -24,6 +24,8 @@ pub(super) struct FieldProblem {
 pub(super) struct Decoder {
     pub(super) faults: Vec<FieldProblem>,
     spelling: KeySpelling,
+    /// What says where an unknown key belongs.
+    shape: Option<&'static ShapeNode>,
 }
 
 /// Which spellings of a key are read.
@@ -37,14 +39,19 @@ pub(super) enum KeySpelling {
 
 impl Decoder {
     pub(super) fn new(spelling: KeySpelling) -> Self {
-        Self { faults: Vec::new(), spelling }
+        Self { faults: Vec::new(), spelling, shape: None }
+    }
+
+    /// The same with a shape that says where an unknown key belongs.
+    pub(super) fn with_shape(self, shape: &'static ShapeNode) -> Self {
+        Self { shape: Some(shape), ..self }
     }
 
     pub(super) fn fault(&mut self, path: &[Segment], diagnostic: Diagnostic) {
         self.faults.push(FieldProblem { diagnostic: Some(diagnostic), path: path.to_vec() });
     }
 
-    fn wrong(&mut self, path: &[Segment], at: &TextSpan<'_>, item: &Item<'_>, wanted: &str) {
+    pub(super) fn wrong(&mut self, path: &[Segment], at: &TextSpan<'_>, item: &Item<'_>, wanted: &str) {
         if let Value::Refused = item.value {
             self.faults.push(FieldProblem { diagnostic: None, path: path.to_vec() });
             return;
@@ -76,12 +83,17 @@ impl Decoder {
         }
     }
 
-    fn integer(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<i64> {
+    pub(super) fn integer<N: TryFrom<i128>>(
+        &mut self,
+        item: &Item<'_>,
+        at: &TextSpan<'_>,
+        path: &[Segment],
+    ) -> Option<N> {
         let Value::Text(text, style) = &item.value else {
             self.wrong(path, at, item, "an integer");
             return None;
         };
-        match integer_of(text, *style) {
+        match integer_of(text, *style).map(|number| number.and_then(|number| N::try_from(number).map_err(drop))) {
             Some(Ok(number)) => Some(number),
             Some(Err(())) => {
                 let what = format!("`{}` is {text}, too large an integer", name_of(path));
@@ -95,7 +107,7 @@ impl Decoder {
         }
     }
 
-    fn boolean(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<bool> {
+    pub(super) fn boolean(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<bool> {
         match &item.value {
             Value::Text(text, TextStyle::Plain) if matches!(&**text, "true" | "True" | "TRUE") => Some(true),
             Value::Text(text, TextStyle::Plain) if matches!(&**text, "false" | "False" | "FALSE") => Some(false),
@@ -113,7 +125,7 @@ impl Decoder {
 }
 
 /// The integer that a scalar means in YAML 1.2, or by quoted digits; `Err` where it is too large.
-fn integer_of(text: &str, style: TextStyle) -> Option<Result<i64, ()>> {
+fn integer_of(text: &str, style: TextStyle) -> Option<Result<i128, ()>> {
     let (digits, radix, negative) = if style == TextStyle::Plain {
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
         match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
@@ -127,7 +139,7 @@ fn integer_of(text: &str, style: TextStyle) -> Option<Result<i64, ()>> {
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
     }
-    let number = i64::from_str_radix(digits, radix).map_err(|_| ());
+    let number = i128::from_str_radix(digits, radix).map_err(|_| ());
     Some(number.map(|number| if negative { -number } else { number }))
 }
 
@@ -358,7 +370,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 [] => "nothing is allowed here".to_owned(),
                 names => format!("allowed here: {}", names.join(", ")),
             };
-            let beside = match (&label, ENDPOINT.home(&snake(&entry.key))) {
+            let beside = match (&label, self.decoder.shape.and_then(|shape| shape.home(&snake(&entry.key)))) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, Some(home)) if !self.path.last().is_some_and(|last| *last == Segment::from(home)) => {
                     format!("it belongs under `{home}`")
@@ -372,7 +384,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
 }
 
 /// An item of a list is pointed at by its first line.
-fn first_line<'a>(item: &'a Item<'_>) -> TextSpan<'a> {
+pub(super) fn first_line<'a>(item: &'a Item<'_>) -> TextSpan<'a> {
     let range = item.span.range();
     let end = item.span.slice().find('\n').map_or(range.end, |end| range.start + end);
     TextSpan::new(item.span.source, &(range.start..end))
@@ -399,7 +411,8 @@ mod tests {
         for text in ["", "0b11", "1_000", "12:30", "1e3", "+0x1F", "-0x1F", "0x", "8.0", "٣"] {
             assert_eq!(plain(text), None, "{text}");
         }
-        assert_eq!(plain("9223372036854775808"), Some(Err(())));
+        assert_eq!(plain("18446744073709551615"), Some(Ok(18_446_744_073_709_551_615)));
+        assert_eq!(plain("170141183460469231731687303715884105728"), Some(Err(())));
         assert_eq!(integer_of("80", TextStyle::Quoted), Some(Ok(80)));
         assert_eq!(integer_of("-80", TextStyle::Quoted), None);
         assert_eq!(integer_of("0x50", TextStyle::Quoted), None);

@@ -15,6 +15,7 @@ pub mod format;
 mod item;
 mod keys;
 mod loaded;
+mod object;
 mod options;
 mod outline;
 mod overlay;
@@ -36,7 +37,7 @@ pub use discover::stacks_below;
 pub use item::ValueOrigin;
 pub use keys::{defines, keys};
 pub use loaded::{Loaded, PathFilter, StackFile};
-pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
+pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment, UnmanagedKinds};
 pub use render::RenderOptions;
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
@@ -263,18 +264,25 @@ fn load(
         .filter_map(|file| origin.text(file, &options.limits).map_err(|problem| problems.push(problem)).ok())
         .collect();
     let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
-    let context =
-        ReadContext { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
+    let context = ReadContext {
+        rules: StackRules::new(&config),
+        variables: &variables,
+        overlays,
+        limits: options.limits,
+        objects: options.objects,
+    };
     let reads = read_all(&origin, &files, &context, options.threads);
     let mut all = FileRead { found: Vec::with_capacity(reads.len()), problems, ..FileRead::default() };
     for read in reads {
         all.found.extend(read.found);
         all.removed.extend(read.removed);
+        all.objects.extend(read.objects);
         all.problems.extend(read.problems);
         all.notes.extend(read.notes);
     }
     leftover_overlays(&context, &mut all);
-    let FileRead { found, removed, mut problems, notes } = all;
+    let FileRead { found, removed, mut objects, mut problems, notes } = all;
+    problems.extend(object::twice(&mut objects));
     let definitions = unique(found, &origin, &context, &mut problems);
     problems.extend(variables.without_environment(&config));
     // What another commit defines is not what the call's variables are for.
@@ -289,7 +297,8 @@ fn load(
     let notes = Diagnostics::new(notes, count).list;
     let removed = removed.into_iter().collect();
     let (origin, options) = (Arc::new(origin), options.clone());
-    Ok(Loaded { config, root, stack, desired, removed, selection, notes, origin, options })
+    let objects = objects.len();
+    Ok(Loaded { config, root, stack, desired, objects, removed, selection, notes, origin, options })
 }
 
 fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
@@ -446,5 +455,7 @@ fn unique(
 
 #[cfg(test)]
 mod growth_tests;
+#[cfg(test)]
+mod object_tests;
 #[cfg(test)]
 mod tests;

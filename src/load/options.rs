@@ -15,6 +15,8 @@ pub struct LoadOptions {
     pub undefined_environment: UndefinedEnvironment,
     /// The settings file, where it is not searched for.
     pub config: Option<PathBuf>,
+    /// What happens with a document of a kind that is described and not managed.
+    pub objects: UnmanagedKinds,
     /// Bounds of hostile input.
     pub limits: LoadLimits,
     /// Threads that read and parse; as many as there are processors by default.
@@ -29,6 +31,16 @@ pub enum UndefinedEnvironment {
     Refuse,
     /// What they set for every environment, as a new one would get it.
     Defaults,
+}
+
+/// What happens with a document of a kind that is described and not managed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UnmanagedKinds {
+    /// An error: nothing that a plan leaves out is left out in silence.
+    #[default]
+    Refuse,
+    /// It is checked by the description of its kind.
+    Check,
 }
 
 /// Bounds of hostile input.

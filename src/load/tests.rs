@@ -24,6 +24,7 @@ fn context(variables: &Variables) -> ReadContext<'_> {
         variables,
         overlays: Overlays::default(),
         limits: LoadLimits::default(),
+        objects: UnmanagedKinds::Refuse,
     }
 }
 

@@ -295,7 +295,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     }];
     let validation = Validation { contents: None, diagnostics: &diagnostics, prefix: "endpoints/" };
     use_report("validation", &Report::Validation(validation), Format::OF_VALIDATION);
-    let contents = Some(StackSize { endpoints: 41, namespaces: 3, files: 12 });
+    let contents = Some(StackSize { endpoints: 41, objects: 0, namespaces: 3, files: 12 });
     let parts = vec![
         part(
             "tenants/one",

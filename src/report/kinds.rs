@@ -113,14 +113,14 @@ impl KindList {
 
 impl DescribedKind {
     fn new(kind: &Kind) -> Self {
-        let fields = kind.messages().into_iter().flat_map(|(_, message)| message.fields);
+        let fields = kind.messages().into_iter().flat_map(|(_, message)| &message.fields);
         Self {
             name: kind.name,
             path: kind.path(),
             managed: kind.is_managed(),
             view: kind.is_view,
             secrets: kind.secrets(),
-            refers_to: fields.flat_map(|field| field.refers_to).collect(),
+            refers_to: fields.flat_map(|field| field.refers_to.iter().copied()).collect(),
             source: if kind.is_weak { "openapi" } else { "descriptor" },
             namespaces: kind.namespaces.clone(),
             children: kind.children.clone(),
@@ -138,7 +138,7 @@ impl DescribedKind {
 
     fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.name);
-        let managed = if self.managed { "yes" } else { "not yet: a definition of it is refused" };
+        let managed = if self.managed { "yes" } else { "not yet: only `trueup validate` takes it" };
         let namespaces = match self.namespaces.join(", ") {
             any if any.is_empty() => "any".to_owned(),
             some => some.replace("user", "those of users"),
@@ -198,7 +198,7 @@ fn of_kind(kind: &Kind, keys: &[String]) -> Found {
         };
         let described = DescribedField::new(&above, field, message.group_of(key));
         above.clone_from(&described.path);
-        message = field.below().map(kind::message).unwrap_or_default();
+        message = kind::message(field.below().unwrap_or_default());
         found = Some(described);
     }
     let below = message.fields.iter().map(|field| DescribedField::new(&above, field, message.group_of(field.name)));

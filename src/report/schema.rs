@@ -171,7 +171,7 @@ pub fn of_kind(kind: &Kind) -> Json {
     let mut schema = kind::object(kind, metadata);
     schema["$schema"] = DRAFT.into();
     schema["title"] = format!("an object of the kind {}, as its create request takes it", kind.name).into();
-    schema["description"] = "Described, not managed by trueup yet: a definition of this kind is refused.".into();
+    schema["description"] = "Described, not managed by trueup yet: only `trueup validate` takes it.".into();
     schema
 }
 

@@ -21,6 +21,8 @@ pub struct ValidationReport<'a> {
     valid: bool,
     /// Endpoints that are defined; 0 where the definitions are not valid.
     endpoints: usize,
+    /// Checked objects of kinds that trueup does not manage: a plan refuses them.
+    objects: usize,
     /// Every problem and note with its place.
     diagnostics: &'a [Diagnostic],
 }
@@ -31,7 +33,8 @@ impl<'a> ValidationReport<'a> {
     pub fn of(validation: &Validation<'a>) -> Self {
         let contents = validation.contents;
         let endpoints = contents.map_or(0, |size| size.endpoints);
-        Self { valid: contents.is_some(), endpoints, diagnostics: validation.diagnostics }
+        let objects = contents.map_or(0, |size| size.objects);
+        Self { valid: contents.is_some(), endpoints, objects, diagnostics: validation.diagnostics }
     }
 }
 
@@ -40,6 +43,8 @@ impl<'a> ValidationReport<'a> {
 pub struct StackSize {
     /// Endpoints that it defines.
     pub endpoints: usize,
+    /// Checked objects of kinds that trueup does not manage.
+    pub objects: usize,
     /// Namespaces of definitions and settings.
     pub namespaces: usize,
     /// Files that were read.

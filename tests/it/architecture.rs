@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("kind", &[]),
     ("file", &[]),
-    ("load", &["model", "file"]),
+    ("load", &["model", "kind", "file"]),
     ("api", &["model"]),
     ("diff", &["model"]),
     ("sandbox", &["model", "file"]),

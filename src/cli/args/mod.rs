@@ -528,8 +528,8 @@ fn kind(name: &str) -> Result<Kind, String> {
 
 /// Lists the kinds of object of the service's configuration API.
 ///
-/// trueup manages one of them, endpoints. The others are described, not managed yet: `explain` and `schema` know their fields,
-/// and a definition of one is refused.
+/// trueup manages one of them, endpoints. The others are described, not managed yet: `explain`, `schema` and
+/// `validate` know their fields, and every other command refuses a definition of one.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup kinds\n  trueup kinds --format json\n  trueup explain origin_pool.spec.port"

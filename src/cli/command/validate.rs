@@ -59,7 +59,7 @@ impl Checked {
             CheckedDefinitions::Valid(stack) => {
                 let (loaded, namespaces) = (&stack.loaded, stack.namespaces().len());
                 let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
-                (Some(StackSize { endpoints, namespaces, files }), &loaded.notes)
+                (Some(StackSize { endpoints, objects: loaded.objects, namespaces, files }), &loaded.notes)
             }
             CheckedDefinitions::Wrong(wrong) => (None, &wrong.list),
         };

@@ -9,7 +9,7 @@ use crate::model::shape::camel;
 /// The schema of an object of this kind, in both spellings of its keys; `metadata` is that of every object.
 pub fn object(kind: &Kind, metadata: Json) -> Json {
     let messages = kind.messages().into_iter();
-    let definitions: Map<String, Json> = messages.map(|(id, message)| (id.to_owned(), of_message(&message))).collect();
+    let definitions: Map<String, Json> = messages.map(|(id, message)| (id.to_owned(), of_message(message))).collect();
     json!({
         "type": "object",
         "required": ["metadata", "spec"],

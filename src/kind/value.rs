@@ -1,0 +1,40 @@
+//! A value of an object, as the description of its kind reads it: a number is one however it was written, a word of an
+//! enumeration has its name, and what means the same as nothing is absent.
+
+use std::collections::BTreeMap;
+
+/// A value of an object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Value {
+    /// `true` or `false`
+    Flag(bool),
+    /// A whole number.
+    Integer(i128),
+    /// A number, in its shortest writing.
+    Number(String),
+    /// A text.
+    Text(String),
+    /// A name of an enumeration with its number, where that is known.
+    Word(&'static str, Option<i32>),
+    /// A list.
+    List(Vec<Value>),
+    /// A mapping: of a message without what is absent.
+    Map(BTreeMap<String, Value>),
+}
+
+impl Value {
+    /// Whether it means the same as nothing, where it is not a member of an exclusive group.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        match self {
+            Value::Flag(flag) => !flag,
+            Value::Integer(number) => *number == 0,
+            Value::Number(number) => number == "0",
+            Value::Text(text) => text.is_empty(),
+            Value::Word(_, number) => *number == Some(0),
+            Value::List(items) => items.is_empty(),
+            // `{}` is a choice.
+            Value::Map(_) => false,
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! A document of a kind that trueup describes and does not manage: everything that is wrong with it by the description of
+//! its kind, in one pass with the places. What is written at the position of a secret is in no message.
+
+use std::collections::BTreeMap;
+
+use super::definition::{follows, located, mapping, service_keys};
+use super::diagnostic::Diagnostic;
+use super::fields::{Decoder, Fields, KeySpelling, first_line};
+use super::item::{Item, MapEntry, TextSpan, Value as Written};
+use super::rules::StackRules;
+use super::suggestion::did_you_mean;
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Part, Value};
+use crate::model::shape::ENDPOINT;
+use crate::model::{self, Problem, Segment, SourceLocation, WireEndpoint};
+
+/// The option of a secret that holds it as it is.
+const CLEAR: &str = "clear_secret_info";
+/// References to other objects; each says of what kind it is.
+const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
+
+/// A checked document of a kind that trueup does not manage.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CheckedObject {
+    /// `origin_pool:shop/cart`
+    pub(super) key: String,
+    /// Its `kind`.
+    pub(super) place: SourceLocation,
+}
+
+/// What was found in such a document.
+#[derive(Debug)]
+pub(super) struct ObjectRead {
+    /// The document; nothing where it has no name.
+    pub(super) object: Option<CheckedObject>,
+    pub(super) problems: Vec<Diagnostic>,
+    pub(super) notes: Vec<Diagnostic>,
+    /// That trueup does not manage it.
+    pub(super) refusal: Diagnostic,
+}
+
+/// The kind of a document that trueup describes and does not manage.
+pub(super) fn kind_of(root: &Item<'_>) -> Option<Kind> {
+    root.get("kind")?.text().filter(|name| *name != kind::MANAGED).and_then(kind::find)
+}
+
+/// Reads such a document.
+pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<ObjectRead> {
+    let mut decoder = Decoder::new(KeySpelling::Both);
+    let mut notes = Vec::new();
+    let mut reader = ObjectReader { kind: kind.name, notes: Vec::new(), holds_secret: false };
+    let mut fields = Fields::open(&mut decoder, root, &root.span, Vec::new())?;
+    let at = fields.entry("kind")?.value_at();
+    service_keys(&mut fields, &mut notes);
+    let metadata = fields.nested("metadata", |fields| mapping(fields, ENDPOINT.get("metadata")));
+    match fields.given("spec") {
+        Some(entry) => drop(reader.message(fields.decoder, entry_place(entry, vec!["spec".into()]), kind.spec)),
+        None => fields.decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`")),
+    }
+    fields.finish();
+    let raw = WireEndpoint { metadata: serde_json::from_value(metadata.unwrap_or_default()).ok(), spec: None };
+    let mut found = model::check(&raw);
+    found.extend(rules.check(&raw, None));
+    found.extend(names(&raw, kind));
+    found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
+    let mut problems: Vec<Diagnostic> = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic).collect();
+    problems.extend(found.iter().map(|problem| located(problem, root)));
+    notes.append(&mut reader.notes);
+    let what = format!("`kind` is `{}`, which trueup describes and does not manage yet", kind.name);
+    let help = "leave such files out with `files: {exclude: [...]}` in trueup.yaml; `trueup validate` checks them";
+    let mut refusal = at.error(what, "only endpoints are managed").with_help(help);
+    if reader.holds_secret {
+        // A line of the source can have the secret beside what is marked.
+        problems = problems.into_iter().map(Diagnostic::without_source).collect();
+        notes = notes.into_iter().map(Diagnostic::without_source).collect();
+        refusal = refusal.without_source();
+    }
+    let object = root.names().map(|key| CheckedObject { key: format!("{}:{key}", kind.name), place: at.location() });
+    Some(ObjectRead { object, problems, notes, refusal })
+}
+
+/// What is wrong with where an object is, beyond what holds for every kind.
+fn names(raw: &WireEndpoint, kind: &Kind) -> Vec<Problem> {
+    let metadata = raw.metadata.clone().unwrap_or_default();
+    let mut problems = Vec::new();
+    for (key, value) in [("name", &metadata.name), ("namespace", &metadata.namespace)] {
+        if value.as_ref().is_none_or(String::is_empty) {
+            let what = format!("`metadata.{key}` is missing");
+            problems.push(Problem::value(vec!["metadata".into()], what, format!("an object needs a `{key}`")));
+        }
+    }
+    let namespace = metadata.namespace.unwrap_or_default();
+    let place = if ["system", "shared"].contains(&namespace.as_str()) { namespace.as_str() } else { "user" };
+    if !namespace.is_empty() && !kind.namespaces.is_empty() && !kind.namespaces.contains(&place) {
+        let what = format!("an object of the kind `{}` cannot be in the namespace `{namespace}`", kind.name);
+        let allowed = kind.namespaces.join("` or `").replace("user", "a namespace of your own");
+        problems.push(Problem::value(
+            vec!["metadata".into(), "namespace".into()],
+            what,
+            format!("only in `{allowed}`"),
+        ));
+    }
+    problems
+}
+
+/// A value with where it is.
+#[derive(Clone)]
+struct Place<'i, 's> {
+    item: &'i Item<'s>,
+    at: TextSpan<'i>,
+    path: Vec<Segment>,
+}
+
+fn entry_place<'i, 's>(entry: &'i MapEntry<'s>, path: Vec<Segment>) -> Place<'i, 's> {
+    Place { item: &entry.item, at: entry.value_at(), path }
+}
+
+impl Place<'_, '_> {
+    /// The key that it is known by.
+    fn name(&self) -> &str {
+        self.path.iter().rev().find_map(Segment::key).unwrap_or_default()
+    }
+}
+
+struct ObjectReader {
+    kind: &'static str,
+    notes: Vec<Diagnostic>,
+    /// Whether something is written at the position of a secret.
+    holds_secret: bool,
+}
+
+impl ObjectReader {
+    /// The value of a message; nothing where it is not a mapping.
+    fn message(&mut self, decoder: &mut Decoder, place: Place<'_, '_>, id: &str) -> Option<Value> {
+        let message = kind::message(id);
+        let mut fields = Fields::open(decoder, place.item, &place.at, place.path.clone())?;
+        let mut values = BTreeMap::new();
+        let mut chosen: BTreeMap<&'static str, TextSpan<'_>> = BTreeMap::new();
+        for field in &message.fields {
+            if field.is(Flag::ReadOnly) {
+                if let Some(entry) = fields.skip(field.name) {
+                    let what = format!("`{}` is written only by the service", field.name);
+                    let (source, range) = (entry.key_at.source, entry.key_at.range());
+                    self.notes.push(Diagnostic::note(what, source, range, "it is left out"));
+                }
+                continue;
+            }
+            let Some(entry) = fields.entry(field.name) else { continue };
+            let mut below = place.path.clone();
+            below.push(field.name.into());
+            if entry.item.is_null() {
+                if field.kind == FieldKind::Empty {
+                    let what = format!("`{}` has no value", field.name);
+                    fields.decoder.fault(&below, entry.key_at.error(what, format!("write `{}: {{}}`", field.name)));
+                }
+                continue;
+            }
+            let is_option = message.group_of(field.name).is_some();
+            let value = self.field(fields.decoder, entry_place(entry, below), field, is_option);
+            let is_empty = value == Some(Value::Text(String::new()));
+            if is_option && !is_empty {
+                chosen.insert(field.name, entry.key_at);
+            }
+            values.extend(
+                value.filter(|value| is_option || !value.is_absent()).map(|value| (field.name.to_owned(), value)),
+            );
+        }
+        let written = place.item.entries();
+        fields.finish();
+        for group in &message.groups {
+            exclusive(decoder, &place, group, &chosen);
+        }
+        for field in message.fields.iter().filter(|field| is_enforced(field, message)) {
+            let is_written = written.iter().any(|entry| crate::model::shape::snake(&entry.key) == field.name);
+            if !values.contains_key(field.name) && !is_written {
+                let what = format!("`{}` is missing", field.name);
+                decoder.fault(&place.path, place.at.error(what, "it is required"));
+            }
+        }
+        Some(Value::Map(values))
+    }
+
+    /// The value of a field, checked by its rules.
+    fn field(
+        &mut self,
+        decoder: &mut Decoder,
+        place: Place<'_, '_>,
+        field: &'static Field,
+        is_option: bool,
+    ) -> Option<Value> {
+        if field.is(Flag::Secret) {
+            self.secret(decoder, &place, field);
+            return None;
+        }
+        let value = self.unsealed(decoder, &place, field)?;
+        if is_option || !value.is_absent() {
+            check(decoder, &place, field, Part::Value, &value);
+        }
+        Some(value)
+    }
+
+    fn unsealed(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Value> {
+        if !field.is_list {
+            return self.value(decoder, place, field, &field.kind);
+        }
+        let Written::List(items) = &place.item.value else {
+            decoder.wrong(&place.path, &place.at, place.item, "a list");
+            return None;
+        };
+        let mut values = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let mut path = place.path.clone();
+            path.push(index.into());
+            let at = if item.span.is_empty() { place.at } else { first_line(item) };
+            let place = Place { item, at, path };
+            if item.is_null() {
+                decoder.wrong(&place.path, &place.at, item, "a value");
+            } else if let Some(value) = self.value(decoder, &place, field, &field.kind) {
+                check(decoder, &place, field, Part::Items, &value);
+                values.push(value);
+            }
+        }
+        // A list that lost an item to a fault would be counted short.
+        (values.len() == items.len()).then_some(Value::List(values))
+    }
+
+    fn value(
+        &mut self,
+        decoder: &mut Decoder,
+        place: &Place<'_, '_>,
+        field: &'static Field,
+        kind: &'static FieldKind,
+    ) -> Option<Value> {
+        let Place { item, at, path } = place;
+        match kind {
+            FieldKind::Bool => decoder.boolean(item, at, path).map(Value::Flag),
+            FieldKind::Integer { bits, is_signed } => integer(decoder, place, *bits, *is_signed),
+            FieldKind::Float => {
+                let number = item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
+                given(decoder, place, number.map(|number| Value::Number(number.to_string())), "a number")
+            }
+            FieldKind::Text | FieldKind::Bytes => decoder.text(item, at, path).map(Value::Text),
+            FieldKind::Timestamp => {
+                let time = item.text().filter(|text| text.parse::<jiff::Timestamp>().is_ok());
+                given(
+                    decoder,
+                    place,
+                    time.map(|text| Value::Text(text.to_owned())),
+                    "a time such as 2026-01-31T12:00:00Z",
+                )
+            }
+            FieldKind::Duration => {
+                let seconds =
+                    item.text().filter(|text| text.strip_suffix('s').is_some_and(|t| t.parse::<f64>().is_ok()));
+                given(decoder, place, seconds.map(|text| Value::Text(text.to_owned())), "a duration such as 1.5s")
+            }
+            FieldKind::Any => Some(Value::Text(item.span.slice().to_owned())),
+            FieldKind::Empty => {
+                let Written::Map(_) = item.value else {
+                    return given(decoder, place, None, "`{}`");
+                };
+                Fields::open(decoder, item, at, path.clone())?.finish();
+                Some(Value::Map(BTreeMap::new()))
+            }
+            FieldKind::Message(id) => {
+                let value = self.message(decoder, place.clone(), id)?;
+                if REFERENCES.contains(id) {
+                    reference(decoder, place, field, &value);
+                }
+                Some(value)
+            }
+            FieldKind::Enum(id) => word(decoder, place, id),
+            FieldKind::Map(inner) => {
+                let Written::Map(entries) = &item.value else {
+                    decoder.wrong(path, at, item, "a mapping");
+                    return None;
+                };
+                let mut values = BTreeMap::new();
+                for entry in entries.iter().filter(|entry| !entry.item.is_null()) {
+                    let mut path = path.clone();
+                    path.push(Segment::Key(entry.key.clone().into_owned().into()));
+                    let place = entry_place(entry, path);
+                    let key = Value::Text(entry.key.clone().into_owned());
+                    check(decoder, &Place { at: entry.key_at, ..place.clone() }, field, Part::Keys, &key);
+                    if let Some(value) = self.value(decoder, &place, field, inner) {
+                        check(decoder, &place, field, Part::Values, &value);
+                        values.insert(entry.key.clone().into_owned(), value);
+                    }
+                }
+                Some(Value::Map(values))
+            }
+        }
+    }
+
+    /// A secret: it must be sealed, and no message has anything of it.
+    fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) {
+        self.holds_secret = true;
+        let mut own = Decoder::new(KeySpelling::Both);
+        let value = self.unsealed(&mut own, place, field);
+        let clear = value.as_ref().is_some_and(is_clear);
+        let (what, help) = if clear {
+            let help = match field.kind {
+                FieldKind::Text => "its field takes no sealed form, so a definition cannot contain it",
+                _ => "seal it with the vendor's tool and write it as `blindfold_secret_info`",
+            };
+            (format!("the secret `{}` is in clear text", place.name()), help.to_owned())
+        } else if own.faults.is_empty() {
+            return;
+        } else {
+            let help = format!("`trueup schema --kind {}` has its form; the value is not shown", self.kind);
+            (format!("the secret `{}` does not have the form of one", place.name()), help)
+        };
+        decoder.fault(&place.path, place.at.error(what, "").with_help(help));
+    }
+}
+
+/// Whether a secret is written as it is: a text, or the option for that.
+fn is_clear(value: &Value) -> bool {
+    match value {
+        Value::Map(entries) => entries.contains_key(CLEAR) || entries.values().any(is_clear_below),
+        Value::List(items) => items.iter().any(is_clear),
+        _ => true,
+    }
+}
+
+/// The same of what is below a secret, whose sealed form is made of texts.
+fn is_clear_below(value: &Value) -> bool {
+    match value {
+        Value::Map(_) => is_clear(value),
+        Value::List(items) => items.iter().any(is_clear_below),
+        _ => false,
+    }
+}
+
+/// Whether the service refuses a message without the field: the vendor requires more than it enforces.
+fn is_enforced(field: &Field, message: &Message) -> bool {
+    let is_enforced_kind = matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
+    let is_left_out = [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly].iter().any(|flag| field.is(*flag));
+    field.is(Flag::Required) && is_enforced_kind && !is_left_out && message.group_of(field.name).is_none()
+}
+
+/// The rules of a part of a field.
+fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Value) {
+    for (_, rule) in field.rules.iter().filter(|(of, _)| *of == part) {
+        if let Some(broken) = rule.broken(value) {
+            let what = format!("`{}` {broken}", place.name());
+            decoder.fault(&place.path, place.at.error(what, format!("allowed: {}", rule.words())));
+        }
+    }
+}
+
+/// At most one option of a group, and one where the group needs one and has no default.
+fn exclusive(
+    decoder: &mut Decoder,
+    place: &Place<'_, '_>,
+    group: &Group,
+    chosen: &BTreeMap<&'static str, TextSpan<'_>>,
+) {
+    let mut set = group.members.iter().filter_map(|member| Some((member, chosen.get(member)?)));
+    let Some((first, first_at)) = set.next() else {
+        if group.is_required && group.default.is_none() {
+            let what = format!("none of {} is set", quoted(&group.members));
+            decoder.fault(&place.path, place.at.error(what, "set one of them"));
+        }
+        return;
+    };
+    for (second, at) in set {
+        let what = format!("`{first}` and `{second}` cannot both be set");
+        let error = at.error(what, "second option here").also(first_at.source, first_at.range(), "first option here");
+        decoder.fault(&place.path, error);
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The value, or a problem where there is none.
+fn given(decoder: &mut Decoder, place: &Place<'_, '_>, value: Option<Value>, wanted: &str) -> Option<Value> {
+    if value.is_none() {
+        decoder.wrong(&place.path, &place.at, place.item, wanted);
+    }
+    value
+}
+
+fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, bits: u8, is_signed: bool) -> Option<Value> {
+    let number: i128 = decoder.integer(place.item, &place.at, &place.path)?;
+    let (least, most) = match (bits, is_signed) {
+        (32, false) => (0, u32::MAX.into()),
+        (32, true) => (i32::MIN.into(), i32::MAX.into()),
+        (_, false) => (0, u64::MAX.into()),
+        (_, true) => (i64::MIN.into(), i64::MAX.into()),
+    };
+    if (least..=most).contains(&number) {
+        return Some(Value::Integer(number));
+    }
+    let what = format!("`{}` is {number}", place.name());
+    decoder.fault(&place.path, place.at.error(what, format!("must be {least} to {most}")));
+    None
+}
+
+/// A name of an enumeration, or its number.
+fn word(decoder: &mut Decoder, place: &Place<'_, '_>, id: &str) -> Option<Value> {
+    let Some(text) = place.item.text() else { return given(decoder, place, None, "a word") };
+    let values = kind::values(id);
+    let known = values.iter().find(|(name, number)| *name == text || number.is_some_and(|n| n.to_string() == text));
+    if let Some((name, number)) = known {
+        return Some(Value::Word(name, *number));
+    }
+    let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    let what = format!("unknown value `{text}` for `{}`", place.name());
+    let near = did_you_mean(text, names.iter().copied(), String::new);
+    decoder.fault(&place.path, place.at.error(what, near).with_help(format!("one of {}", names.join(", "))));
+    None
+}
+
+/// A reference names a kind that its field takes. The service writes kinds in several ways, each with the name in it.
+fn reference(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, value: &Value) {
+    let Value::Map(parts) = value else { return };
+    let Some(Value::Text(written)) = parts.get("kind") else { return };
+    if !field.refers_to.is_empty() && !field.refers_to.iter().any(|kind| written.contains(kind)) {
+        let what = format!("`{}` cannot refer to the kind `{written}`", place.name());
+        decoder.fault(&place.path, place.at.error(what, format!("it refers to {}", field.refers_to.join(" or "))));
+    }
+}
+
+/// The documents that say the same object, as problems.
+pub(super) fn twice(objects: &mut [CheckedObject]) -> Vec<Diagnostic> {
+    objects.sort();
+    let same = objects.windows(2).filter(|pair| pair[0].key == pair[1].key);
+    let problem = |pair: &[CheckedObject]| {
+        let (first, second) = (&pair[0].place, &pair[1].place);
+        let what =
+            format!("`{}` is defined twice: {}:{} and line {}", pair[0].key, first.file, first.line, second.line);
+        Diagnostic::of_file(what, &second.file, "keep one of them")
+    };
+    same.map(problem).collect()
+}

@@ -1,0 +1,304 @@
+//! Documents of kinds that are described and not managed.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{LoadOptions, SourceFile, UnmanagedKinds, sources};
+use crate::kind::{self, Field, FieldKind, Flag, Part};
+use crate::model::Json;
+
+/// What a check of these documents finds: message, label and help of each problem with its line.
+fn found(text: &str) -> Vec<String> {
+    let options = LoadOptions { objects: UnmanagedKinds::Check, ..LoadOptions::default() };
+    let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
+    let Err(found) = sources(vec![file], &options) else { return Vec::new() };
+    let line = |problem: &super::Diagnostic| {
+        let label = problem.labels.first().map(|label| label.label.clone()).unwrap_or_default();
+        format!("{}: {} [{label}] {}", problem.line(), problem.message, problem.help.clone().unwrap_or_default())
+            .trim_end()
+            .to_owned()
+    };
+    found.list.iter().map(line).collect()
+}
+
+fn pool(spec: &str) -> String {
+    format!("kind: origin_pool\nmetadata: {{name: cart, namespace: shop}}\nspec:\n{spec}")
+}
+
+const SERVERS: &str = "  origin_servers: [{public_ip: {ip: 192.0.2.4}}]\n  no_tls: {}\n";
+
+#[test]
+fn a_good_object_of_any_kind_has_no_problem() {
+    assert_eq!(
+        found(&pool(&format!("{SERVERS}  port: 80\n  endpointSelection: LOCAL_PREFERRED\n"))),
+        Vec::<String>::new()
+    );
+    // Numbers as texts, words as numbers, what means nothing, and null.
+    assert_eq!(
+        found(&pool(&format!(
+            "{SERVERS}  port: \"80\"\n  endpoint_selection: 2\n  healthcheck: []\n  advanced_options:\n"
+        ))),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn every_problem_of_an_object_is_found_at_its_place_in_one_go() {
+    let text = pool(
+        "  origin_servers:\n  - public_ip: {ip: 192.0.2.400}\n  - public_ip: {ip: 192.0.2.4}\n    private_name: {}\n  \
+         port: 70000\n  lb_port: {}\n  healthchek: []\n  endpoint_selection: LOCAL_PREFERED\n  use_tls: 5\n  \
+         loadbalancer_algorithm: [1]\n",
+    );
+    let expected = [
+        "5: `ip` is not a valid ipv4 [allowed: a valid ipv4]",
+        "7: `public_ip` and `private_name` cannot both be set [second option here]",
+        "8: `port` is 70000 [allowed: 1 to 65535]",
+        "9: `port` and `lb_port` cannot both be set [second option here]",
+        "10: unknown field `healthchek` [did you mean `healthcheck`?]",
+        "11: unknown value `LOCAL_PREFERED` for `endpoint_selection` [did you mean `LOCAL_PREFERRED`?]",
+        "12: `use_tls` is `5`, not a mapping [a mapping is needed here]",
+        "13: `loadbalancer_algorithm` is a list, not a word [a word is needed here]",
+    ];
+    let found = found(&text);
+    for expected in expected {
+        assert!(found.iter().any(|found| found.starts_with(expected)), "{expected}\n{found:#?}");
+    }
+}
+
+#[test]
+fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
+    let certificate = |key: &str| {
+        format!(
+            "kind: certificate\nmetadata: {{name: a, namespace: shop}}\nspec:\n  certificate_url: string:///YQ==\n{key}"
+        )
+    };
+    let sealed = "  private_key: {blindfold_secret_info: {location: string:///c2VhbGVk}}\n";
+    assert_eq!(found(&certificate(sealed)), Vec::<String>::new());
+    let clear = "  private_key: {clear_secret_info: {url: string:///aHVudGVyMg==}}\n  prot: 1\n";
+    let text = found(&certificate(clear));
+    assert!(text[0].starts_with("5: the secret `private_key` is in clear text"), "{text:?}");
+    assert!(text[1].starts_with("6: unknown field `prot`"), "{text:?}");
+    for wrong in ["hunter2", "[hunter2]", "{blindfold_secret_info: hunter2}", "{hunter2: {}}", "5"] {
+        let key = format!("  private_key: {wrong}\n");
+        let options = LoadOptions { objects: UnmanagedKinds::Check, ..LoadOptions::default() };
+        let file = SourceFile { path: "a.yaml".to_owned(), bytes: certificate(&key).into_bytes() };
+        let problems = sources(vec![file], &options).expect_err("no secret");
+        assert_eq!(problems.list.len(), 1, "{wrong}: {problems:?}");
+        assert!(problems.list[0].message.starts_with("the secret `private_key`"), "{wrong}: {problems:?}");
+        let drawn = problems.render(&super::RenderOptions::default());
+        assert!(!drawn.contains("hunter2"), "{drawn}");
+    }
+    // All of it on the line of what a problem marks.
+    let json = r#"{"kind": "bgp", "metadata": {}, "spec": {"peers": [{"external": {"md5_auth_key": "hunter2"}}]}}"#;
+    for objects in [UnmanagedKinds::Check, UnmanagedKinds::Refuse] {
+        let file = SourceFile { path: "a.json".to_owned(), bytes: json.as_bytes().to_vec() };
+        let problems = sources(vec![file], &LoadOptions { objects, ..LoadOptions::default() }).expect_err("no secret");
+        let drawn = problems.render(&super::RenderOptions::default());
+        assert!(!drawn.contains("hunter2"), "{drawn}");
+    }
+}
+
+#[test]
+fn an_object_is_only_where_its_kind_may_be_and_once() {
+    let bgp = "kind: dns_domain\nmetadata: {name: a, namespace: shop}\nspec: {}\n";
+    let text = found(bgp);
+    assert!(text[0].starts_with("2: an object of the kind `dns_domain` cannot be in the namespace `shop`"), "{text:?}");
+    let one = pool(&format!("{SERVERS}  port: 80\n"));
+    let text = found(&format!("{one}---\n{one}"));
+    assert_eq!(text, ["1: `origin_pool:shop/cart` is defined twice: a.yaml:1 and line 8 [] keep one of them"]);
+    // An endpoint of the same name is another object.
+    let endpoint = "metadata: {name: cart, namespace: shop}\nspec: {ip: 192.0.2.4}\n";
+    assert_eq!(found(&format!("{one}---\n{endpoint}")), Vec::<String>::new());
+}
+
+#[test]
+fn what_an_object_needs_is_named_where_it_is_missing() {
+    let text = found("kind: origin_pool\nspec:\n  healthcheck: [{namespace: shop}]\n");
+    assert!(text.iter().any(|line| line.contains("`metadata.name` is missing")), "{text:?}");
+    assert!(text.iter().any(|line| line.contains("`metadata.namespace` is missing")), "{text:?}");
+    assert!(text.iter().any(|line| line.starts_with("3: `name` is missing")), "{text:?}");
+    assert!(
+        found("kind: origin_pool\nmetadata: {name: a, namespace: b}\n")
+            .iter()
+            .any(|line| line.contains("`spec` is missing"))
+    );
+}
+
+#[test]
+fn an_object_of_an_unmanaged_kind_is_refused_wherever_it_is_not_asked_for() {
+    let file = SourceFile { path: "a.yaml".to_owned(), bytes: pool(SERVERS).into_bytes() };
+    let found = sources(vec![file], &LoadOptions::default()).expect_err("not managed");
+    assert_eq!(found.list.len(), 1);
+    assert_eq!(found.list[0].message, "`kind` is `origin_pool`, which trueup describes and does not manage yet");
+}
+
+/// Random objects that the description allows.
+struct Generator {
+    state: u64,
+}
+
+impl Generator {
+    fn below(&mut self, most: usize) -> usize {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        usize::try_from(self.state % most as u64).expect("a small number")
+    }
+
+    /// A message with about half of its fields; nothing where the generator knows no value for one that it needs.
+    fn message(&mut self, id: &str, depth: usize) -> Option<Json> {
+        let message = kind::message(id);
+        let mut object = serde_json::Map::new();
+        let mut chosen: Vec<&str> = Vec::new();
+        for group in &message.groups {
+            let needs = group.is_required && group.default.is_none();
+            if needs || self.below(2) == 0 {
+                chosen.push(group.members[self.below(group.members.len())]);
+            }
+        }
+        for field in message.fields.iter().filter(|field| !field.is(Flag::ReadOnly)) {
+            let is_option = message.group_of(field.name).is_some();
+            let needed = if is_option { chosen.contains(&field.name) } else { field.is(Flag::Required) };
+            // The kind that a reference names is its field's to know.
+            if field.name == "kind" || !needed && (is_option || depth > 3 || self.below(2) == 0) {
+                continue;
+            }
+            match self.field(field, depth) {
+                Some(value) => _ = object.insert(field.name.to_owned(), value),
+                // The generator does not know what the vendor takes here.
+                None if needed => return None,
+                None => {}
+            }
+        }
+        Some(object.into())
+    }
+
+    fn field(&mut self, field: &'static Field, depth: usize) -> Option<Json> {
+        if field.is(Flag::Secret) {
+            let sealed = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
+            return (field.kind == FieldKind::Message("SecretType") && !field.is_list).then_some(sealed);
+        }
+        let fits = |part: Part, value: &kind::Value| {
+            field.rules.iter().all(|(of, rule)| *of != part || rule.broken(value).is_none())
+        };
+        if !field.is_list {
+            return self.value(&field.kind, depth, &|value| fits(Part::Value, value));
+        }
+        let counts = [1, 2, 3, 4, 8];
+        let allowed = |count: &&usize| {
+            // Items that differ, for the rules about their number alone.
+            let items = (0..**count).map(|n| kind::Value::Integer(i128::try_from(n).expect("small"))).collect();
+            fits(Part::Value, &kind::Value::List(items))
+        };
+        let count = counts.iter().find(allowed)?;
+        let items = (0..*count).map(|_| self.value(&field.kind, depth, &|value| fits(Part::Items, value)));
+        let items: Vec<Json> = items.collect::<Option<_>>()?;
+        let differ = items.iter().enumerate().all(|(at, item)| !items[..at].contains(item));
+        differ.then(|| items.into())
+    }
+
+    fn value(&mut self, kind: &'static FieldKind, depth: usize, fits: &dyn Fn(&kind::Value) -> bool) -> Option<Json> {
+        let number = |number: i64| fits(&kind::Value::Integer(number.into())).then(|| Json::from(number));
+        match kind {
+            FieldKind::Bool => Some((self.below(2) == 0).into()),
+            FieldKind::Integer { .. } => {
+                let start = self.below(6);
+                (0..12)
+                    .find_map(|at| number([1, 2, 10, 80, 300, 1024, 5000, 64_512, 100, 20, 5, 600][(start + at) % 12]))
+            }
+            FieldKind::Float => Some(json!(0.5)),
+            FieldKind::Text => {
+                let texts = [
+                    "a",
+                    "abc",
+                    "192.0.2.4",
+                    "2001:db8::1",
+                    "192.0.2.0/24",
+                    "2001:db8::/32",
+                    "a.example.net",
+                    "/a",
+                    "80",
+                ];
+                let start = self.below(texts.len());
+                let texts = (0..texts.len()).map(|at| texts[(start + at) % texts.len()]);
+                texts.into_iter().find(|text| fits(&kind::Value::Text((*text).to_owned()))).map(Json::from)
+            }
+            FieldKind::Bytes => Some("YQ==".into()),
+            FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
+            FieldKind::Duration => Some("1.5s".into()),
+            FieldKind::Any => Some(json!({"anything": [1]})),
+            FieldKind::Empty => Some(json!({})),
+            FieldKind::Message(id) => {
+                let object = if depth > 5 { None } else { self.message(id, depth + 1) }?;
+                let is_empty = object.as_object().is_some_and(serde_json::Map::is_empty);
+                (!is_empty || fits(&kind::Value::Map(BTreeMap::new()))).then_some(object)
+            }
+            FieldKind::Enum(id) => {
+                let values = kind::values(id);
+                let fitting: Vec<&str> = values
+                    .iter()
+                    .filter(|(name, number)| fits(&kind::Value::Word(name, *number)))
+                    .map(|(name, _)| *name)
+                    .collect();
+                (!fitting.is_empty()).then(|| fitting[self.below(fitting.len())].into())
+            }
+            FieldKind::Map(_) => Some(json!({})),
+        }
+    }
+}
+
+/// A random mapping of an object gets a key that no kind has; returns whether there was one.
+fn misspell(value: &mut Json, generator: &mut Generator) -> bool {
+    if let Json::Object(map) = value {
+        let below: Vec<String> =
+            map.iter().filter(|(_, value)| value.is_object() || value.is_array()).map(|(key, _)| key.clone()).collect();
+        if !below.is_empty() && generator.below(2) == 0 {
+            let key = &below[generator.below(below.len())];
+            // A map has free keys, and what is below a secret or anything is not for a message.
+            let is_known = !["anything", "blindfold_secret_info", "labels"].contains(&key.as_str());
+            if is_known && misspell(&mut map[key], generator) {
+                return true;
+            }
+        }
+        if map.contains_key("anything") || map.contains_key("blindfold_secret_info") || map.is_empty() {
+            return false;
+        }
+        map.insert("no_kind_has_this".to_owned(), 1.into());
+        return true;
+    }
+    let Json::Array(items) = value else { return false };
+    items.first_mut().is_some_and(|item| misspell(item, generator))
+}
+
+#[test]
+fn random_objects_of_every_kind_are_read_and_a_key_too_much_is_found() {
+    const EACH: usize = 20;
+    let mut generator = Generator { state: 0x5eed_2026 };
+    let (mut read, mut misspelt, mut without) = (0, 0, Vec::new());
+    for kind in kind::all().filter(|kind| !kind.is_managed()) {
+        let before = read;
+        for _ in 0..EACH {
+            let Some(mut spec) = generator.message(kind.spec, 0) else { continue };
+            let namespace = match kind.namespaces.first() {
+                Some(&"user") | None => "shop",
+                Some(other) => other,
+            };
+            let document = |spec: &Json| {
+                json!({"kind": kind.name, "metadata": {"name": "a", "namespace": namespace}, "spec": spec}).to_string()
+            };
+            assert_eq!(found(&document(&spec)), Vec::<String>::new(), "{}", document(&spec));
+            read += 1;
+            if misspell(&mut spec, &mut generator) {
+                let found = found(&document(&spec));
+                assert!(found.iter().any(|line| line.contains("`no_kind_has_this`")), "{found:?}\n{}", document(&spec));
+                misspelt += 1;
+            }
+        }
+        if read == before {
+            without.push(kind.name);
+        }
+    }
+    println!("{read} objects, {misspelt} with a key too much; none of {without:?}");
+    assert!(without.len() <= 2 && misspelt > read / 2, "{read} objects, {misspelt} misspelt, none of {without:?}");
+}
