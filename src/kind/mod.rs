@@ -3,6 +3,7 @@
 //! more is a line there and none of Rust. A message is decoded when it is asked for.
 
 mod decode;
+mod form;
 mod rule;
 mod value;
 

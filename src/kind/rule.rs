@@ -3,11 +3,9 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::Value;
+use super::form::{self, has_form};
 
 /// Which part of a field a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,15 +108,17 @@ impl Rule {
             }
             (Rule::Ranges(ranges), _) => (!is_in(ranges, value)?).then(|| "is in none of the ranges".to_owned()),
             (Rule::NotInRanges(ranges), _) => is_in(ranges, value)?.then(|| "is in one of the ranges".to_owned()),
-            (Rule::In(values), _) => (!values.contains(&word(value)?.as_str())).then(|| "is another value".to_owned()),
-            (Rule::NotIn(values), _) => values.contains(&word(value)?.as_str()).then(|| "is such a value".to_owned()),
-            (Rule::Const(only), _) => (*only != word(value)?).then(|| "is another value".to_owned()),
+            (Rule::In(values), _) => said(value).filter(|_| word(value).is_some_and(|word| !values.contains(&&*word))),
+            (Rule::NotIn(values), _) => {
+                said(value).filter(|_| word(value).is_some_and(|word| values.contains(&&*word)))
+            }
+            (Rule::Const(only), _) => said(value).filter(|_| word(value).is_some_and(|word| *only != word)),
             (Rule::Pattern(pattern), Value::Text(text)) => {
                 (!regex::Regex::new(pattern).ok()?.is_match(text)).then(|| "does not match".to_owned())
             }
             (Rule::Format(forms), Value::Text(text)) => {
                 let other = forms.iter().find(|form| has_form(form, text) == Some(false))?;
-                Some(format!("is not a valid {}", other.replace('_', " ")))
+                Some(format!("is not a valid {}", form::words(other)))
             }
             (Rule::Unique, Value::List(items)) => twice(items.iter()).then(|| "has an item twice".to_owned()),
             (Rule::UniqueValues, Value::Map(entries)) => {
@@ -146,7 +146,10 @@ impl Rule {
             Rule::NotIn(values) => format!("none of {}", values.join(", ")),
             Rule::Const(value) => format!("exactly {value}"),
             Rule::Pattern(pattern) => format!("matches {pattern}"),
-            Rule::Format(formats) => format!("a valid {}", formats.join(" and ").replace('_', " ")),
+            Rule::Format(forms) => {
+                let forms: Vec<String> = forms.iter().map(|form| form::words(form)).collect();
+                format!("a valid {}", forms.join(" and "))
+            }
             Rule::Unique => "no item twice".to_owned(),
             Rule::UniqueValues => "no value twice".to_owned(),
             Rule::UniqueNames => "no two items with the same name".to_owned(),
@@ -187,6 +190,14 @@ fn is_in(ranges: &[&str], value: &Value) -> Option<bool> {
     Some(ranges.iter().any(|range| is_within(range).unwrap_or(true)))
 }
 
+/// What a scalar is.
+fn said(value: &Value) -> Option<String> {
+    match value {
+        Value::Word(name, _) => Some(format!("is `{name}`")),
+        other => word(other).map(|word| format!("is `{word}`")),
+    }
+}
+
 /// A scalar as the description writes it: a name of an enumeration by its number.
 fn word(value: &Value) -> Option<String> {
     match value {
@@ -195,19 +206,6 @@ fn word(value: &Value) -> Option<String> {
         Value::Number(text) | Value::Text(text) => Some(text.clone()),
         Value::Word(_, number) => number.map(|number| number.to_string()),
         Value::List(_) | Value::Map(_) => None,
-    }
-}
-
-/// Whether a text has a form; nothing where the program does not know what the vendor takes for one.
-fn has_form(form: &str, text: &str) -> Option<bool> {
-    match form {
-        "ip" => Some(text.parse::<IpAddr>().is_ok()),
-        "ipv4" => Some(text.parse::<Ipv4Addr>().is_ok()),
-        "ipv6" => Some(text.parse::<Ipv6Addr>().is_ok()),
-        "ip_prefix" => Some(text.parse::<IpNet>().is_ok()),
-        "ipv4_prefix" => Some(text.parse::<Ipv4Net>().is_ok()),
-        "ipv6_prefix" => Some(text.parse::<Ipv6Net>().is_ok()),
-        _ => None,
     }
 }
 

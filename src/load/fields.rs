@@ -143,7 +143,7 @@ fn integer_of(text: &str, style: TextStyle) -> Option<Result<i128, ()>> {
     Some(number.map(|number| if negative { -number } else { number }))
 }
 
-fn described(item: &Item<'_>) -> String {
+pub(super) fn described(item: &Item<'_>) -> String {
     match item.text() {
         Some(text) if !item.is_null() && text.len() <= 60 => format!("`{text}`"),
         _ => item.kind().to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::definition::{follows, located, mapping, service_keys};
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, Fields, KeySpelling, first_line};
+use super::fields::{Decoder, Fields, KeySpelling, described, first_line};
 use super::item::{Item, MapEntry, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
@@ -256,7 +256,9 @@ impl ObjectReader {
             FieldKind::Any => Some(Value::Text(item.span.slice().to_owned())),
             FieldKind::Empty => {
                 let Written::Map(_) = item.value else {
-                    return given(decoder, place, None, "`{}`");
+                    let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
+                    decoder.fault(path, at.error(what, format!("write `{}: {{}}`", place.name())));
+                    return None;
                 };
                 Fields::open(decoder, item, at, path.clone())?.finish();
                 Some(Value::Map(BTreeMap::new()))
@@ -338,9 +340,9 @@ fn is_enforced(field: &Field, message: &Message) -> bool {
     field.is(Flag::Required) && is_enforced_kind && !is_left_out && message.group_of(field.name).is_none()
 }
 
-/// The rules of a part of a field.
+/// The rules of a part of a field. Those of a field that the vendor keeps for itself are not enforced.
 fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Value) {
-    for (_, rule) in field.rules.iter().filter(|(of, _)| *of == part) {
+    for (_, rule) in field.rules.iter().filter(|(of, _)| *of == part && !field.is(Flag::Internal)) {
         if let Some(broken) = rule.broken(value) {
             let what = format!("`{}` {broken}", place.name());
             decoder.fault(&place.path, place.at.error(what, format!("allowed: {}", rule.words())));

@@ -470,3 +470,51 @@ fn a_scalar_replaced_by_its_bytes_reads_as_the_new_one() {
         }
     }
 }
+
+/// Whether the typed reader and the description take a document; nothing where it is not one of an endpoint.
+fn both(text: &str) -> Option<(bool, bool)> {
+    let source = source("a.yaml", text)?;
+    let tree = super::tree::Documents::new(&source).next()?.ok()?;
+    let mut problems = Vec::new();
+    let item = super::item::resolve(&tree, &source, &mut problems)?;
+    let kind = item.get("kind").and_then(|kind| kind.text());
+    if kind != Some(crate::kind::MANAGED) || !problems.is_empty() {
+        return None;
+    }
+    let rules = StackRules::default();
+    let typed = matches!(super::definition::examine(&item, &rules), super::definition::Examined::Endpoint { .. });
+    let described = super::object::read(&item, &crate::kind::find("endpoint")?, &rules)?;
+    Some((typed, described.problems.is_empty()))
+}
+
+#[test]
+fn the_description_of_an_endpoint_takes_what_the_typed_reader_takes() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut texts: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/bodies")).expect("the bodies") {
+        let text = std::fs::read_to_string(entry.expect("a file").path()).expect("a file");
+        let bodies: Vec<crate::model::Json> = serde_json::from_str(&text).expect("a list");
+        texts.extend(bodies.into_iter().filter_map(|mut case| {
+            case["body"].as_object_mut()?.insert("kind".to_owned(), "endpoint".into());
+            Some(case["body"].to_string())
+        }));
+    }
+    assert!(texts.len() > 100, "{} bodies", texts.len());
+    texts.extend((0..5_000).map(|_| {
+        let text = document().new_tree(&mut runner).expect("a document").current();
+        format!("kind: endpoint\n{}", text.replace("kind: endpoint", ""))
+    }));
+    let (mut taken, mut refused) = (0, 0);
+    for text in texts {
+        match both(&text) {
+            Some((true, described)) => {
+                assert!(described, "only the description refuses:\n{text}");
+                taken += 1;
+            }
+            Some((false, described)) => refused += usize::from(!described),
+            None => {}
+        }
+    }
+    assert!(taken > 200 && refused > 1_000, "{taken} taken by both, {refused} refused by both");
+}
