@@ -11,6 +11,9 @@ use super::tree::TextStyle;
 use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, camel, snake};
 use crate::model::{EmptyOption, Segment};
 
+/// Unknown keys of one mapping that are reported one by one, each with what is allowed there.
+const MOST_UNKNOWN: usize = 50;
+
 /// A problem with the path of the value that it affects, so that problems which only follow are left out.
 #[derive(Debug)]
 pub(super) struct FieldProblem {
@@ -360,7 +363,8 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     /// Reports what was not asked for.
     pub(super) fn finish(self) {
         let entries = self.item.entries().iter().zip(&self.taken);
-        for entry in entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry) {
+        let mut unknown = entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry);
+        for entry in unknown.by_ref().take(MOST_UNKNOWN) {
             let free: Vec<&str> = self.known.clone();
             let label = nearest(&snake(&entry.key), free.iter().copied()).map(str::to_owned);
             let mut path = self.path.clone();
@@ -379,6 +383,10 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             };
             let what = format!("unknown field `{}`", entry.key);
             self.decoder.fault(&path, entry.key_at.error(what, beside).with_help(allowed));
+        }
+        if let Some(next) = unknown.next() {
+            let what = format!("{} more unknown fields", 1 + unknown.count());
+            self.decoder.fault(&self.path, next.key_at.error(what, "the first of them"));
         }
     }
 }

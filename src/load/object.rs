@@ -15,6 +15,8 @@ use crate::model::{self, Problem, Segment, SourceLocation, WireEndpoint};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
+/// Problems of one document after which its lists and maps are not read on.
+const MOST_PROBLEMS: usize = 200;
 /// References to other objects; each says of what kind it is.
 const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
 
@@ -208,6 +210,9 @@ impl ObjectReader {
         };
         let mut values = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
+            if decoder.faults.len() > MOST_PROBLEMS {
+                return None;
+            }
             let mut path = place.path.clone();
             path.push(index.into());
             let at = if item.span.is_empty() { place.at } else { first_line(item) };
@@ -278,6 +283,9 @@ impl ObjectReader {
                 };
                 let mut values = BTreeMap::new();
                 for entry in entries.iter().filter(|entry| !entry.item.is_null()) {
+                    if decoder.faults.len() > MOST_PROBLEMS {
+                        return None;
+                    }
                     let mut path = path.clone();
                     path.push(Segment::Key(entry.key.clone().into_owned().into()));
                     let place = entry_place(entry, path);

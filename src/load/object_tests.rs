@@ -133,6 +133,20 @@ fn an_object_of_an_unmanaged_kind_is_refused_wherever_it_is_not_asked_for() {
     assert_eq!(found.list[0].message, "`kind` is `origin_pool`, which trueup describes and does not manage yet");
 }
 
+#[test]
+fn a_hostile_object_has_a_bounded_number_of_problems() {
+    let document = |spec: Json| {
+        json!({"kind": "http_loadbalancer", "metadata": {"name": "a", "namespace": "shop"}, "spec": spec}).to_string()
+    };
+    let unknown: serde_json::Map<String, Json> = (0..20_000).map(|at| (format!("unknown_{at}"), 1.into())).collect();
+    let text = found(&document(unknown.into()));
+    assert_eq!(text.len(), 51, "{} problems", text.len());
+    assert!(text.iter().any(|line| line.contains("19950 more unknown fields")), "{:?}", text.last());
+    let wrong: Vec<Json> = vec![json!({"a": {"b": 1}}); 20_000];
+    let text = found(&document(json!({"domains": wrong, "routes": wrong})));
+    assert!(text.len() <= 202, "{} problems", text.len());
+}
+
 /// Random objects that the description allows.
 struct Generator {
     state: u64,
