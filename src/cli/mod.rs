@@ -52,6 +52,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let words: Vec<OsString> = arguments.into_iter().collect();
+    if words.len() == 3 && words[1] == "help" && words[2] == "options" {
+        return printed(std::io::stdout().write_all(args::help::options().as_bytes()));
+    }
     let parsed = match completer::answer(&words) {
         Ok(true) => return ExitStatus::Done,
         Ok(false) => parse(words),
@@ -60,27 +63,27 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     match parsed {
         Ok(arguments) => dispatch(arguments),
         Err(message) => {
-            // Help and version are answers; a closed stdout is not an error.
-            let printed = message.print().and_then(|()| std::io::stdout().flush());
-            match printed {
-                _ if message.use_stderr() => ExitStatus::Usage,
-                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                    // The last place to say so.
-                    let _ = writeln!(std::io::stderr(), "error: cannot write the answer: {error}");
-                    ExitStatus::Failed
-                }
-                _ => ExitStatus::Done,
-            }
+            let status = printed(message.print());
+            if message.use_stderr() { ExitStatus::Usage } else { status }
         }
+    }
+}
+
+/// The status after help or a version, which are answers; a closed stdout is not an error.
+fn printed(result: std::io::Result<()>) -> ExitStatus {
+    match result.and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            // The last place to say so.
+            let _ = writeln!(std::io::stderr(), "error: cannot write the answer: {error}");
+            ExitStatus::Failed
+        }
+        _ => ExitStatus::Done,
     }
 }
 
 fn parse(mut words: Vec<OsString>) -> Result<Arguments, clap::Error> {
     if words.len() == 2 && words[1] == "version" {
         words[1] = "--version".into();
-    }
-    if words.len() == 3 && words[1] == "help" && words[2] == "options" {
-        return Err(clap::Error::raw(clap::error::ErrorKind::DisplayHelp, args::help::options()));
     }
     if words.len() > 2 && words[1] == "help" {
         words.remove(1);

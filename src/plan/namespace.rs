@@ -260,7 +260,9 @@ impl NamespaceBuilder<'_, '_> {
                     FieldChange::new(field.clone(), before.clone(), after.clone(), cause)
                 })
                 .collect();
-            let action = Action::Replace { fields, adopts: !owner.is_ours(), before: BeforeImage::of(live) };
+            // Without annotations nothing is taken over.
+            let adopts = !owner.is_ours() && self.input.settings.safeguards.ownership_annotations;
+            let action = Action::Replace { fields, adopts, before: BeforeImage::of(live) };
             let ownership = self.annotations_of_replace(definition, owner, ownership);
             return Some(Change { ownership, ..Change::new(key, action) });
         }

@@ -284,3 +284,15 @@ proptest! {
         prop_assert!(second.changes.is_empty(), "left: {:?}", second.changes);
     }
 }
+
+#[test]
+fn a_stack_without_annotations_adopts_nothing() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nownership_annotations: false\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .applied(".");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.run("plan .").code(0).stdout_contains("1 to replace").does_not_say("adopt");
+}

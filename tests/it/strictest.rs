@@ -349,3 +349,13 @@ fn the_strictest_of_file_settings_policy_and_base_decides_every_setting_for_ever
         }
     }
 }
+
+#[test]
+fn a_stack_that_may_become_empty_is_a_change_of_its_settings() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80)).committed().applied(".");
+    git(&stage, "checkout -q -b change");
+    stage.edit("trueup.yaml", "stack: shop", "stack: shop\nallow_empty: true");
+    commit(&stage, "empty");
+    stage.run("plan . --base main").code(0).stdout_contains("changed  allow_empty  false -> true");
+}

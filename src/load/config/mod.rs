@@ -97,6 +97,7 @@ impl Config {
             include: self.files.include.iter().cloned().collect(),
             exclude: self.files.exclude.iter().cloned().collect(),
             token_variable: self.token_variable.clone(),
+            allow_empty: self.allow_empty,
         };
         SafetySettings { target, safeguards: self.safeguards.clone() }
     }

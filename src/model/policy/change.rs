@@ -193,7 +193,9 @@ fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
     let text = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), short);
     let mut changes = Vec::new();
     let layouts = (base.layout.to_string(), head.layout.to_string());
+    let empty = (base.allow_empty.to_string(), head.allow_empty.to_string());
     for (setting, was, is) in [
+        ("allow_empty", empty.0, empty.1),
         ("base_url", text(&base.base_url), text(&head.base_url)),
         ("layout", layouts.0, layouts.1),
         ("stack", text(&base.stack), text(&head.stack)),

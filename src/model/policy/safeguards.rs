@@ -215,6 +215,8 @@ pub struct RunTarget {
     pub exclude: BTreeSet<String>,
     /// The variable with the token.
     pub token_variable: Option<String>,
+    /// The stack may define nothing.
+    pub allow_empty: bool,
 }
 
 /// Everything in a configuration that decides what a run may do.

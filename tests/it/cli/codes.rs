@@ -168,3 +168,10 @@ fn a_closed_stdout_ends_quietly() {
     assert_eq!(output, "");
     assert!(child.wait().expect("an end").success());
 }
+
+#[test]
+fn the_page_of_the_global_options_is_an_answer() {
+    let page = Stage::new().run("help options");
+    assert!(page.code(0).text().starts_with("Every command takes these options"), "{}", page.text());
+    page.stdout_contains("--token-file");
+}
