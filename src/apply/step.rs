@@ -402,7 +402,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     /// The wait after the `number`th failure, from 1.
     fn wait(&self, key: &Key, attempt: u32, number: u32, reason: &str) -> NextStep {
         let wait = FIRST_WAIT * (1 << number.saturating_sub(1));
-        self.observer.event(RunEvent::Waiting { key, attempt, reason, wait });
+        self.observer.event(RunEvent::Waiting { key: Some(key), attempt, reason, wait });
         NextStep::Again(wait)
     }
 

@@ -2,6 +2,7 @@
 //! The verdicts are made again from the plan in the document, and a document whose verdicts are others is refused, so
 //! that a report made of it says what its checker found. What a document says is untrusted wherever it is shown.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use super::fleet::InputProblem;
-use super::json::FORMAT_VERSION;
+use super::json::{ChecksDocument, FORMAT_VERSION, ShardDocument, StackDocument};
 use crate::drift::{
     Acknowledgements, Check, DriftState, JudgedAcknowledgement, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts,
 };
@@ -115,54 +116,6 @@ struct Head {
     format_version: u64,
 }
 
-#[derive(Deserialize)]
-struct FleetFile {
-    checks: Vec<EntryFile>,
-    #[serde(default)]
-    shard: Option<ShardFile>,
-    #[serde(default)]
-    problems: Vec<InputProblem>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-struct ShardFile {
-    index: u32,
-    of: u32,
-}
-
-/// Everything that an entry may have; which of it decides what it is.
-#[derive(Deserialize)]
-struct EntryFile {
-    /// A document about one stack has it in its plan.
-    #[serde(default)]
-    directory: String,
-    environment: Option<String>,
-    id: Option<String>,
-    failed: Option<String>,
-    unknown: Option<String>,
-    #[serde(default)]
-    elsewhere: bool,
-    skipped: Option<String>,
-    plan: Option<Plan>,
-    verdicts: Option<Verdicts>,
-    checked: Option<Timestamp>,
-    #[serde(default)]
-    acknowledged: Vec<JudgedAcknowledgement>,
-    #[serde(default)]
-    drifted: Vec<DriftedFile>,
-    shard: Option<ShardFile>,
-    #[serde(default)]
-    elsewhere_namespaces: BTreeSet<Namespace>,
-}
-
-#[derive(Deserialize)]
-struct DriftedFile {
-    object: Key,
-    field: Option<Field>,
-    first_seen: Option<Timestamp>,
-    checks: Option<u64>,
-}
-
 impl CheckDocument {
     /// The checks that a file contains.
     ///
@@ -185,32 +138,32 @@ impl CheckDocument {
             }
             return Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
         }
-        let file: FleetFile = serde_json::from_slice(bytes).map_err(not_whole)?;
+        let file: ChecksDocument<'static> = serde_json::from_slice(bytes).map_err(not_whole)?;
         let stacks = file.checks.into_iter().map(SavedStack::read).collect::<Result<_, _>>()?;
-        Ok(Self { shard: shard(file.shard)?, stacks, problems: file.problems })
+        Ok(Self { shard: shard(file.shard)?, stacks, problems: file.problems.into_owned() })
     }
 }
 
-fn shard(file: Option<ShardFile>) -> Result<Option<(u32, u32)>, CheckDocumentError> {
+fn shard(file: Option<ShardDocument>) -> Result<Option<(u32, u32)>, CheckDocumentError> {
     match file {
-        Some(ShardFile { index, of }) if of > MOST_SHARDS || !(1..=of).contains(&index) => {
+        Some(ShardDocument { index, of }) if of > MOST_SHARDS || !(1..=of).contains(&index) => {
             Err(CheckDocumentError::Shard { index, of })
         }
-        file => Ok(file.map(|ShardFile { index, of }| (index, of))),
+        file => Ok(file.map(|ShardDocument { index, of }| (index, of))),
     }
 }
 
 impl SavedStack {
-    fn read(mut file: EntryFile) -> Result<Self, CheckDocumentError> {
-        let (directory, environment) = (std::mem::take(&mut file.directory), file.environment.take());
-        let id = file.id.take();
+    fn read(mut file: StackDocument<'static>) -> Result<Self, CheckDocumentError> {
+        let directory = std::mem::take(&mut file.directory).into_owned();
+        let [environment, id] = [file.environment.take(), file.id.take()].map(|text| text.map(Cow::into_owned));
         let result = match file {
-            EntryFile { plan: Some(_), .. } => SavedResult::Checked(Box::new(SavedCheck::read(file)?)),
-            EntryFile { failed: Some(reason), .. } => SavedResult::Failed(reason),
-            EntryFile { unknown: Some(reason), .. } => SavedResult::Unknown(reason),
-            EntryFile { elsewhere: true, .. } => SavedResult::Elsewhere,
-            EntryFile { skipped: Some(reason), .. } => SavedResult::Skipped(reason),
-            EntryFile { .. } => return Err(CheckDocumentError::missing("plan")),
+            StackDocument { plan: Some(_), .. } => SavedResult::Checked(Box::new(SavedCheck::read(file)?)),
+            StackDocument { failed: Some(reason), .. } => SavedResult::Failed(reason.into_owned()),
+            StackDocument { unknown: Some(reason), .. } => SavedResult::Unknown(reason.into_owned()),
+            StackDocument { elsewhere: true, .. } => SavedResult::Elsewhere,
+            StackDocument { skipped: Some(reason), .. } => SavedResult::Skipped(reason.into_owned()),
+            StackDocument { .. } => return Err(CheckDocumentError::missing("plan")),
         };
         Ok(Self { directory, environment, id, result })
     }
@@ -223,10 +176,12 @@ impl CheckDocumentError {
 }
 
 impl SavedCheck {
-    fn read(file: EntryFile) -> Result<Self, CheckDocumentError> {
-        let EntryFile { plan, verdicts, checked, acknowledged, drifted, elsewhere_namespaces: elsewhere, .. } = file;
-        let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?;
-        let verdicts = verdicts.ok_or_else(|| CheckDocumentError::missing("verdicts"))?;
+    fn read(file: StackDocument<'static>) -> Result<Self, CheckDocumentError> {
+        let StackDocument { plan, verdicts, checked, acknowledged, drifted, .. } = file;
+        let (elsewhere, drifted) = (file.elsewhere_namespaces.into_owned(), drifted.unwrap_or_default());
+        let acknowledged = acknowledged.map(Cow::into_owned).unwrap_or_default();
+        let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?.into_owned();
+        let verdicts = verdicts.ok_or_else(|| CheckDocumentError::missing("verdicts"))?.into_owned();
         let checked = checked.ok_or_else(|| CheckDocumentError::missing("checked"))?;
         let altered = || CheckDocumentError::Altered { directory: plan.source.origin.to_string() };
         let today = checked.to_zoned(TimeZone::UTC).date();

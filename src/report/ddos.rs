@@ -1,74 +1,72 @@
-//! DDoS events as text: a table of them, one with its attachments, an edit before it is sent, and a conflict
-//! with an edit of somebody else.
+//! The view of DDoS events: a table of them, one with its attachments, an edit before it is sent, and a conflict with an
+//! edit of somebody else.
 
-use jiff::Timestamp;
-
-use super::table::{Align, Table};
-use super::text::TextView;
-use super::{Role, safe};
+use super::Role;
+use super::text::{TextView, draw};
+use super::view::{Blocks, Line, Table, code, foreign, line, moment, styled};
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
 
 /// The events as a table.
-#[must_use]
-pub fn events(events: &[DdosEvent], view: &TextView) -> String {
+pub(super) fn events(events: &[DdosEvent]) -> Blocks<'_> {
     if events.is_empty() {
-        return "no DDoS events in this time\n".to_owned();
+        return line!["no DDoS events in this time"].into();
     }
-    let headings = ["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"];
-    let mut table = Table::new(headings.map(|heading| (heading, Align::Left))).fixed_width([0, 1, 2, 3]);
+    let mut table = Table::new(["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"]).free([4, 5]);
     for event in events {
-        let started = short(event.start_time.as_deref().unwrap_or_default());
-        table.row([&event.id, &started, &short(&ended(event)), &event.ip, &event.name, &event.description]);
+        let texts = [&event.ip, &event.name, &event.description].map(|text| line![code(text)]);
+        table.row([line![code(&event.id)], started(event), ended(event)].into_iter().chain(texts));
     }
-    table.draw(view.limit(), view.palette, view.charset)
+    table.into()
 }
 
-fn ended(event: &DdosEvent) -> String {
-    if event.is_open() { "open".to_owned() } else { event.end_time.clone().unwrap_or_default() }
+fn started(event: &DdosEvent) -> Line<'_> {
+    event.start_time.as_deref().map(|time| line![moment(time)]).unwrap_or_default()
 }
 
-/// A time to the second, or the text if it is not a time.
-fn short(text: &str) -> String {
-    text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), super::time::to_second)
+fn ended(event: &DdosEvent) -> Line<'_> {
+    match event.end_time.as_deref() {
+        Some(time) if !event.is_open() => line![moment(time)],
+        _ => line!["open"],
+    }
 }
 
 /// One event with every field that it has, and its attachments.
-#[must_use]
-pub fn event(event: &DdosEvent, view: &TextView) -> String {
-    let mut rows: Vec<(&str, String)> = vec![
-        ("name", event.name.clone()),
-        ("description", event.description.clone()),
-        ("target", event.ip.clone()),
-        ("started", event.start_time.clone().unwrap_or_default()),
+pub(super) fn event(event: &DdosEvent) -> Blocks<'_> {
+    let text = |text: &'_ String| (!text.is_empty()).then(|| line![code(text.clone())]).unwrap_or_default();
+    let rows = [
+        ("name", text(&event.name)),
+        ("description", text(&event.description)),
+        ("target", text(&event.ip)),
+        ("started", started(event)),
         ("ended", ended(event)),
-        ("creator", event.creator.clone()),
-        ("network", event.network_id.clone()),
-        ("mitigation", event.mitigation_id.clone()),
+        ("creator", text(&event.creator)),
+        ("network", text(&event.network_id)),
+        ("mitigation", text(&event.mitigation_id)),
     ];
-    rows.extend(event.others.iter().map(|(name, value)| (name.as_str(), value_text(value))));
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let mut text = format!("DDoS event {}\n", view.palette.paint(Role::Strong, safe::line(&event.id)));
-    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
-        text.push_str(&format!("  {:width$}  {}\n", safe::line(name), safe::line(value)));
+    let others = event.others.iter().map(|(name, value)| (name.as_str(), text(&value_text(value))));
+    let mut table = Table::new(["", ""]).titled(Line::default(), 2);
+    for (name, value) in rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty()) {
+        table.row([line![foreign(name)], value]);
     }
-    text.push_str(&attachments(&event.attachments, view));
-    text
+    let mut blocks = Blocks::from(line!["DDoS event ", styled(Role::Strong, code(&event.id))]);
+    blocks.table(table);
+    blocks.gap();
+    match event.attachments.as_slice() {
+        [] => blocks.line(line!["no attachments"]),
+        attachments => blocks.table(self::attachments(attachments)),
+    }
+    blocks
 }
 
-fn attachments(attachments: &[Attachment], view: &TextView) -> String {
-    if attachments.is_empty() {
-        return "\nno attachments\n".to_owned();
-    }
-    let mut table =
-        Table::new([("ATTACHMENT", Align::Left), ("TYPE", Align::Left), ("BYTES", Align::Right), ("ID", Align::Left)])
-            .fixed_width(0..4);
+fn attachments(attachments: &[Attachment]) -> Table<'_> {
+    let mut table = Table::new(["ATTACHMENT", "TYPE", "BYTES", "ID"]).right([2]);
     for one in attachments {
         let kind = one.attachment_type.trim_start_matches("ATTACHMENT_TYPE_").to_lowercase();
         let bytes = one.size_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
-        table.row([&one.name, &kind, &bytes, &one.attachment_id]);
+        table.row([code(&one.name), code(kind), code(bytes), code(&one.attachment_id)]);
     }
-    format!("\n{}", table.draw(view.limit(), view.palette, view.charset))
+    table
 }
 
 fn value_text(value: &Json) -> String {
@@ -82,41 +80,38 @@ fn value_text(value: &Json) -> String {
 /// The edit of an event, before it is sent.
 #[must_use]
 pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
-    let mut text = format!("Edit of DDoS event {} ({})\n\n", safe::line(&event.id), safe::line(&event.name));
+    let mut blocks = Blocks::from(line!["Edit of DDoS event ", code(&event.id), " (", code(&event.name), ")"]);
+    blocks.gap();
+    let mut table = Table::new(["", ""]).titled(Line::default(), 2);
     for (field, now, wanted) in changes {
-        let sign = view.palette.paint(Role::Replace, "~");
-        let now = if now.is_empty() { "(none)".into() } else { safe::line(now) };
-        text.push_str(&format!("  {sign} {field:11}  {now} -> {}\n", safe::line(wanted)));
+        let now = if now.is_empty() { line!["(none)"] } else { line![code(now)] };
+        let edit = line![styled(Role::Delete, now), " -> ", styled(Role::Create, code(wanted))];
+        table.row([line![styled(Role::Replace, "~"), " ", *field], edit]);
     }
-    text
+    blocks.table(table);
+    draw::blocks(&blocks, view)
 }
 
 /// The values that somebody else changed after `shown` was read, beside those of the edit.
 #[must_use]
 pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &TextView) -> String {
-    let mut table = Table::new([
-        ("  field", Align::Left),
-        ("when shown", Align::Left),
-        ("now", Align::Left),
-        ("wanted", Align::Left),
-    ])
-    .fixed_width(0..4);
-    let text = |event: &DdosEvent| {
+    let mut table = Table::new(["field", "when shown", "now", "wanted"]).titled(Line::default(), 2);
+    let fields = |event: &DdosEvent| {
         let end = event.end_time.clone().unwrap_or_default();
         [event.name.clone(), event.description.clone(), end]
     };
     let wanted = [&wanted.name, &wanted.description, &wanted.end_time];
     for (((field, before), after), wanted) in
-        ["name", "description", "end_time"].iter().zip(text(shown)).zip(text(now)).zip(wanted)
+        ["name", "description", "end_time"].iter().zip(fields(shown)).zip(fields(now)).zip(wanted)
     {
         if before != after {
-            let wanted = wanted.clone().unwrap_or_else(|| "as it is".to_owned());
-            table.row([format!("  {field}"), before, after, wanted]);
+            let wanted = wanted.as_ref().map_or_else(|| line!["as it is"], |wanted| line![code(wanted)]);
+            table.row([line![*field], line![code(before)], line![code(after)], wanted]);
         }
     }
-    format!(
-        "conflict: DDoS event {} was changed by someone else after it was shown\n\n{}",
-        safe::line(&shown.id),
-        table.draw(view.limit(), view.palette, view.charset)
-    )
+    let title = line!["DDoS event ", code(&shown.id), " was changed by someone else after it was shown"];
+    let mut blocks = Blocks::from(Line::labelled(Role::Wrong, "conflict", title));
+    blocks.gap();
+    blocks.table(table);
+    draw::blocks(&blocks, view)
 }

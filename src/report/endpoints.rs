@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::counted::count;
 use super::facts::values;
-use super::table::{Align, Table};
-use super::time::minute;
-use super::{json as documents, safe};
+use super::json as documents;
+use super::text::{TextView, draw};
+use super::time;
+use super::view::{Blocks, Line, Table, code, line, moment};
 use crate::model::{
     Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,
 };
@@ -115,13 +115,6 @@ impl Column {
         }
     }
 
-    fn align(&self) -> Align {
-        match self {
-            Column::Field(Field::Port | Field::HealthCheckPort) => Align::Right,
-            _ => Align::Left,
-        }
-    }
-
     fn cell(&self, item: &LiveItem) -> String {
         let object = match item {
             LiveItem::Object(object) => Some(object),
@@ -158,6 +151,10 @@ impl Column {
     }
 }
 
+fn minute(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), time::minute)
+}
+
 /// The target, by its value alone where that shows what it is.
 fn target(item: &LiveItem) -> String {
     let object = match item {
@@ -189,31 +186,35 @@ fn stack(endpoint: &Endpoint) -> Option<String> {
     Ownership::read(&endpoint.annotations)?.stack
 }
 
-/// The listing as a table, with a heading and a row for each endpoint.
+/// The listing as a table, with a row for each endpoint; of a snapshot with the digest `snapshot`, below what it is.
 #[must_use]
-pub fn table(listing: &EndpointListing<'_>, columns: &[Column]) -> Table {
+pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<&str>, view: &TextView) -> String {
+    let mut blocks = Blocks::default();
+    if let Some(digest) = snapshot {
+        blocks.line(line![
+            "Snapshot of ",
+            code(listing.base_url),
+            listing.taken.map(|taken| line![", taken ", moment(taken)]),
+            ": ",
+            Line::count(listing.items.len(), "endpoint"),
+            " in ",
+            Line::count(listing.live.namespaces.len(), "namespace"),
+            ", digest ",
+            code(digest)
+        ]);
+        blocks.gap();
+    }
     // A name or a time is of no use without its end.
-    let soft = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
-    let whole = columns.iter().enumerate().filter(|(_, column)| !soft(column)).map(|(at, _)| at);
-    let mut table = Table::new(columns.iter().map(|column| (column.heading(), column.align()))).fixed_width(whole);
-    rows(listing, columns).into_iter().for_each(|row| table.row(row));
-    table
-}
-
-fn rows(listing: &EndpointListing<'_>, columns: &[Column]) -> Vec<Vec<String>> {
-    listing.items.iter().map(|item| columns.iter().map(|column| column.cell(item)).collect()).collect()
-}
-
-/// What a snapshot is, in one line.
-#[must_use]
-pub fn heading(listing: &EndpointListing<'_>, digest: &str) -> String {
-    let taken = listing.taken.map(|taken| format!(", taken {}", minute(taken))).unwrap_or_default();
-    format!(
-        "Snapshot of {}{taken}: {} in {}, digest {digest}",
-        safe::line(listing.base_url),
-        count(listing.items.len(), "endpoint"),
-        count(listing.live.namespaces.len(), "namespace"),
-    )
+    let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
+    let is_number = |column: &Column| matches!(column, Column::Field(Field::Port | Field::HealthCheckPort));
+    let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
+        columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
+    };
+    let headings = columns.iter().map(|column| code(column.heading()));
+    let mut table = Table::new(headings).free(which(&is_free)).right(which(&is_number));
+    listing.items.iter().for_each(|item| table.row(columns.iter().map(|column| code(column.cell(item)))));
+    blocks.table(table);
+    draw::blocks(&blocks, view)
 }
 
 /// The listing as a JSON document of the kind `endpoints`.

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::bars::{self, Bars, Beyond};
 use super::safe;
-use super::text::TextView;
+use super::text::{self, Bars, Beyond, TextView};
+use super::view::{code, line};
 
 /// The counts of one query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,9 +57,9 @@ impl EventCounts {
         let (width, charset) = (view.limit(), view.charset);
         let mut text = String::new();
         for (at, field) in tally.fields.iter().enumerate() {
-            let by = format!("by {}", safe::line(&field.field));
+            let by = view.plain(&line!["by ", code(&field.field)]);
             let beyond = if field.beyond > 0 { Beyond::Some(field.beyond) } else { Beyond::Nothing };
-            let bars = bars::draw(Bars { counts: &field.values, most: self.top, beyond }, width, charset);
+            let bars = text::bars(Bars { counts: &field.values, most: self.top, beyond }, width, charset);
             // The title stands at the right end of its bars.
             let end = bars.lines().next().map_or(0, UnicodeWidthStr::width);
             let heading = if at == 0 { heading.as_str() } else { "\n" };

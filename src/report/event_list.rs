@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::ErrorReport;
-use super::table::{Align, Table, Widths};
 use super::text::TextView;
+use super::text::draw::{self, Widths};
+use super::view::{Table, code};
 use super::{Format, json as documents, safe};
 use crate::api::events::{Event, EventQuery};
 use crate::model::Json;
@@ -52,7 +53,7 @@ pub struct EventListReport<'a> {
 pub struct EventList<'a> {
     format: Format,
     view: TextView,
-    table: Table,
+    table: Table<'static>,
     chosen: &'a [String],
     fields: Vec<&'a str>,
     widths: Option<Widths>,
@@ -69,8 +70,8 @@ impl<'a> EventList<'a> {
             chosen.iter().map(|field| (field.as_str(), field.to_uppercase())).unzip()
         };
         let is_name = |field: &str| ["time", "id", "ip", "name"].iter().any(|end| field.ends_with(end));
-        let fixed_width: Vec<usize> = (0..fields.len()).filter(|at| is_name(fields[*at])).collect();
-        let table = Table::new(headings.into_iter().map(|heading| (heading, Align::Left))).fixed_width(fixed_width);
+        let free: Vec<usize> = (0..fields.len()).filter(|at| !is_name(fields[*at])).collect();
+        let table = Table::new(headings.into_iter().map(code)).free(free);
         Self { format, view, table, chosen, fields, widths: None, is_first: true }
     }
 
@@ -130,7 +131,7 @@ impl<'a> EventList<'a> {
     }
 
     fn rows(&mut self, events: &[Event]) -> String {
-        self.table.clear();
+        self.table.rows.clear();
         for event in events {
             let mut cells: Vec<String> = self.fields.iter().map(|field| cell(event, field)).collect();
             if self.chosen.is_empty() {
@@ -140,15 +141,15 @@ impl<'a> EventList<'a> {
                     }
                 }
             }
-            self.table.row(cells);
+            self.table.row(cells.into_iter().map(code));
         }
         let mut text = String::new();
         let widths = self.widths.get_or_insert_with(|| {
-            let widths = self.table.widths(self.view.limit());
-            text = self.table.headings(&widths, self.view.palette, self.view.charset);
+            let widths = Widths::of(&self.table, &self.view);
+            text = draw::headings(&self.table, &widths, &self.view);
             widths
         });
-        text.push_str(&self.table.rows(widths, self.view.charset));
+        text.push_str(&draw::rows(&self.table, widths, &self.view));
         text
     }
 }

@@ -3,11 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::json::document;
 use super::kinds::Described;
-use super::safe;
-use super::table::{Align, Table};
-use super::text::TextView;
+use super::view::{Blocks, Line, Table, at, code, foreign, key, line};
 use crate::load::ExplainedSetting;
 use crate::load::explain::{ExplainedDefinition, ExplainedValue, ValueSource};
 use crate::model::{Json, SourceLocation};
@@ -26,101 +23,87 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// The document.
-    #[must_use]
-    pub fn json(&self) -> String {
-        document("explanation", self)
-    }
-
-    /// The text.
-    #[must_use]
-    pub fn text(&self, view: &TextView) -> String {
-        let of = |name: &String| format!(" in environment {}", safe::line(name));
-        let environment = self.environment.as_ref().map(of).unwrap_or_default();
-        let mut text = String::new();
+    /// Its view.
+    pub(super) fn blocks(&self) -> Blocks<'_> {
+        let environment = || self.environment.as_deref().map(|name| line![" in environment ", code(name)]);
+        let mut blocks = Blocks::default();
         if let Some(definition) = &self.definition {
-            let key = definition.key.to_string();
-            text.push_str(&format!("{}{environment}", safe::line(&key)));
-            text.push_str(&match &definition.removed {
-                Some(place) => format!(" is removed by {}\n", at(place)),
-                None => format!("\n\n{}", draw(&values(&definition.values), view)),
-            });
+            let name = key(&definition.key);
+            match &definition.removed {
+                Some(place) => blocks.line(line![name, environment(), " is removed by ", at(place)]),
+                None => {
+                    blocks.line(line![name, environment()]);
+                    blocks.gap();
+                    blocks.table(values(&definition.values));
+                }
+            }
         }
         if let Some(described) = &self.described {
-            text.push_str(&described.text());
+            blocks.append(described.blocks());
         }
         if let Some(settings) = &self.settings {
-            let values = match settings.as_slice() {
-                [] => "Nothing: the defaults apply (trueup schema --of config).\n".to_owned(),
-                settings => draw(&self::settings(settings), view),
-            };
-            text.push_str(&format!("Set{environment}:\n\n{values}"));
+            blocks.gap();
+            blocks.line(line!["Set", environment(), ":"]);
+            blocks.gap();
+            match settings.as_slice() {
+                [] => blocks.line(line!["Nothing: the defaults apply (trueup schema --of config)."]),
+                settings => blocks.table(self::settings(settings)),
+            }
         }
-        text
+        blocks
     }
 }
 
-fn at(place: &SourceLocation) -> String {
-    safe::line(&format!("{}:{}", place.file, place.line)).into_owned()
+fn columns<'a>(name: &'static str) -> Table<'a> {
+    Table::new([name, "VALUE", "FROM"]).free([1])
 }
 
-fn draw(table: &Table, view: &TextView) -> String {
-    table.draw(view.limit(), view.palette, view.charset)
-}
-
-fn columns(name: &str) -> Table {
-    Table::new([name, "VALUE", "FROM"].map(|heading| (heading, Align::Left))).fixed_width([0, 2])
-}
-
-fn values(values: &[ExplainedValue]) -> Table {
+fn values(values: &[ExplainedValue]) -> Table<'_> {
     let mut table = columns("FIELD");
     for value in values {
-        let place = value.place.as_ref().map(at).unwrap_or_default();
-        let from = match (value.source, place.is_empty()) {
-            (ValueSource::Definition, _) => place,
-            (ValueSource::Overlay, _) => format!("{place}, overlay"),
-            (ValueSource::Default, true) => "default".to_owned(),
-            (ValueSource::Default, false) => format!("default, by {place}, overlay"),
+        let place = value.place.as_ref().map(at);
+        let from = match value.source {
+            ValueSource::Definition => line![place],
+            ValueSource::Overlay => line![place, ", overlay"],
+            ValueSource::Default => line!["default", place.map(|place| line![", by ", place, ", overlay"])],
         };
-        table.row([value.path.join("."), words(&value.value), from]);
+        table.row([line![code(value.path.join("."))], words(&value.value), from]);
         for variable in &value.variables {
             let from = from_layer(&variable.layer, variable.place.as_ref());
-            table.row([String::new(), format!("${{{}}} = {}", variable.name, variable.value), from]);
+            let set = line![code(format!("${{{}}} = {}", variable.name, variable.value))];
+            table.row([Line::default(), set, from]);
         }
         for replaced in &value.replaced {
-            let path =
-                if replaced.path == value.path { String::new() } else { format!("{}: ", replaced.path.join(".")) };
-            table.row([String::new(), format!("instead of {path}{}", replaced.written), at(&replaced.place)]);
+            let path = (replaced.path != value.path).then(|| line![code(replaced.path.join(".")), ": "]);
+            let written = line!["instead of ", path, code(replaced.written.to_string())];
+            table.row([Line::default(), written, line![at(&replaced.place)]]);
         }
     }
     table
 }
 
-fn settings(settings: &[ExplainedSetting]) -> Table {
+fn settings(settings: &[ExplainedSetting]) -> Table<'_> {
     let mut table = columns("SETTING");
     for setting in settings {
         let from = from_layer(&setting.layer, setting.place.as_ref());
-        table.row([setting.path.join("."), words(&setting.value), from]);
+        table.row([line![code(setting.path.join("."))], words(&setting.value), from]);
         for replaced in &setting.replaced {
             let from = from_layer(&replaced.layer, replaced.place.as_ref());
-            table.row([String::new(), format!("instead of {}", words(&replaced.value)), from]);
+            table.row([Line::default(), line!["instead of ", words(&replaced.value)], from]);
         }
     }
     table
 }
 
-fn from_layer(layer: &impl std::fmt::Display, place: Option<&SourceLocation>) -> String {
-    match place {
-        Some(place) => format!("{}, {layer}", at(place)),
-        None => layer.to_string(),
-    }
+fn from_layer(layer: &impl std::fmt::Display, place: Option<&SourceLocation>) -> Line<'static> {
+    line![place.map(|place| line![at(place), ", "]), foreign(layer.to_string())]
 }
 
-fn words(value: &Json) -> String {
+fn words(value: &Json) -> Line<'_> {
     match value {
-        Json::Null => "(none)".to_owned(),
-        Json::String(text) if text.is_empty() => "\"\"".to_owned(),
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
+        Json::Null => line!["(none)"],
+        Json::String(text) if text.is_empty() => line!["\"\""],
+        Json::String(text) => line![code(text)],
+        other => line![code(other.to_string())],
     }
 }

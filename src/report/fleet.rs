@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
 use super::facts::unread;
-use super::view::{Line, foreign, line};
+use super::view::{Line, Part, line};
 use super::{Validation, time};
 use crate::drift::{Check, Verdict};
 use crate::model::Key;
@@ -209,9 +209,9 @@ impl MergedFrom {
     /// When the checks were made, in words behind a comma.
     pub(super) fn period(&self) -> Line<'static> {
         let Some((first, last)) = self.checked else { return Line::default() };
-        let [first, last] = [first, last].map(|time| time::minute(&time.to_string()));
-        let last = (first != last).then(|| line![" to ", foreign(last)]);
-        line![", checked ", foreign(first), last]
+        let [first, last] = [first, last].map(time::minute);
+        let last = (first != last).then(|| line![" to ", Part::Made(last)]);
+        line![", checked ", Part::Made(first), last]
     }
 }
 

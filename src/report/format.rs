@@ -21,8 +21,8 @@ use super::operations::OperationList;
 use super::stacks::StackList;
 use super::text::{self, TextView};
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
-use super::validation::Validation;
-use super::view::View;
+use super::validation::{StackSize, Validation, ValidationReport};
+use super::view::{Blocks, Line, View, code, line, outcome, runs};
 use super::{ddos, github, html, json as documents, junit, prometheus, safe, sarif, upgrade};
 use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
@@ -121,7 +121,7 @@ impl Format {
     /// The formats of a run in progress and its outcome.
     pub const OF_APPLY: &'static [Format] = &[Format::Text, Format::Json, Format::Ndjson];
     /// The formats of the files that a run is written to.
-    pub const OF_RUN_FILES: &'static [Format] = &[Format::Json, Format::Prometheus];
+    pub const OF_RUN_FILES: &'static [Format] = &[Format::Json, Format::Markdown, Format::Html, Format::Prometheus];
     /// The formats of what `show` shows.
     pub const OF_SHOWN: &'static [Format] = &[
         Format::Text,
@@ -133,7 +133,7 @@ impl Format {
         Format::Prometheus,
     ];
     /// The formats of rehearsals and the history.
-    pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
+    pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json, Format::Markdown, Format::Html];
     /// The formats of what the service is asked besides endpoints.
     pub const OF_QUERIES: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of explanations.
@@ -260,6 +260,8 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Matrix, Report::Stacks(stacks)) => stacks.matrix(),
         (Format::Markdown, Report::Stacks(stacks)) => stacks.markdown(),
         (Format::Acknowledgements, Report::Check(check)) => acknowledgements(check),
+        (Format::Markdown, other) => markdown::blocks(&title(other), &blocks(other, options.view), &markdown()),
+        (Format::Html, other) => html::blocks(&title(other), &blocks(other, options.view), options),
         _ if options.view.is_terminal => fit(&text(report, options), options.view.width),
         _ => text(report, options),
     }
@@ -268,34 +270,53 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
 fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
     let view = options.view;
     match report {
-        Report::Validation(validation) => validation.contents.map(|size| text::valid(size, view)).unwrap_or_default(),
         Report::Plan(plan) => text::plan(plan, options.saved, view),
         Report::Check(check) => text::drift(check, view),
         Report::Fleet(fleet) => text::fleet(fleet, view),
-        Report::Stacks(stacks) => stacks.text(view),
-        Report::Outcome(outcome, plan, earlier) => text::outcome(outcome, plan, earlier, view),
-        Report::Rehearsal(rehearsal) => text::rehearsal(rehearsal, view),
-        Report::History(runs, unreadable) => text::history(runs, unreadable, view),
-        Report::Run(document) => text::run(document, view),
-        Report::DdosEvents(events) => ddos::events(events, view),
-        Report::DdosEvent(event) => ddos::event(event, view),
         Report::EventCounts(counts) => counts.text(view),
-        Report::UpgradableVersions(versions) => upgrade::versions(versions, view),
-        Report::SiteUpgrade(upgrade) => upgrade::status(upgrade, view),
-        Report::Operations(list) => list.text(view),
-        Report::Explanation(explanation) => explanation.text(view),
-        Report::Kinds(kinds) => kinds.text(view),
+        other => text::draw::blocks(&blocks(other, view), view),
+    }
+}
+
+/// The report as blocks that every drawer can draw; none of those that have a shape of their own.
+fn blocks<'a>(report: &Report<'a>, view: &'a TextView) -> Blocks<'a> {
+    match *report {
+        Report::Plan(_) | Report::Check(_) | Report::Fleet(_) | Report::EventCounts(_) => Blocks::default(),
+        Report::Validation(ref validation) => validation.contents.map(StackSize::blocks).unwrap_or_default(),
+        Report::Stacks(stacks) => stacks.blocks(),
+        Report::Outcome(outcome, plan, earlier) => outcome::outcome(outcome, plan, earlier, view),
+        Report::Rehearsal(rehearsal) => outcome::rehearsal(rehearsal, view),
+        Report::History(runs, unreadable) => runs::history(runs, unreadable, view),
+        Report::Run(document) => runs::run(document, view),
+        Report::DdosEvents(events) => ddos::events(events),
+        Report::DdosEvent(event) => ddos::event(event),
+        Report::UpgradableVersions(versions) => upgrade::versions(versions),
+        Report::SiteUpgrade(ref upgrade) => upgrade::status(upgrade),
+        Report::Operations(list) => list.blocks(),
+        Report::Explanation(explanation) => explanation.blocks(),
+        Report::Kinds(kinds) => kinds.blocks(),
+    }
+}
+
+/// What a report in blocks is about.
+fn title<'a>(report: &Report<'a>) -> Line<'a> {
+    match report {
+        Report::Outcome(outcome, ..) => line!["run ", code(outcome.run.as_str())],
+        Report::Run(document) => line!["run ", code(document.run.run.as_str())],
+        Report::Rehearsal(_) => line!["rehearsal"],
+        Report::History(..) => line!["runs"],
+        _ => Line::default(),
     }
 }
 
 /// Writes the report as one document.
 fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     match report {
-        Report::Validation(validation) => out.write_all(documents::validation(validation).as_bytes()),
+        Report::Validation(validation) => documents::write("validation", ValidationReport::of(validation), out),
         Report::Plan(plan) => documents::write_plan(plan, out),
         Report::Check(check) => documents::write_drift(check, out),
-        Report::Fleet(fleet) => out.write_all(documents::fleet(fleet).as_bytes()),
-        Report::Stacks(stacks) => out.write_all(stacks.json().as_bytes()),
+        Report::Fleet(fleet) => documents::write_fleet(fleet, out),
+        Report::Stacks(stacks) => documents::write("stacks", stacks.document(), out),
         Report::Outcome(outcome, plan, _) => documents::write("outcome", OutcomeReport::new(outcome, plan), out),
         Report::Rehearsal(rehearsal) => documents::write("rehearsal", RehearsalReport::new(rehearsal), out),
         Report::History(runs, unreadable) => documents::write("history", HistoryReport { runs, unreadable }, out),
@@ -306,7 +327,7 @@ fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         Report::UpgradableVersions(versions) => documents::write("upgradable_sw_versions", versions, out),
         Report::SiteUpgrade(upgrade) => documents::write("upgrade_status", upgrade, out),
         Report::Operations(list) => documents::write("operations", list.json(), out),
-        Report::Explanation(explanation) => out.write_all(explanation.json().as_bytes()),
+        Report::Explanation(explanation) => documents::write("explanation", explanation, out),
         Report::Kinds(kinds) => documents::write("kinds", kinds, out),
     }
 }

@@ -4,18 +4,28 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
+use super::event_counts::{EventCounts, FieldTally, Tally};
+use super::explanation::Explanation;
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, PartOutcome};
+use super::kinds;
+use super::operations::OperationList;
 use super::sample::{self, HOSTILE};
 use super::stacks::{StackChange, StackEntry, StackList};
 use super::text::TextView;
+use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::{Format, Report, ReportOptions, StackSize, Validation, render};
+use crate::api::Operation;
+use crate::api::ddos::DdosEvent;
 use crate::drift::{AcknowledgementStatus, Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy};
+use crate::load::explain::{ExplainedDefinition, ExplainedValue, ReplacedValue, ValueSource};
 use crate::load::{Diagnostic, Severity};
 use crate::model::policy::{Direction, SettingChange};
-use crate::model::{Field, Json, RunId};
+use crate::model::{Field, Json, Key, Layout, Namespace, RunId, SourceLocation};
 use crate::plan::{
     Action, ActionKind, Attribution, BlockReason, BlockedChange, Cause, Change, Conflict, Plan, RecordedConsent,
     ThreeWay,
@@ -26,6 +36,9 @@ use crate::run::{
 };
 
 const DIRECTORY: &str = "tests/cases/reports";
+
+/// What a recorded run has formats of by itself.
+const RUN: [Format; 5] = [Format::Text, Format::Json, Format::Markdown, Format::Html, Format::Prometheus];
 
 /// Bytes of a Markdown report under which not everything fits.
 const TIGHT: usize = 3_000;
@@ -283,7 +296,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     let record = record(plan, &outcome, text);
     let summary = RunSummary::of(&record);
     let document = RunDocument::of(&record, None);
-    use_report("run", &Report::Run(&document), &[Format::Text, Format::Json, Format::Prometheus]);
+    use_report("run", &Report::Run(&document), &RUN);
     let unreadable = [(*text).to_owned()];
     use_report("history", &Report::History(std::slice::from_ref(&summary), &unreadable), Format::OF_RUNS);
 
@@ -321,17 +334,149 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     };
     let stacks = StackList { stacks: vec![stack], since: Some("main".to_owned()), commit: "3f2c9ab".to_owned() };
     use_report("stacks", &Report::Stacks(&stacks), Format::OF_STACKS);
+    answers(text, use_report);
+}
+
+/// The reports of what the service and the definitions say.
+fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
+    let event = |id: &str, end: Json| -> DdosEvent {
+        serde_json::from_value(json!({
+            "id": id, "name": format!("flood {text}"), "description": text, "ip": "192.0.2.7", "creator": "kim",
+            "start_time": "2026-11-20T10:00:00.5Z", "end_time": end, "severity": text, "count": 3,
+            "attachments": [{"attachment_id": "a-1", "name": format!("{text}.pcap"), "size_bytes": 73_400_320,
+                "attachment_type": "ATTACHMENT_TYPE_PCAP"}],
+        }))
+        .expect("an event")
+    };
+    let events = [event("5b1f", Json::Null), event("6c2a", json!("2026-11-20T11:00:00Z"))];
+    use_report("ddos", &Report::DdosEvents(&events), Format::OF_QUERIES);
+    use_report("ddos-event", &Report::DdosEvent(&events[0]), Format::OF_QUERIES);
+    let field = |field: &str| FieldTally {
+        field: field.to_owned(),
+        values: vec![("Germany".to_owned(), 92), (text.to_owned(), 301), (String::new(), 7)],
+        beyond: 40,
+    };
+    let counts = EventCounts {
+        heading: "482 security events in shop".to_owned(),
+        namespace: "shop".to_owned(),
+        query: format!("{{country=\"{text}\"}}"),
+        from: now(),
+        to: now(),
+        top: 2,
+        tally: Tally { fields: vec![field("country"), field(text)], total: 482 },
+    };
+    use_report("event-counts", &Report::EventCounts(&counts), &[Format::Text, Format::Json, Format::Ndjson]);
+    let versions = ["crt-20260315-0012".to_owned(), text.to_owned()];
+    let versions = UpgradableVersions { versions: &versions, os: Some("9.2026.17"), sw: Some(text) };
+    use_report("versions", &Report::UpgradableVersions(&versions), Format::OF_QUERIES);
+    let progress = serde_json::from_value(json!({
+        "site": "ce-lyon", "version": "crt-2", "status": "FAILED", "failure_reason": text, "retries": 2,
+        "image_download": {"status": "COMPLETED", "results": [{"name": text, "status": "COMPLETED", "message": text}]},
+        "os_setup": {"status": "SKIPPED"}, "site_level_upgrade": {"status": "SCHEDULED"},
+        "node_level_upgrade": {"status": "SCHEDULED"}, "validation": null
+    }));
+    let progress = progress.expect("a status");
+    let namespace = Namespace::parse("system").expect("a name");
+    let upgrade = SiteUpgrade { namespace: &namespace, site: text, progress: Some(&progress) };
+    use_report("upgrade", &Report::SiteUpgrade(upgrade), Format::OF_QUERIES);
+    let list = OperationList { only: Some(Operation::EndpointCreate), layout: Layout::Uniform };
+    use_report("operations", &Report::Operations(list), Format::OF_QUERIES);
+    let place = || SourceLocation { file: format!("endpoints/{text}.yaml"), line: 7, column: 3 };
+    let value = |path: &str, source, place: Option<SourceLocation>| ExplainedValue {
+        path: vec!["spec".to_owned(), path.to_owned()],
+        value: json!(text),
+        source,
+        replaced: place.iter().map(|_| replaced(text, self::place(text))).collect(),
+        place,
+        variables: Vec::new(),
+    };
+    let definition = ExplainedDefinition {
+        key: Key::parse("shop/cart").expect("a key"),
+        removed: None,
+        values: vec![
+            value("dns_name", ValueSource::Definition, Some(place())),
+            value("port", ValueSource::Overlay, Some(place())),
+            value("protocol", ValueSource::Default, None),
+        ],
+    };
+    let environment = Some(text.to_owned());
+    let described = kinds::explain("origin_pool.spec.port").and_then(Result::ok);
+    let definition = Some(definition);
+    let explanation = Explanation { environment, settings: Some(Vec::new()), definition, described };
+    use_report("explanation", &Report::Explanation(&explanation), Format::OF_EXPLANATIONS);
+}
+
+fn place(text: &str) -> SourceLocation {
+    SourceLocation { file: format!("overlays/{text}.yaml"), line: 9, column: 5 }
+}
+
+fn replaced(text: &str, place: SourceLocation) -> ReplacedValue {
+    ReplacedValue { path: vec!["spec".to_owned(), "ip".to_owned()], written: text.to_owned(), place }
+}
+
+/// The reports whose size follows the plan, of 3,000 changes.
+fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
+    let mut plan = sample::plan(3_000, false);
+    let mut replaces = plan.changes.iter_mut().filter(|change| change.fields().len() == 1);
+    for (at, change) in replaces.by_ref().enumerate().filter(|(at, _)| at.is_multiple_of(9)) {
+        let Action::Replace { fields, .. } = &mut change.action else { continue };
+        fields[0].cause = if at.is_multiple_of(2) { Cause::Drift } else { Cause::Both };
+    }
+    let held: Vec<Change> =
+        plan.changes.iter().filter(|change| change.fields().len() == 1).step_by(30).cloned().collect();
+    plan.changes.retain(|change| held.iter().all(|held| held.key != change.key));
+    plan.blocked.extend(held.into_iter().map(|change| {
+        let reason = BlockReason::ForeignStack { stack: "kim".to_owned() };
+        BlockedChange::new(change.key.clone(), reason, Some(change))
+    }));
+    use_report("plan", &Report::Plan(&plan), Format::OF_PLAN);
+    use_report("plan-base", &Report::Plan(&sample::attributed(plan.clone())), Format::OF_PLAN);
+    let state = drift_state(&plan);
+    let check = Check { drift_state: Some(&state), ..Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()) };
+    use_report("drift", &Report::Check(&check), Format::OF_DRIFT);
+    let parts = vec![part("tenants/one", "tenants/one", PartOutcome::Planned(&plan))];
+    use_report("fleet-plan", &Report::Fleet(&Fleet::new(FleetCommand::Plan, parts)), Format::OF_PLAN);
+    let parts = vec![part("tenants/one", "tenants/one", PartOutcome::Checked(check))];
+    use_report("fleet-drift", &Report::Fleet(&Fleet::new(FleetCommand::Drift, parts)), Format::OF_MERGED);
+    let outcome = outcome(&plan, "the service answered 403");
+    let record = record(&plan, &outcome, "kim");
+    use_report("run", &Report::Run(&RunDocument::of(&record, None)), &RUN);
+    use_report("outcome", &Report::Outcome(&outcome, &plan, &BTreeSet::new()), &[Format::Text, Format::Json]);
+}
+
+/// Lines of the beginning and of the end that a long golden file has.
+const ENDS: usize = 25;
+/// Characters of a line that such a file has.
+const LINE: usize = 300;
+
+/// The beginning and the end of a long report, with its size and its digest, so that a change of any byte is seen.
+fn ends(text: &str) -> String {
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| match line.char_indices().nth(LINE) {
+            Some((end, _)) => format!("{} […]", &line[..end]),
+            None => line.to_owned(),
+        })
+        .collect();
+    let digest = HEXLOWER.encode(&Sha256::digest(text.as_bytes()));
+    let (head, tail) =
+        (&lines[..lines.len().min(ENDS)], &lines[lines.len().saturating_sub(ENDS).max(ENDS.min(lines.len()))..]);
+    let middle = format!("[… {} bytes, {} lines, SHA-256 {digest}]", text.len(), lines.len());
+    head.iter().chain([&middle]).chain(tail).map(|line| format!("{line}\n")).collect()
 }
 
 /// Every golden file with what belongs in it.
 fn files() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    for scenario in scenarios() {
-        reports(&scenario, &mut |name, report, formats| {
+    let scenarios: Vec<Option<Scenario>> = scenarios().into_iter().map(Some).chain([None]).collect();
+    for scenario in &scenarios {
+        let mut add_report = |name: &str, report: &Report<'_>, formats: &[Format]| {
             let mut add = |name: &str, format: Format, options: &ReportOptions<'_>| {
-                let file = format!("{}/{name}.{}", scenario.name, format.as_str());
+                let folder = scenario.as_ref().map_or("large", |scenario| scenario.name);
+                let file = format!("{folder}/{name}.{}", format.as_str());
                 let text = render(report, format, options);
                 let text = if format == Format::Json { without_plans(&text) } else { of_page(&text) };
+                let text = if scenario.is_none() { ends(&text) } else { text };
                 files.push((Path::new(DIRECTORY).join(file), text));
             };
             let view = TextView { width: 100, call: "endpoints".to_owned(), ..TextView::default() };
@@ -344,7 +489,11 @@ fn files() -> Vec<(PathBuf, String)> {
                 let tight = ReportOptions { budget: TIGHT, command: options.command.clone(), ..options };
                 add(&format!("{name}-tight"), Format::Markdown, &tight);
             }
-        });
+        };
+        match scenario {
+            Some(scenario) => reports(scenario, &mut add_report),
+            None => large(&mut add_report),
+        }
     }
     files
 }

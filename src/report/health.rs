@@ -1,12 +1,11 @@
 //! What a check of the set-up found: a line for each check, with what to do about it, as text and as JSON.
 
-use super::counted::count;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fit::wrapped;
-use super::text::TextView;
-use super::{Role, json as documents, safe};
+use super::text::{TextView, draw};
+use super::view::{Blocks, Line, Table, code, foreign, line, styled};
+use super::{Role, fit, json as documents};
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -83,28 +82,23 @@ impl Health {
     }
 }
 
-/// A line for each check, and the sum.
+/// A row for each check, with what to do about it below, and the sum.
 #[must_use]
 pub fn text(health: &Health, view: &TextView) -> String {
-    let widest = |of: fn(&HealthCheck) -> usize| health.checks.iter().map(of).max().unwrap_or_default();
-    let (status, name) = (widest(|check| check.status.word().len()), widest(|check| check.name.len()));
-    let indent = status + name + 4;
-    let mut text = String::new();
+    let mut table = Table::new(["", "", ""]);
     for check in &health.checks {
-        let word = view.palette.paint(check.status.role(), check.status.word());
-        let space = " ".repeat(status - check.status.word().len() + 2);
-        text.push_str(&format!("{word}{space}{:<name$}  ", check.name));
-        let lines = std::iter::once(check.message.clone()).chain(check.fix.iter().map(|fix| format!("fix: {fix}")));
-        let lines = lines.flat_map(|line| wrapped(&safe::line(&line), view.width.saturating_sub(indent).max(30)));
-        text.push_str(&lines.collect::<Vec<_>>().join(&format!("\n{}", " ".repeat(indent))));
-        text.push('\n');
+        let word = line![styled(check.status.role(), check.status.word())];
+        table.row([word, line![check.name], line![foreign(&check.message)]]);
+        let fixes = check.fix.iter().map(|fix| line!["fix: ", code(fix)]);
+        fixes.for_each(|fix| table.row([Line::default(), Line::default(), fix]));
     }
-    let sum = match health.failed() {
-        0 => view.palette.paint(Role::Right, "Nothing is wrong.".to_owned()),
-        failed => view.palette.paint(Role::Wrong, format!("{} failed.", count(failed, "check"))),
-    };
-    text.push_str(&format!("\n{sum}\n"));
-    text
+    let mut blocks = Blocks::from(table);
+    blocks.gap();
+    blocks.line(match health.failed() {
+        0 => line![styled(Role::Right, "Nothing is wrong.")],
+        failed => line![styled(Role::Wrong, Line::count(failed, "check").and(" failed."))],
+    });
+    fit(&draw::blocks(&blocks, view), view.width)
 }
 
 /// The checks as a JSON document of the kind `health`.

@@ -1,213 +1,279 @@
 //! Reports as JSON. Each document names its `kind` and its `format_version`; fields are added within
 //! a version and never change their meaning.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
-use super::fleet::{Fleet, FleetCommand, FleetPart, NOT_BEGUN, PartOutcome};
+use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NOT_BEGUN, PartOutcome};
 use super::safe::JsonWriter;
-use super::validation::{Validation, ValidationReport};
+use super::validation::ValidationReport;
 use super::view::View;
-use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
+use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, ValueDigest, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
-use crate::model::{Json, Key, Namespace};
+use crate::model::{Field, Json, Key, Namespace};
 use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId};
 use crate::run::{InjectedFaults, Outcome, Rehearsal, RunSummary};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// A plan for a reader: counts, verdicts, digest and the plan itself. It is not what `apply` takes;
-/// that is the file which `plan -o` writes.
-#[must_use]
-pub fn plan(plan: &Plan) -> String {
-    text(|out| write_plan(plan, out))
+/// A plan for a reader: counts, verdicts, digest and the plan itself. `apply` takes the file which `plan -o` writes, not
+/// this.
+#[derive(Serialize, JsonSchema)]
+pub struct PlanReport<'p> {
+    /// What an apply does, and with a base whose changes it makes, in words.
+    headline: String,
+    /// An apply of this plan, as it is, would send nothing.
+    refused: bool,
+    /// The guards that were not allowed.
+    refused_by: Vec<&'p GuardHit>,
+    /// Consents that were given when the plan was made.
+    allowed: &'p [RecordedConsent],
+    counts: Counts,
+    digest: DigestText<'p>,
+    plan: &'p Plan,
+    verdict: Verdict,
+    verdicts: Verdicts,
 }
 
-/// Writes the same document to `out`.
+/// SHA-256 of what the plan will do and against what.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct DigestText<'p>(#[schemars(regex(pattern = "^[0-9a-f]{64}$"))] pub Cow<'p, str>);
+
+impl<'p> PlanReport<'p> {
+    fn new(plan: &'p Plan) -> Self {
+        let verdicts = plan.verdicts(UnmanagedPolicy::Note);
+        Self {
+            headline: View::headline_of(plan).plain(),
+            refused: plan.is_refused(),
+            refused_by: plan.refused(),
+            allowed: &plan.allowed,
+            counts: counts(plan),
+            digest: DigestText(plan.digest().full().to_owned().into()),
+            plan,
+            verdict: verdicts.whole(),
+            verdicts,
+        }
+    }
+}
+
+/// Writes the document of a plan.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
-    // A struct, because the tree of a large plan is many times the plan.
-    #[derive(Serialize)]
-    struct PlanReport<'p> {
-        headline: String,
-        refused: bool,
-        refused_by: Vec<&'p GuardHit>,
-        allowed: &'p [RecordedConsent],
-        counts: Counts,
-        digest: &'p str,
-        plan: &'p Plan,
-        verdict: Verdict,
-        verdicts: &'p Verdicts,
-    }
-    let (verdicts, digest) = (plan.verdicts(UnmanagedPolicy::Note), plan.digest());
-    let (counts, verdict) = (counts(plan), verdicts.whole());
-    let report = PlanReport {
-        headline: View::headline_of(plan).plain(),
-        refused: plan.is_refused(),
-        refused_by: plan.refused(),
-        allowed: &plan.allowed,
-        counts,
-        digest: digest.full(),
-        plan,
-        verdict,
-        verdicts: &verdicts,
-    };
-    write("plan_report", report, out)
+    write("plan_report", PlanReport::new(plan), out)
 }
 
-/// The verdicts of a check, per endpoint and whole, after what is accepted; each value that drifted
-/// with its digest, as an acknowledgement names it, and since when it is known.
-#[must_use]
-pub fn drift(check: &Check<'_>) -> String {
-    text(|out| write_drift(check, out))
-}
-
-/// Writes the same document to `out`.
+/// Writes the verdicts of a check, per endpoint and whole, after what is accepted; each value that drifted with its
+/// digest, as an acknowledgement names it, and since when it is known.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write_drift(check: &Check<'_>, out: &mut dyn Write) -> io::Result<()> {
-    write("drift", Checked::new(check), out)
+    write("drift", StackDocument::of_check(check), out)
 }
 
-/// The results of several stacks: checks with a verdict each and the whole, or the documents that the command writes
-/// for one stack.
-#[must_use]
-pub fn fleet(fleet: &Fleet<'_>) -> String {
-    let parts = || fleet.parts.iter();
-    let shard = fleet.shard.map(shard_document);
-    if fleet.command == FleetCommand::Drift {
-        let mut content = json!({"failed": fleet.failed(), "verdict": fleet.whole()});
-        if let Some(shard) = shard {
-            content["shard"] = shard;
-        }
-        if !fleet.problems.is_empty() {
-            content["problems"] = json!(fleet.problems);
-        }
-        let id = |part: &'_ FleetPart<'_>| fleet.shard.map(|_| part.id.clone());
-        let checks = parts().map(|part| PartDocument { id: id(part), ..PartDocument::new(part) }).collect();
-        return document("fleet", FleetDocument { checks, content });
+/// Writes the results of several stacks: checks with a verdict each and the whole, or the documents that the command
+/// writes for one stack.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_fleet(fleet: &Fleet<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let parts = || fleet.parts.iter().map(StackDocument::new);
+    if fleet.command != FleetCommand::Drift {
+        let digest = fleet.plans.as_ref().map(|(digest, _)| DigestText(digest.full().into()));
+        let (command, failed) = (fleet.command.as_str(), fleet.failed());
+        return write("fleet_report", FleetReport { stacks: parts().collect(), command, digest, failed }, out);
     }
-    let stacks: Vec<PartDocument<'_>> = parts().map(PartDocument::new).collect();
-    let digest = fleet.plans.as_ref().map(|(digest, _)| digest.full());
-    let content = json!({"command": fleet.command.as_str(), "digest": digest, "failed": fleet.failed()});
-    document("fleet_report", FleetReport { stacks, content })
+    let id = |part: &'_ FleetPart<'_>| fleet.shard.map(|_| part.id.clone().into());
+    let parts = parts().zip(&fleet.parts).map(|(document, part)| StackDocument { id: id(part), ..document });
+    let document = ChecksDocument {
+        checks: parts.collect(),
+        failed: fleet.failed(),
+        verdict: fleet.whole(),
+        shard: fleet.shard.map(ShardDocument::from),
+        problems: Cow::Borrowed(&fleet.problems),
+    };
+    write("fleet", document, out)
 }
 
-#[derive(Serialize)]
-struct FleetDocument<'p> {
-    checks: Vec<PartDocument<'p>>,
-    #[serde(flatten)]
-    content: Json,
+/// The checks of several stacks.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ChecksDocument<'p> {
+    /// Each stack.
+    pub checks: Vec<StackDocument<'p>>,
+    /// Stacks that could not be checked.
+    pub failed: usize,
+    /// The verdict over everything.
+    pub verdict: Verdict,
+    /// Which of how many shards this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardDocument>,
+    /// What is missing or wrong in the files of a merged report.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub problems: Cow<'p, [InputProblem]>,
 }
 
-#[derive(Serialize)]
-struct FleetReport<'p> {
-    stacks: Vec<PartDocument<'p>>,
-    #[serde(flatten)]
-    content: Json,
+/// The documents that a command wrote for several stacks.
+#[derive(Serialize, JsonSchema)]
+pub struct FleetReport<'p> {
+    /// Each stack.
+    stacks: Vec<StackDocument<'p>>,
+    /// The command: `validate`, `plan` or `apply`.
+    command: &'static str,
+    /// SHA-256 over the digests of the plans, in order; null where there is none.
+    digest: Option<DigestText<'p>>,
+    /// Stacks without a report.
+    failed: usize,
 }
 
-/// One of several stacks.
-#[derive(Serialize)]
-struct PartDocument<'p> {
-    directory: &'p str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    environment: Option<&'p str>,
-    /// Where the document is of a shard: the others have other stacks only if they are of the same list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    #[serde(flatten)]
-    result: PartResult<'p>,
+/// One of how many shards.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub struct ShardDocument {
+    /// Which, from 1.
+    #[schemars(range(min = 1))]
+    pub index: u32,
+    /// How many there are.
+    #[schemars(range(min = 1))]
+    pub of: u32,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum PartResult<'p> {
-    Checked(Checked<'p>),
-    Failed { failed: &'p str },
-    Unknown { unknown: &'p str },
-    Elsewhere { elsewhere: bool },
-    Skipped { skipped: &'p str },
-    Report { report: Json },
+impl From<(u32, u32)> for ShardDocument {
+    fn from((index, of): (u32, u32)) -> Self {
+        Self { index, of }
+    }
 }
 
-impl<'p> PartDocument<'p> {
+/// One stack: its check, the document of the command about it, or why it has neither. What it has decides what it is.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("anyOf" = [
+    {"required": ["plan", "verdict", "verdicts", "checked"]},
+    {"required": ["report"]}, {"required": ["failed"]}, {"required": ["unknown"]}, {"required": ["elsewhere"]},
+    {"required": ["skipped"]},
+]))]
+pub struct StackDocument<'p> {
+    /// As the call named it; a document about one stack has it in its plan.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub directory: Cow<'p, str>,
+    /// Where the call is about several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Cow<'p, str>>,
+    /// In the document of a shard: a digest of the stack's service, name and environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Cow<'p, str>>,
+    /// Why there is no verdict and no document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Cow<'p, str>>,
+    /// Why a merged report has no verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<Cow<'p, str>>,
+    /// Another shard has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
+    /// Why the stack was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Cow<'p, str>>,
+    /// The document that the command writes for one stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Json>,
+    /// What is accepted, and how that was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<Cow<'p, [JudgedAcknowledgement]>>,
+    /// When the check was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub checked: Option<Timestamp>,
+    /// Changes by action, what is blocked, what is in sync, and requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Counts>,
+    /// Each value that drifted, and since when that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drifted: Option<Vec<DriftedValue>>,
+    /// The namespaces of the stack that belong to other shards.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub elsewhere_namespaces: Cow<'p, BTreeSet<Namespace>>,
+    /// The plan that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Cow<'p, Plan>>,
+    /// Which of how many shards of a single stack this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardDocument>,
+    /// The verdict over the stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// The verdict over each endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Cow<'p, Verdicts>>,
+}
+
+/// A value that drifted.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct DriftedValue {
+    /// `namespace/name`
+    pub object: Key,
+    /// Null where the whole object is meant.
+    pub field: Option<Field>,
+    /// The digest that an acknowledgement names.
+    pub value: ValueDigest,
+    /// When a check first saw it.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub first_seen: Option<Timestamp>,
+    /// In how many checks it was seen.
+    pub checks: Option<u64>,
+    /// The time since then.
+    pub age_seconds: Option<u64>,
+}
+
+impl<'p> StackDocument<'p> {
     fn new(part: &'p FleetPart<'_>) -> Self {
+        let none = Self::default;
         // The document of one stack is JSON that was just written.
-        let report = |text: String| PartResult::Report { report: serde_json::from_str(&text).unwrap_or_default() };
-        let result = match &part.outcome {
-            PartOutcome::Checked(check) => PartResult::Checked(Checked::new(check)),
-            PartOutcome::Planned(plan) => report(self::plan(plan)),
+        let report = |text: String| Self { report: serde_json::from_str(&text).ok(), ..none() };
+        let document = match &part.outcome {
+            PartOutcome::Checked(check) => Self::of_check(check),
+            PartOutcome::Planned(plan) => report(text(|out| write_plan(plan, out))),
             PartOutcome::Applied(outcome, plan) => report(document("outcome", OutcomeReport::new(outcome, plan))),
-            PartOutcome::Validated(checked) => report(validation(checked)),
-            PartOutcome::Failed(failed) => PartResult::Failed { failed },
-            PartOutcome::Unknown(unknown) => PartResult::Unknown { unknown },
-            PartOutcome::Elsewhere => PartResult::Elsewhere { elsewhere: true },
-            PartOutcome::Skipped(skipped) => PartResult::Skipped { skipped },
-            PartOutcome::NotBegun => PartResult::Skipped { skipped: NOT_BEGUN },
+            PartOutcome::Validated(checked) => report(document("validation", ValidationReport::of(checked))),
+            PartOutcome::Failed(failed) => Self { failed: Some(failed.into()), ..none() },
+            PartOutcome::Unknown(unknown) => Self { unknown: Some(unknown.into()), ..none() },
+            PartOutcome::Elsewhere => Self { elsewhere: true, ..none() },
+            PartOutcome::Skipped(skipped) => Self { skipped: Some(skipped.into()), ..none() },
+            PartOutcome::NotBegun => Self { skipped: Some(NOT_BEGUN.into()), ..none() },
         };
-        Self { directory: &part.directory, environment: part.environment.as_deref(), id: None, result }
+        let environment = part.environment.as_deref().map(Cow::Borrowed);
+        Self { directory: Cow::Borrowed(&part.directory), environment, ..document }
     }
-}
 
-/// Definitions that were checked.
-#[must_use]
-pub fn validation(checked: &Validation<'_>) -> String {
-    document("validation", ValidationReport::of(checked))
-}
-
-fn shard_document((index, of): (u32, u32)) -> Json {
-    json!({"index": index, "of": of})
-}
-
-/// A check.
-#[derive(Serialize)]
-struct Checked<'p> {
-    acknowledged: &'p [JudgedAcknowledgement],
-    checked: Timestamp,
-    counts: Counts,
-    drifted: Vec<Json>,
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    elsewhere_namespaces: &'p BTreeSet<Namespace>,
-    plan: &'p Plan,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shard: Option<Json>,
-    verdict: Verdict,
-    verdicts: &'p Verdicts,
-}
-
-impl<'p> Checked<'p> {
-    fn new(check: &'p Check<'_>) -> Self {
+    fn of_check(check: &'p Check<'_>) -> Self {
         let drifted = check.plan.drifted(&check.found).into_iter().map(|one| {
             let seen = check.drift_state.and_then(|state| state.seen(&one.object, one.field.as_ref()));
-            json!({
-                "object": one.object,
-                "field": one.field,
-                "value": one.value,
-                "first_seen": seen.map(|seen| seen.first_seen),
-                "checks": seen.map(|seen| seen.checks),
-                "age_seconds": seen.map(|seen| seen.age(check.now).as_secs()),
-            })
+            DriftedValue {
+                value: one.value,
+                first_seen: seen.map(|seen| seen.first_seen),
+                checks: seen.map(|seen| seen.checks),
+                age_seconds: seen.map(|seen| seen.age(check.now).as_secs()),
+                object: one.object,
+                field: one.field,
+            }
         });
         Self {
-            acknowledged: &check.acknowledged,
-            checked: check.now,
-            counts: counts(check.plan),
-            drifted: drifted.collect(),
-            elsewhere_namespaces: &check.elsewhere,
-            plan: check.plan,
-            shard: check.shard.map(shard_document),
-            verdict: check.verdicts.whole(),
-            verdicts: &check.verdicts,
+            acknowledged: Some(Cow::Borrowed(&check.acknowledged)),
+            checked: Some(check.now),
+            counts: Some(counts(check.plan)),
+            drifted: Some(drifted.collect()),
+            elsewhere_namespaces: Cow::Borrowed(&check.elsewhere),
+            plan: Some(Cow::Borrowed(check.plan)),
+            shard: check.shard.map(ShardDocument::from),
+            verdict: Some(check.verdicts.whole()),
+            verdicts: Some(Cow::Borrowed(&check.verdicts)),
+            ..Self::default()
         }
     }
 }
@@ -275,7 +341,7 @@ impl<'p> RehearsalReport<'p> {
     }
 }
 
-/// The runs that a journal keeps, oldest first.
+/// The runs that a journal keeps.
 #[derive(Serialize, JsonSchema)]
 pub struct HistoryReport<'p> {
     /// The runs, newest first.
@@ -332,15 +398,14 @@ pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Stri
 }
 
 /// Changes by action, what is blocked, what is in sync, and requests.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Counts(BTreeMap<&'static str, u64>);
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Counts(BTreeMap<Cow<'static, str>, u64>);
 
 fn counts(plan: &Plan) -> Counts {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let mut counts: BTreeMap<&str, u64> =
-        ActionKind::ALL.into_iter().map(|kind| (kind.as_str(), number(plan.count(kind)))).collect();
+    let of_kinds = ActionKind::ALL.map(|kind| (kind.as_str(), number(plan.count(kind))));
     let read = plan.read_scope();
-    counts.extend([
+    let others = [
         ("blocked", number(plan.blocked.len())),
         ("in_sync", number(plan.in_sync())),
         ("outside_filter", number(plan.left_out)),
@@ -348,6 +413,6 @@ fn counts(plan: &Plan) -> Counts {
         ("namespaces_outside_filter", number(read.left_out)),
         ("namespaces_not_read", number(read.unread)),
         ("requests", plan.source.requests),
-    ]);
-    Counts(counts)
+    ];
+    Counts(of_kinds.into_iter().chain(others).map(|(name, number)| (name.into(), number)).collect())
 }

@@ -6,14 +6,10 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fit::wrapped;
-use super::table::{Align, Table};
-use super::text::TextView;
+use super::facts::plan::Command;
+use super::view::{Block, Blocks, Line, Part, Table, code, foreign, line};
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, MANAGED};
 use crate::model::shape::{ENDPOINT, FieldStatus, ShapeNode, snake};
-
-/// Columns of a text about a field.
-const WIDTH: usize = 74;
 
 /// All kinds.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -89,25 +85,26 @@ impl Default for KindList {
 }
 
 impl KindList {
-    /// A line for each kind.
-    #[must_use]
-    pub fn text(&self, view: &TextView) -> String {
+    /// A row for each kind.
+    pub(super) fn blocks(&self) -> Blocks<'_> {
         let columns = ["KIND", "NAMESPACES", "SECRETS", "MAKES", "REFERS TO", "PATH"];
-        let mut table = Table::new(columns.map(|column| (column, Align::Left))).fixed_width([0, 1, 2]);
+        let mut table = Table::new(columns).free(3..6);
         for kind in &self.kinds {
             let refers_to: Vec<&str> = kind.refers_to.iter().copied().collect();
             let namespaces = if kind.namespaces.is_empty() { "any".to_owned() } else { kind.namespaces.join(", ") };
             let secrets = if kind.secrets.is_empty() { String::new() } else { kind.secrets.len().to_string() };
-            let cells = [kind.name, &namespaces, &secrets, &kind.makes(), &refers_to.join(", "), &kind.path];
-            table.row(cells);
+            let texts = [namespaces, secrets, kind.makes(), refers_to.join(", ")].map(code);
+            table.row([code(kind.name)].into_iter().chain(texts).chain([code(&kind.path)]));
         }
         let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").count();
-        format!(
-            "{}\n{} kinds, {weak} of them known from the published schemas alone. trueup manages `{MANAGED}`; the \
-             others are described, not managed yet.\nThe fields of one:  trueup explain origin_pool\n",
-            table.draw(view.limit(), view.palette, view.charset),
-            self.kinds.len(),
-        )
+        let known = line![self.kinds.len(), " kinds, ", weak, " of them known from the published schemas alone. "];
+        let mut blocks = Blocks::from(table);
+        blocks.gap();
+        let managed = line!["trueup manages `", MANAGED, "`; the others are described, not managed yet."];
+        blocks.line(line![known, managed]);
+        let command = "trueup explain origin_pool".to_owned();
+        blocks.0.push(Block::Commands(vec![Command { label: "The fields of one:", command }]));
+        blocks
     }
 }
 
@@ -136,8 +133,7 @@ impl DescribedKind {
         }
     }
 
-    fn text(&self) -> String {
-        let mut text = format!("{}\n\n", self.name);
+    fn blocks(&self) -> Blocks<'_> {
         let managed = if self.managed { "yes" } else { "not yet: only `trueup validate` takes it" };
         let namespaces = match self.namespaces.join(", ") {
             any if any.is_empty() => "any".to_owned(),
@@ -149,18 +145,18 @@ impl DescribedKind {
         } else {
             "the vendor's descriptors and validators"
         };
-        for (name, value) in [
-            ("path", self.path.as_str()),
-            ("managed", managed),
-            ("namespaces", &namespaces),
-            ("makes", &self.makes()),
-            ("refers to", &refers_to.join(", ")),
-            ("secrets", &self.secrets.join(", ")),
-            ("known from", known),
-        ] {
-            row(&mut text, name, value);
-        }
-        text
+        facts(
+            self.name,
+            [
+                ("path", self.path.clone()),
+                ("managed", managed.to_owned()),
+                ("namespaces", namespaces),
+                ("makes", self.makes()),
+                ("refers to", refers_to.join(", ")),
+                ("secrets", self.secrets.join(", ")),
+                ("known from", known.to_owned()),
+            ],
+        )
     }
 }
 
@@ -262,44 +258,54 @@ impl DescribedField {
         }
     }
 
-    fn text(&self) -> String {
-        let mut text = format!("{}\n\n", self.path);
-        row(&mut text, "type", &self.r#type);
-        row(&mut text, "allowed", &self.allowed.join("; "));
-        row(&mut text, "default", self.default.as_deref().unwrap_or("none"));
-        row(&mut text, "notes", &self.notes.join("; "));
-        text
+    fn blocks(&self) -> Blocks<'_> {
+        facts(
+            &self.path,
+            [
+                ("type", self.r#type.clone()),
+                ("allowed", self.allowed.join("; ")),
+                ("default", self.default.clone().unwrap_or_else(|| "none".to_owned())),
+                ("notes", self.notes.join("; ")),
+            ],
+        )
     }
 
-    /// A line about it among others.
-    fn line(&self) -> String {
+    /// A row about it among others.
+    fn row(&self) -> [Part<'_>; 3] {
         let name = self.path.rsplit('.').next().unwrap_or_default();
         let group = if self.exclusive.is_empty() { String::new() } else { format!("one of {}", self.exclusive.len()) };
         let required = if self.required { "required" } else { "" };
         let more: Vec<&str> = [group.as_str(), required].into_iter().filter(|words| !words.is_empty()).collect();
-        let line = format!("    {name:<34} {:<24} {}", self.r#type, more.join(", "));
-        format!("{}\n", line.trim_end())
+        [code(name), foreign(&self.r#type), foreign(more.join(", "))]
     }
 }
 
 impl Described {
-    /// The text.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let mut text = self.field.as_ref().map_or_else(|| self.kind.text(), DescribedField::text);
+    /// Its view.
+    pub(super) fn blocks(&self) -> Blocks<'_> {
+        let mut blocks = self.field.as_ref().map_or_else(|| self.kind.blocks(), DescribedField::blocks);
         if let Some(first) = self.below.first() {
-            let lines: String = self.below.iter().map(DescribedField::line).collect();
-            text.push_str(&format!("\n  fields\n{lines}\nMore of one:  trueup explain {}\n", first.path));
+            blocks.gap();
+            let mut table = Table::new(["", "", ""]).titled(line!["fields"], 4);
+            self.below.iter().for_each(|field| table.row(field.row()));
+            blocks.table(table);
+            blocks.gap();
+            let command = format!("trueup explain {}", first.path);
+            blocks.0.push(Block::Commands(vec![Command { label: "More of one:", command }]));
         }
-        text
+        blocks
     }
 }
 
-/// A line with a name, broken where it is long; nothing for an empty value.
-fn row(text: &mut String, name: &str, value: &str) {
-    for (at, line) in wrapped(value, WIDTH).into_iter().enumerate().filter(|_| !value.is_empty()) {
-        text.push_str(&format!("  {:<11} {line}\n", if at == 0 { name } else { "" }));
-    }
+/// Names with their values below a heading; nothing for an empty value.
+fn facts<'a>(heading: &'a str, rows: impl IntoIterator<Item = (&'static str, String)>) -> Blocks<'a> {
+    let mut blocks = Blocks::from(line![code(heading)]);
+    blocks.gap();
+    let mut table = Table::new(["", ""]).titled(Line::default(), 2);
+    let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
+    rows.for_each(|(name, value)| table.row([line![name], line![foreign(value)]]));
+    blocks.table(table);
+    blocks
 }
 
 fn words(field: &Field) -> String {

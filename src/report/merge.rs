@@ -257,7 +257,7 @@ fn whole_and_recent(result: SavedResult, now: Timestamp, max_age: Duration) -> S
     times.extend(snapshot.map(|taken| ("its snapshot was taken", taken.parse().ok())));
     for (of_what, seen) in times {
         let Some(seen) = seen else { return SavedResult::Unknown(format!("{of_what} at a time that cannot be read")) };
-        let when = || time::minute(&seen.to_string());
+        let when = || time::minute(seen);
         if Duration::try_from(seen.duration_since(now)).is_ok_and(|ahead| ahead > CLOCK_DIFFERENCE) {
             return SavedResult::Unknown(format!("{of_what} at {}, which is in the future", when()));
         }

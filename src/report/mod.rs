@@ -3,10 +3,8 @@
 //! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it.
 
 pub mod annotation;
-pub mod bars;
 mod charset;
 pub mod check_document;
-mod counted;
 pub mod ddos;
 pub mod endpoints;
 pub mod error;
@@ -42,7 +40,6 @@ pub mod sarif;
 pub mod schema;
 pub mod stacks;
 mod style;
-pub mod table;
 mod template;
 pub mod text;
 pub mod time;
@@ -51,7 +48,6 @@ mod validation;
 mod view;
 
 pub use charset::Charset;
-pub(crate) use counted::some_of;
 pub use fit::fit;
 pub use format::{Format, Report, ReportOptions, left_out, render, write};
 pub use style::{Palette, Role};

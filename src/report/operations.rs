@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::TextView;
+use super::view::{Block, Blocks, Line, Table, code, foreign, line, styled};
 use super::{Role, safe};
 use crate::api::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RetryClass, TABLE,
@@ -25,10 +26,14 @@ impl OperationList {
         TABLE.iter().filter(move |entry| self.only.is_none_or(|only| only == entry.operation))
     }
 
-    /// The operations as text.
-    #[must_use]
-    pub fn text(self, view: &TextView) -> String {
-        self.entries().map(|entry| block(entry, self.layout, view)).collect::<Vec<_>>().join("\n")
+    /// The view of the operations.
+    pub(super) fn blocks(self) -> Blocks<'static> {
+        let mut blocks = Blocks::default();
+        for entry in self.entries() {
+            blocks.gap();
+            blocks.append(block(entry, self.layout));
+        }
+        blocks
     }
 
     /// The operations as the content of a JSON document.
@@ -41,39 +46,38 @@ impl OperationList {
 
 /// A request before it is sent.
 #[must_use]
-pub fn request(request: &Request) -> String {
+pub fn request(request: &Request, view: &TextView) -> String {
     let entry = request.operation.entry();
-    let mut text =
-        format!("{} ({} risk): {} {}", entry.name, entry.risk, request.method, safe::line(&request.path_and_query));
-    if let Some(body) = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok()) {
-        text.push_str(&format!("\n{}", safe::json(body)));
-    }
-    text
+    let (method, path) = (request.method.to_string(), request.path_and_query.to_string());
+    let line = line![entry.name, " (", foreign(entry.risk.to_string()), " risk): ", foreign(method), " ", code(path)];
+    let body = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok());
+    let body = body.map(|body| format!("\n{}", safe::json(body)));
+    view.line(&line) + &body.unwrap_or_default()
 }
 
-fn block(entry: &OperationEntry, layout: Layout, view: &TextView) -> String {
+fn block(entry: &'static OperationEntry, layout: Layout) -> Blocks<'static> {
     let route = entry.route(layout);
-    let mut text = format!("{}\n", view.palette.paint(Role::Strong, entry.name));
-    text.push_str(&format!("  {}\n  {} {}\n", entry.description, route.method, route.path));
-    let mut message = format!("{} risk, {}", entry.risk, effect(entry));
-    if let Some(side_effect) = entry.side_effect {
-        message.push_str(&format!(", side effect: {side_effect}"));
-    }
-    if entry.repeat == RetryClass::Once {
-        message.push_str(", sent once");
-    }
-    if !entry.in_reference {
-        message.push_str(", not named in the reference");
-    }
-    text.push_str(&format!("  {message}\n"));
-    let name = route.parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or_default();
+    let mut blocks = Blocks::from(line![styled(Role::Strong, entry.name)]);
+    blocks.item(line![entry.description]);
+    blocks.item(line![foreign(route.method.to_string()), " ", route.path]);
+    blocks.item(line![
+        foreign(entry.risk.to_string()),
+        " risk, ",
+        effect(entry),
+        entry.side_effect.map(|effect| line![", side effect: ", effect]),
+        if entry.repeat == RetryClass::Once { ", sent once" } else { "" },
+        if entry.in_reference { "" } else { ", not named in the reference" }
+    ]);
+    let mut table = Table::new(["", ""]).titled(Line::default(), 4);
     for parameter in route.parameters {
-        text.push_str(&format!("    {:name$}  {} ({})\n", parameter.name, parameter.meaning, kind(parameter)));
+        let required = if parameter.required { ", required" } else { "" };
+        let repeatable = if parameter.repeated { ", repeatable" } else { "" };
+        let meaning = line![parameter.meaning, " (", place(parameter), required, repeatable, ")"];
+        table.row([line![parameter.name], meaning]);
     }
-    if let Some(meaning) = meaning(route.body) {
-        text.push_str(&format!("    --body: {meaning}\n"));
-    }
-    text
+    blocks.table(table);
+    blocks.0.extend(meaning(route.body).map(|meaning| Block::Line(4, line!["--body: ", meaning])));
+    blocks
 }
 
 fn effect(entry: &OperationEntry) -> &'static str {
@@ -89,17 +93,6 @@ fn place(parameter: &Parameter) -> &'static str {
         ParameterLocation::Query => "query",
         ParameterLocation::Body => "body",
     }
-}
-
-fn kind(parameter: &Parameter) -> String {
-    let mut kind = place(parameter).to_owned();
-    if parameter.required {
-        kind.push_str(", required");
-    }
-    if parameter.repeated {
-        kind.push_str(", repeatable");
-    }
-    kind
 }
 
 /// What a caller gives as the body.

@@ -1,10 +1,10 @@
 //! What stacks leave behind that were removed: nothing deletes it, because no stack plans it any more. As text and as
 //! Markdown, with the commands that delete it.
 
-use super::counted::count;
-use super::markdown;
-use super::safe;
+use super::markdown::{self, draw};
 use super::stacks::{LeftEndpoints, StackChange, StackEntry, StackList};
+use super::view::{Line, Table, code, line, styled};
+use super::{Role, safe};
 
 /// Names of endpoints that are shown.
 const SHOWN: usize = 20;
@@ -15,26 +15,24 @@ impl StackEntry {
         self.left.iter().flatten().filter(|left| !left.endpoints.is_empty())
     }
 
-    /// What became of its endpoints, in words; `quote` makes a name harmless.
-    fn left_words(&self, quote: impl Fn(&str) -> String) -> String {
+    /// What became of its endpoints.
+    pub(super) fn left_words(&self) -> Line<'_> {
         let Some(all) = &self.left else {
-            return "its definitions cannot be read at that commit, and nothing deletes what it owns".to_owned();
+            return line!["its definitions cannot be read at that commit, and nothing deletes what it owns"];
         };
         if all.iter().all(|left| left.endpoints.is_empty()) {
-            return "nothing is left: another stack defines each of its endpoints now".to_owned();
+            return line!["nothing is left: another stack defines each of its endpoints now"];
         }
         let words = self.left_some().map(|left| {
-            let of = left.environment.as_ref().map(|name| format!(" of {}", quote(name))).unwrap_or_default();
-            let names: Vec<String> = left.endpoints.iter().take(SHOWN).map(|name| quote(name)).collect();
-            let more = left.endpoints.len() - names.len();
-            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            format!("{}{of} ({}{more})", count(left.endpoints.len(), "endpoint"), names.join(", "))
+            let of = left.environment.as_deref().map(|name| line![" of ", code(name)]);
+            let names = Line::some_of(left.endpoints.iter(), SHOWN);
+            line![Line::count(left.endpoints.len(), "endpoint"), of, " (", names, ")"]
         });
-        format!("nothing deletes what it defined: {}", words.collect::<Vec<_>>().join(", "))
+        line!["nothing deletes what it defined: ", Line::joined(words, ", ")]
     }
 
     /// The commands that delete it: the settings of the commit without a definition, applied.
-    fn deleting(&self, commit: &str) -> Vec<String> {
+    pub(super) fn deleting(&self, commit: &str) -> Vec<String> {
         if self.left.is_some() && self.left_some().next().is_none() {
             return Vec::new();
         }
@@ -66,26 +64,9 @@ fn flag(environment: Option<&String>) -> String {
 }
 
 impl StackList {
-    fn removed(&self) -> impl Iterator<Item = &StackEntry> {
+    /// Those that were removed.
+    pub(super) fn removed(&self) -> impl Iterator<Item = &StackEntry> {
         self.stacks.iter().filter(|stack| stack.change == Some(StackChange::Removed))
-    }
-
-    /// What the removed stacks leave behind, as text below the list.
-    #[must_use]
-    pub fn removed_text(&self) -> String {
-        let mut text = String::new();
-        for stack in self.removed() {
-            text.push_str(&format!(
-                "\nremoved: {}: {}\n",
-                safe::line(&stack.directory),
-                stack.left_words(|name| safe::line(name).into_owned())
-            ));
-            for (at, command) in stack.deleting(&self.commit).iter().enumerate() {
-                let label = if at == 0 { "to delete it:" } else { "" };
-                text.push_str(&format!("  {label:<14}{command}\n"));
-            }
-        }
-        text
     }
 
     /// The stacks as Markdown: those that were removed, with what they leave behind, and a table of the others. Without a
@@ -96,28 +77,31 @@ impl StackList {
             return String::new();
         }
         let removed = self.removed().count();
-        let mut text = match (self.stacks.len() - removed, removed) {
-            (others, 0) => format!("### trueup: {}\n", count(others, "stack")),
-            (0, removed) => format!("### trueup: {} removed\n", count(removed, "stack")),
-            (others, removed) => format!("### trueup: {}, {removed} removed\n", count(others, "stack")),
+        let others = self.stacks.len() - removed;
+        let counts = match (others, removed) {
+            (others, 0) => Line::count(others, "stack"),
+            (0, removed) => Line::count(removed, "stack").and(" removed"),
+            (others, removed) => line![Line::count(others, "stack"), ", ", removed, " removed"],
         };
+        let mut text = format!("### trueup: {}\n", draw(&counts));
         for stack in self.removed() {
-            let name = stack.stack.as_ref().map(|name| format!(", stack {}", markdown::cell(name))).unwrap_or_default();
-            let words = stack.left_words(markdown::cell);
-            text.push_str(&format!("\n**Removed:** {}{name}: {words}.\n", markdown::cell(&stack.directory)));
+            let name = stack.stack.as_deref().map(|name| line![", stack ", code(name)]);
+            let line = line![styled(Role::Strong, "Removed:"), " ", code(&stack.directory), name, ": "];
+            text.push_str(&format!("\n{}\n", draw(&line![line, stack.left_words(), "."])));
             let commands = stack.deleting(&self.commit);
             if !commands.is_empty() {
                 text.push_str("\nIts endpoints stay live and belong to no stack that is planned. To delete them:\n\n");
                 text.push_str(&markdown::fenced("sh", &commands));
             }
         }
-        if removed < self.stacks.len() {
-            text.push_str("\n| stack | directory | change |\n|---|---|---|\n");
-        }
-        for stack in self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed)) {
-            let name = markdown::cell(stack.stack.as_deref().unwrap_or_default());
-            let change = stack.change.map(StackChange::as_str).unwrap_or_default();
-            text.push_str(&format!("| {name} | {} | {change} |\n", markdown::cell(&stack.directory)));
+        if others > 0 {
+            let mut table = Table::new(["stack", "directory", "change"]);
+            for stack in self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed)) {
+                let change = stack.change.map(StackChange::as_str).unwrap_or_default();
+                let name = code(stack.stack.as_deref().unwrap_or_default());
+                table.row([line![name], line![code(&stack.directory)], line![change]]);
+            }
+            text.push_str(&format!("\n{}", markdown::table(&table)));
         }
         text
     }

@@ -5,8 +5,8 @@
 
 mod kind;
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
 use super::endpoints::EndpointsReport;
@@ -14,10 +14,12 @@ use super::error::{self, ErrorReport};
 use super::event_counts::EventCountsReport;
 use super::event_list::EventListReport;
 use super::explanation::Explanation;
-use super::fleet::InputProblem;
 use super::format::{DdosEvents, OneDdosEvent};
 use super::health::HealthReport;
-use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalReport};
+use super::json::{
+    self as json_report, ChecksDocument, FleetReport, HistoryReport, OutcomeReport, PlanReport, RehearsalReport,
+    StackDocument,
+};
 use super::kinds::KindList;
 use super::operations::OperationsReport;
 use super::request_log::{self, RequestLine};
@@ -25,11 +27,10 @@ use super::run_event::{self, RunEventLine};
 use super::stacks::StacksReport;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
-use crate::drift::{DriftState, JudgedAcknowledgement, Verdict, Verdicts};
+use crate::drift::DriftState;
 use crate::kind::Kind;
 use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
-use crate::plan::{GuardHit, Plan, RecordedConsent};
 use crate::run::{RUN_KIND, RunDocument};
 
 macro_rules! kinds {
@@ -76,7 +77,7 @@ kinds! {
     /// The JSON of drift and report
     Drift = "drift" => drift(),
     /// The JSON of validate, plan and apply of several stacks
-    Fleet = "fleet" => fleet(),
+    Fleet = "fleet" => report::<FleetReport<'_>>("fleet_report"),
     /// The JSON of stacks
     Stacks = "stacks" => report::<StacksReport<'_>>("stacks"),
     /// A snapshot
@@ -177,16 +178,24 @@ pub fn of_kind(kind: &Kind) -> Json {
 
 /// The schema of a report, with its kind and version: what is written, field by field.
 fn report<T: JsonSchema>(kind: &str) -> Json {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<T>().to_value();
-    schema["properties"]["kind"] = json!({"const": kind});
+    document_of::<T>(SchemaSettings::draft2020_12().for_serialize(), &[kind])
+}
+
+/// The schema of a document that is read as well, in which a field with a default may be absent.
+fn document<T: JsonSchema>(kinds: &[&str]) -> Json {
+    document_of::<T>(SchemaSettings::draft2020_12(), kinds)
+}
+
+fn document_of<T: JsonSchema>(settings: SchemaSettings, kinds: &[&str]) -> Json {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    schema["properties"]["kind"] = match kinds {
+        [kind] => json!({"const": kind}),
+        kinds => json!({"enum": kinds}),
+    };
     schema["properties"]["format_version"] = json!({"const": json_report::FORMAT_VERSION});
-    if let Some(required) = schema["required"].as_array_mut() {
-        required.retain(|name| name != "kind" && name != "format_version");
-        required.extend(["kind".into(), "format_version".into()]);
-    } else {
-        schema["required"] = json!(["kind", "format_version"]);
-    }
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required = required.filter(|name| *name != "kind" && *name != "format_version").cloned();
+    schema["required"] = required.chain(["kind".into(), "format_version".into()]).collect();
     schema
 }
 
@@ -217,186 +226,40 @@ fn run() -> Json {
     schema
 }
 
-fn subschema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Json {
-    generator.subschema_for::<T>().to_value()
-}
-
+/// The schema of a plan, saved or as a report; a saved plan has no more than its digest and its content.
 fn plan() -> Json {
-    // What is written is described: fields with defaults are always there.
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let fields = json!({
-        "digest": digest(),
-        "headline": {
-            "type": "string",
-            "description": "What an apply does, and with a base whose changes it makes, in words.",
-        },
-        "refused": {"type": "boolean", "description": "An apply of this plan, as it is, would send nothing."},
-        "refused_by": {
-            "type": "array",
-            "description": "The guards that were not allowed.",
-            "items": subschema::<GuardHit>(&mut generator),
-        },
-        "allowed": {
-            "type": "array",
-            "description": "Consents that were given when the plan was made.",
-            "items": subschema::<RecordedConsent>(&mut generator),
-        },
-        "verdict": subschema::<Verdict>(&mut generator),
-        "counts": counts(),
-        "verdicts": subschema::<Verdicts>(&mut generator),
-        "plan": subschema::<Plan>(&mut generator),
-    });
-    document(&["plan", "plan_report"], &["digest", "plan"], fields, generator)
-}
-
-fn digest() -> Json {
-    json!({
-        "type": "string",
-        "pattern": "^[0-9a-f]{64}$",
-        "description": "SHA-256 of what the plan will do and against what.",
-    })
-}
-
-fn counts() -> Json {
-    json!({
-        "type": "object",
-        "description": "Changes by action, what is blocked, what is in sync, and requests.",
-        "additionalProperties": {"type": "integer", "minimum": 0},
-    })
-}
-
-fn snapshot() -> Json {
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let digest = json!({
-        "type": "string",
-        "pattern": "^[0-9a-f]{64}$",
-        "description": "SHA-256 over the canonical JSON of `snapshot`: sorted keys, no blanks.",
-    });
-    let fields = json!({"digest": digest, "snapshot": subschema::<Snapshot>(&mut generator)});
-    document(&["snapshot"], &["digest", "snapshot"], fields, generator)
-}
-
-fn shard(description: &str) -> Json {
-    json!({
-        "type": "object",
-        "description": description,
-        "required": ["index", "of"],
-        "properties": {"index": {"type": "integer", "minimum": 1}, "of": {"type": "integer", "minimum": 1}},
-    })
-}
-
-fn drift() -> Json {
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let fields = json!({
-        "verdict": subschema::<Verdict>(&mut generator),
-        "counts": counts(),
-        "verdicts": subschema::<Verdicts>(&mut generator),
-        "acknowledged": {"type": "array", "items": subschema::<JudgedAcknowledgement>(&mut generator)},
-        "checked": {"type": "string", "format": "date-time", "description": "When the check was made."},
-        "shard": shard("Which of how many shards of a single stack this is."),
-        "elsewhere_namespaces": {
-            "type": "array",
-            "description": "The namespaces of the stack that belong to other shards.",
-            "items": {"type": "string"},
-        },
-        "drifted": {
-            "type": "array",
-            "description": "Each value that drifted, and since when that is known.",
-            "items": {"type": "object", "required": ["object", "value"], "properties": {
-                "object": {"type": "string", "description": "`namespace/name`"},
-                "field": {"type": ["string", "null"], "description": "Null where the whole object is meant."},
-                "value": {"type": "string", "description": "The digest that an acknowledgement names."},
-                "first_seen": {"type": ["string", "null"], "format": "date-time"},
-                "checks": {"type": ["integer", "null"]},
-                "age_seconds": {"type": ["integer", "null"]},
-            }},
-        },
-        "plan": subschema::<Plan>(&mut generator),
-    });
-    subschema::<InputProblem>(&mut generator);
-    let mut schema = document(&["drift", "fleet"], &["verdict"], Json::Null, generator);
-    let one = json!({"required": ["verdict", "verdicts", "plan", "checked"], "properties": fields});
-    schema["$defs"]["Checked"] = one;
-    schema["properties"]["verdict"] = json!({"$ref": "#/$defs/Verdict"});
-    schema["oneOf"] = json!([
-        {"properties": {"kind": {"const": "drift"}}, "$ref": "#/$defs/Checked"},
-        {
-            "properties": {
-                "kind": {"const": "fleet"},
-                "failed": {"type": "integer", "minimum": 0, "description": "Stacks that could not be checked."},
-                "shard": shard("Which of how many shards this is."),
-                "problems": {
-                    "type": "array",
-                    "description": "What is missing or wrong in the files of a merged report.",
-                    "items": {"$ref": "#/$defs/InputProblem"},
-                },
-                "checks": {"type": "array", "items": {
-                    "type": "object",
-                    "required": ["directory"],
-                    "properties": {
-                        "directory": {"type": "string", "description": "As the call named it."},
-                        "environment": {"type": "string", "description": "Where the call is about several."},
-                        "id": {"type": "string", "description": "In the document of a shard: a digest of the stack's \
-                            service, name and environment."},
-                        "failed": {"type": "string", "description": "Why there is no verdict."},
-                        "unknown": {"type": "string", "description": "Why a merged report has no verdict."},
-                        "elsewhere": {"const": true, "description": "Another shard has it."},
-                        "skipped": {"type": "string", "description": "Why the stack was left out."},
-                    },
-                    "anyOf": [
-                        {"required": ["failed"]},
-                        {"required": ["unknown"]},
-                        {"required": ["elsewhere"]},
-                        {"required": ["skipped"]},
-                        {"$ref": "#/$defs/Checked"},
-                    ],
-                }},
-            },
-            "required": ["checks", "failed"],
-        },
-    ]);
+    let mut schema = document::<PlanReport<'_>>(&["plan", "plan_report"]);
+    schema["required"] = json!(["kind", "format_version", "digest", "plan"]);
     schema
 }
 
-fn fleet() -> Json {
-    let generator = SchemaSettings::draft2020_12().into_generator();
-    let one = json!({
-        "type": "object",
-        "required": ["directory"],
-        "properties": {
-            "directory": {"type": "string", "description": "As the call named it."},
-            "environment": {"type": "string", "description": "Where the call is about several."},
-            "report": {"type": "object", "description": "The document that the command writes for one stack."},
-            "failed": {"type": "string", "description": "Why there is none."},
-            "skipped": {"type": "string", "description": "Why the stack was left out."},
-        },
-        "oneOf": [{"required": ["report"]}, {"required": ["failed"]}, {"required": ["skipped"]}],
-    });
-    let fields = json!({
-        "command": {"enum": ["validate", "plan", "apply"]},
-        "digest": {
-            "type": ["string", "null"],
-            "pattern": "^[0-9a-f]{64}$",
-            "description": "SHA-256 over the digests of the plans, in order; null where there is none.",
-        },
-        "failed": {"type": "integer", "minimum": 0, "description": "Stacks without a report."},
-        "stacks": {"type": "array", "items": one},
-    });
-    document(&["fleet_report"], &["command", "digest", "failed", "stacks"], fields, generator)
+fn snapshot() -> Json {
+    document::<SnapshotFile>(&["snapshot"])
 }
 
-/// A document with its kind and version.
-fn document(kinds: &[&str], required: &[&str], fields: Json, mut generator: SchemaGenerator) -> Json {
-    let definitions = generator.take_definitions(true);
-    let mut properties = json!({
-        "kind": {"enum": kinds},
-        "format_version": {"const": crate::plan::FORMAT_VERSION},
-    });
-    if let (Some(properties), Json::Object(fields)) = (properties.as_object_mut(), fields) {
-        properties.extend(fields);
-    }
-    let required: Vec<&str> = ["kind", "format_version"].into_iter().chain(required.iter().copied()).collect();
-    json!({"type": "object", "required": required, "properties": properties, "$defs": definitions})
+/// A file of `snapshot`.
+#[derive(JsonSchema)]
+struct SnapshotFile {
+    /// SHA-256 over the canonical JSON of `snapshot`: sorted keys, no blanks.
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    #[expect(
+        dead_code,
+        reason = "only its schema is used: a snapshot is written and read as a part of its own digest"
+    )]
+    digest: String,
+    #[expect(dead_code, reason = "the same")]
+    snapshot: Snapshot,
+}
+
+/// The schema of the check of one stack or of several.
+fn drift() -> Json {
+    let [one, several] = [document::<StackDocument<'_>>(&["drift"]), document::<ChecksDocument<'_>>(&["fleet"])];
+    let definitions = several["$defs"].clone();
+    let part = |mut schema: Json| {
+        schema.as_object_mut().map(|schema| schema.remove("$defs"));
+        schema
+    };
+    json!({"type": "object", "oneOf": [part(one), part(several)], "$defs": definitions})
 }
 
 /// A value from a variable, which a reader of the schema cannot know.

@@ -8,10 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::counted::count;
-use super::json::document;
-use super::table::{Align, Table};
-use super::text::TextView;
+use super::view::{Blocks, Line, Table, code, line};
 use crate::model::Json;
 
 /// The stacks below some directories.
@@ -157,19 +154,18 @@ impl StackEntry {
 }
 
 impl StackList {
-    /// The stacks as a table.
-    #[must_use]
-    pub fn text(&self, view: &TextView) -> String {
+    /// The stacks as a table, and what those that were removed leave behind.
+    pub(super) fn blocks(&self) -> Blocks<'_> {
         if self.stacks.is_empty() {
-            let since = self.since.as_ref().map(|since| format!("changed since {}", super::safe::line(since)));
-            return format!("No stack {}.\n", since.unwrap_or_else(|| "found".to_owned()));
+            let since = self.since.as_deref().map(|since| line!["changed since ", code(since)]);
+            return line!["No stack ", since.unwrap_or_else(|| line!["found"]), "."].into();
         }
         let has_labels = self.stacks.iter().any(|stack| !stack.labels_text().is_empty());
         let mut headings = vec!["directory", "stack", "environments", "service", "namespaces", "files"];
         headings.extend(has_labels.then_some("labels"));
         headings.extend(self.since.as_ref().map(|_| "change"));
-        let aligned = headings.iter().map(|name| (*name, if *name == "files" { Align::Right } else { Align::Left }));
-        let mut table = Table::new(aligned).fixed_width([0, 1]);
+        let free = 2..headings.len();
+        let mut table = Table::new(headings).right([5]).free(free);
         for stack in &self.stacks {
             let change = match (stack.change, &stack.error) {
                 (_, Some(error)) => error.clone(),
@@ -188,17 +184,26 @@ impl StackList {
                 stack.files.to_string(),
             ];
             row.extend(has_labels.then(|| stack.labels_text()));
-            row.push(change);
-            table.row(row);
+            row.extend(self.since.as_ref().map(|_| change));
+            table.row(row.into_iter().map(code));
         }
-        let table = table.draw(view.limit(), view.palette, view.charset);
-        format!("{table}\n{}\n{}", count(self.stacks.len(), "stack"), self.removed_text())
+        let mut blocks = Blocks::from(table);
+        blocks.gap();
+        blocks.line(Line::count(self.stacks.len(), "stack"));
+        for stack in self.removed() {
+            blocks.gap();
+            blocks.line(line!["removed: ", code(&stack.directory), ": ", stack.left_words()]);
+            for (at, command) in stack.deleting(&self.commit).into_iter().enumerate() {
+                let label = if at == 0 { "to delete it: " } else { "              " };
+                blocks.item(line![label, code(command)]);
+            }
+        }
+        blocks
     }
 
-    /// The stacks as one document.
-    #[must_use]
-    pub fn json(&self) -> String {
-        document("stacks", StacksReport { stacks: &self.stacks, changed_since: self.since.as_deref() })
+    /// The content of the document.
+    pub(super) fn document(&self) -> StacksReport<'_> {
+        StacksReport { stacks: &self.stacks, changed_since: self.since.as_deref() }
     }
 
     /// The stacks that there are now.

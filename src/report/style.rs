@@ -37,6 +37,11 @@ pub enum Palette {
 }
 
 impl Role {
+    /// Whether a reader should see it first also where there is no colour.
+    pub(super) fn is_loud(self) -> bool {
+        matches!(self, Role::Strong | Role::Wrong | Role::Careful | Role::Right)
+    }
+
     fn style(self) -> Style {
         let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
         match self {

@@ -10,23 +10,27 @@ pub fn to_second(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
 }
 
-/// An RFC 3339 time up to its minute; any other text as it is.
+/// A time up to its minute.
 #[must_use]
-pub fn minute(time: &str) -> String {
-    match (time.get(..10), time.get(11..16)) {
-        (Some(day), Some(minute)) => format!("{day} {minute} UTC"),
-        _ => time.to_owned(),
-    }
+pub fn minute(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// An RFC 3339 time up to its minute, with its age at `now`.
+/// The same with its age at `now`.
 #[must_use]
-pub fn with_age(time: &str, now: Option<Timestamp>) -> String {
-    let ago = now.and_then(|now| Duration::try_from(now.duration_since(time.parse().ok()?)).ok());
+pub fn with_age(time: Timestamp, now: Option<Timestamp>) -> String {
+    let ago = now.and_then(|now| Duration::try_from(now.duration_since(time)).ok());
     match ago {
         Some(ago) => format!("{} ({} ago)", minute(time), age(ago)),
         None => minute(time),
     }
+}
+
+/// How long something took.
+#[must_use]
+pub fn seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{seconds:.2} s") } else { format!("{seconds:.1} s") }
 }
 
 /// A length of time in the unit that a person would choose.
@@ -47,11 +51,12 @@ mod tests {
 
     #[test]
     fn a_time_has_its_age_beside_it() {
-        let now = "2026-11-21T16:02:11Z".parse().ok();
-        assert_eq!(with_age("2026-11-19T14:02:11.5Z", now), "2026-11-19 14:02 UTC (2 d ago)");
-        assert_eq!(with_age("2026-11-19T14:02:11Z", None), "2026-11-19 14:02 UTC");
-        // A clock that is behind knows no age, and a text that is not a time stays as it is.
-        assert_eq!(with_age("2026-11-22T14:02:11Z", now), "2026-11-22 14:02 UTC");
-        assert_eq!(with_age("soon", now), "soon");
+        let time = |text: &str| text.parse::<Timestamp>().expect("a time");
+        let now = Some(time("2026-11-21T16:02:11Z"));
+        assert_eq!(with_age(time("2026-11-19T14:02:11.5Z"), now), "2026-11-19 14:02 UTC (2 d ago)");
+        assert_eq!(with_age(time("2026-11-19T14:02:11Z"), None), "2026-11-19 14:02 UTC");
+        // A clock that is behind knows no age, and a time with another offset is given in UTC as well.
+        assert_eq!(with_age(time("2026-11-22T14:02:11Z"), now), "2026-11-22 14:02 UTC");
+        assert_eq!(minute(time("2026-11-22T01:02:11+02:00")), "2026-11-21 23:02 UTC");
     }
 }

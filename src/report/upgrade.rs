@@ -6,9 +6,7 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::safe;
-use super::table::{Align, Table};
-use super::text::TextView;
+use super::view::{Blocks, Line, Table, code, foreign, line};
 use crate::api::upgrades::{
     self, Application, ApplicationObject, Installed, Progress, Stage, UpgradeProgress, UpgradeState,
 };
@@ -27,30 +25,29 @@ pub struct SiteUpgrade<'a> {
 }
 
 /// The upgrade as a table.
-#[must_use]
-pub fn status(upgrade: &SiteUpgrade<'_>, view: &TextView) -> String {
+pub(super) fn status<'a>(upgrade: &SiteUpgrade<'a>) -> Blocks<'a> {
     let is_known =
         |progress: &&UpgradeProgress| progress.status != UpgradeState::Unknown || !progress.version.is_empty();
-    let site = safe::line(upgrade.site);
+    let site = code(upgrade.site);
     let Some(progress) = upgrade.progress.filter(is_known) else {
-        return format!("{site}: the service knows of no upgrade\n");
+        return line![site, ": the service knows of no upgrade"].into();
     };
-    let headings = ["PART", "STATUS", "STEPS", "NOTE"].map(|heading| (heading, Align::Left));
-    let mut parts = Parts { table: Table::new(headings).fixed_width(0..3) };
+    let mut parts = Parts { table: Table::new(["PART", "STATUS", "STEPS", "NOTE"]).free([3]) };
     parts.whole(progress);
     let note = note(progress);
-    let note = if note.is_empty() { note } else { format!(" ({})", safe::line(&note)) };
-    let table = parts.table.draw(view.limit(), view.palette, view.charset);
-    format!("{site}: {}{note}\n{table}", safe::line(&word(&progress.status)))
+    let note = (!note.is_empty()).then(|| line![" (", note, ")"]);
+    let mut blocks = Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]);
+    blocks.table(parts.table);
+    blocks
 }
 
 /// The rows of an upgrade; a part of a part is indented.
-struct Parts {
-    table: Table,
+struct Parts<'a> {
+    table: Table<'a>,
 }
 
-impl Parts {
-    fn whole(&mut self, progress: &UpgradeProgress) {
+impl<'a> Parts<'a> {
+    fn whole(&mut self, progress: &'a UpgradeProgress) {
         let (images, setup) = (&progress.image_download, &progress.os_setup);
         self.row(0, "image download", &images.status, counted(images.results.iter().map(|image| &image.status)), "");
         images.results.iter().for_each(|image| self.installed(1, image));
@@ -76,7 +73,8 @@ impl Parts {
 
     fn row(&mut self, depth: usize, name: &str, status: &UpgradeState, steps: Option<(u64, u64)>, note: &str) {
         let steps = steps.map(|(done, all)| format!("{done}/{all}")).unwrap_or_default();
-        self.table.row([format!("{:1$}{name}", "", 2 * depth), word(status), steps, note.to_owned()]);
+        let name = format!("{:1$}{name}", "", 2 * depth);
+        self.table.row([code(name), foreign(word(status)), code(steps), foreign(note.to_owned())]);
     }
 
     fn installed(&mut self, depth: usize, one: &Installed) {
@@ -106,20 +104,15 @@ fn why(application: &Application) -> String {
     application.objects.iter().map(object).collect::<Vec<_>>().join("; ")
 }
 
-fn note(progress: &UpgradeProgress) -> String {
-    let mut notes = Vec::new();
-    if !progress.version.is_empty() {
-        notes.push(format!("to {}", progress.version));
-    }
-    match progress.retries {
-        0 => {}
-        1 => notes.push("tried again once".to_owned()),
-        times => notes.push(format!("tried again {times} times")),
-    }
-    if !progress.failure_reason.is_empty() {
-        notes.push(progress.failure_reason.clone());
-    }
-    notes.join("; ")
+fn note(progress: &UpgradeProgress) -> Line<'_> {
+    let version = (!progress.version.is_empty()).then(|| line!["to ", code(&progress.version)]);
+    let retries = match progress.retries {
+        0 => None,
+        1 => Some(line!["tried again once"]),
+        times => Some(line!["tried again ", foreign(times.to_string()), " times"]),
+    };
+    let reason = (!progress.failure_reason.is_empty()).then(|| line![foreign(&progress.failure_reason)]);
+    Line::joined([version, retries, reason].into_iter().flatten(), "; ")
 }
 
 fn counted<'a>(statuses: impl Iterator<Item = &'a UpgradeState>) -> Option<(u64, u64)> {
@@ -156,25 +149,24 @@ pub struct UpgradableVersions<'a> {
 }
 
 /// The versions as a table, the newest first.
-#[must_use]
-pub fn versions(upgradable: &UpgradableVersions<'_>, view: &TextView) -> String {
+pub(super) fn versions<'a>(upgradable: &UpgradableVersions<'a>) -> Blocks<'a> {
     let UpgradableVersions { versions, os, sw } = *upgradable;
     if versions.is_empty() {
-        let at = [os.map(|os| format!("OS {}", safe::line(os))), sw.map(|sw| format!("software {}", safe::line(sw)))];
-        let at = at.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let of = if at.is_empty() { String::new() } else { format!(" from {at}") };
-        return format!("no upgradable software versions{of}\n");
+        let at = [os.map(|os| line!["OS ", code(os)]), sw.map(|sw| line!["software ", code(sw)])];
+        let at = Line::joined(at.into_iter().flatten(), ", ");
+        let of = (!at.is_empty()).then(|| line![" from ", at]);
+        return line!["no upgradable software versions", of].into();
     }
-    let mut table = Table::new(["VERSION", "NOTE"].map(|heading| (heading, Align::Left))).fixed_width(0..2);
+    let mut table = Table::new(["VERSION", "NOTE"]);
     for version in versions {
         let note = match sw.map(|sw| upgrades::compare_versions(version, sw)) {
             Some(Ordering::Equal) => "now",
             Some(Ordering::Less) => "not newer",
             Some(Ordering::Greater) | None => "",
         };
-        table.row([version.as_str(), note]);
+        table.row([line![code(version)], line![note]]);
     }
-    table.draw(view.limit(), view.palette, view.charset)
+    table.into()
 }
 
 #[cfg(test)]
@@ -182,6 +174,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::report::text::{TextView, draw};
+
+    fn versions_text(upgradable: &UpgradableVersions<'_>) -> String {
+        draw::blocks(&super::versions(upgradable), &TextView::default())
+    }
 
     #[test]
     fn a_status_is_a_table_with_the_reason_on_top() {
@@ -202,7 +199,7 @@ mod tests {
         .expect("a status");
         let namespace = Namespace::parse("system").expect("a name");
         let upgrade = SiteUpgrade { namespace: &namespace, site: "ce-lyon", progress: Some(&progress) };
-        let text = status(&upgrade, &TextView::default());
+        let text = draw::blocks(&status(&upgrade), &TextView::default());
         insta::assert_snapshot!(text, @r"
         ce-lyon: failed (to crt-2; tried again 2 times; disk full)
         PART                STATUS     STEPS  NOTE
@@ -223,7 +220,7 @@ mod tests {
     fn versions_are_compared_with_the_current_one() {
         let versions = ["crt-20260315-0012", "crt-20251002-0027", "crt-20250701-0090"].map(str::to_owned);
         let upgradable = |versions, sw| UpgradableVersions { versions, os: Some("9.2026.17"), sw };
-        let text = super::versions(&upgradable(&versions, Some("crt-20251002-0027")), &TextView::default());
+        let text = versions_text(&upgradable(&versions, Some("crt-20251002-0027")));
         insta::assert_snapshot!(text, @r"
         VERSION            NOTE
         crt-20260315-0012
@@ -231,7 +228,7 @@ mod tests {
         crt-20250701-0090  not newer
         ");
         assert_eq!(
-            super::versions(&upgradable(&[], Some("crt-1\u{1b}")), &TextView::default()),
+            versions_text(&upgradable(&[], Some("crt-1\u{1b}"))),
             "no upgradable software versions from OS 9.2026.17, software crt-1\\u{1b}\n"
         );
     }

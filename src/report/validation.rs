@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Role;
+use super::view::{Blocks, Line, line};
 use crate::load::Diagnostic;
 
 /// Definitions that were checked.
@@ -49,4 +51,19 @@ pub struct StackSize {
     pub namespaces: usize,
     /// Files that were read.
     pub files: usize,
+}
+
+impl StackSize {
+    /// `Valid: 3 endpoints in 1 namespace, 2 files`
+    pub(super) fn blocks(self) -> Blocks<'static> {
+        let namespaces = Line::count(self.namespaces, "namespace");
+        let endpoints = line![Line::count(self.endpoints, "endpoint"), " in ", namespaces];
+        let text = line![endpoints, ", ", Line::count(self.files, "file")];
+        let mut blocks = Blocks::from(Line::labelled(Role::Right, "Valid", text));
+        if self.objects > 0 {
+            let objects = Line::count(self.objects, "object");
+            blocks.line(objects.and(" of kinds that trueup checks and does not manage yet: a plan refuses them"));
+        }
+        blocks
+    }
 }

@@ -4,23 +4,29 @@
 use std::future::Future;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::{ChangeStep, Intent, RunClosing};
 use crate::model::{Key, RunId};
 use crate::plan::ActionKind;
 
-/// What a run reports while it is in progress.
-#[derive(Debug, Clone, Copy)]
+/// What a run reports while it is in progress; with its time, a line of `apply --format ndjson`.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent<'r> {
     /// A run begins, with so many changes that no earlier run made.
     Started {
         /// The run.
         run: &'r RunId,
         /// Changes.
+        #[serde(rename = "count")]
         total: usize,
     },
     /// A phase begins: creates, replaces and annotates, deletes.
     Phase {
-        /// The kind; [`ActionKind::Replace`] includes annotates.
+        /// The kind; `replace` includes annotates.
+        #[serde(rename = "phase")]
         kind: ActionKind,
         /// Changes in it.
         count: usize,
@@ -34,31 +40,48 @@ pub enum RunEvent<'r> {
         /// 1 for the first time.
         attempt: u32,
         /// The `x-request-id` that it is sent with.
+        #[serde(rename = "requests", serialize_with = "list", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Vec<String>")]
         request_id: Option<&'r str>,
     },
     /// A request will be sent again, or is blocked by the pace.
     Waiting {
-        /// Of which endpoint.
-        key: &'r Key,
+        /// Of which endpoint, if it is of one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<&'r Key>,
         /// Tries so far.
         attempt: u32,
         /// Why, as a fragment.
         reason: &'r str,
         /// For how long.
+        #[serde(rename = "wait_ms", serialize_with = "milliseconds")]
+        #[schemars(with = "u64")]
         wait: Duration,
     },
     /// One change has its result.
     Finished {
         /// The change with its result.
+        #[serde(flatten)]
         step: &'r ChangeStep,
         /// Since its phase began to work on it.
+        #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
+        #[schemars(with = "u64")]
         took: Duration,
     },
     /// A look for verification, from 1.
     Verifying {
         /// Which look.
+        #[serde(rename = "attempt")]
         read: u32,
     },
+}
+
+fn milliseconds<S: Serializer>(time: &Duration, into: S) -> Result<S::Ok, S::Error> {
+    into.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn list<S: Serializer>(one: &Option<&str>, into: S) -> Result<S::Ok, S::Error> {
+    into.collect_seq(one)
 }
 
 /// Receives the events of a run in progress.

@@ -20,6 +20,18 @@ pub enum Confirmation {
     Unguarded,
 }
 
+impl Confirmation {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Confirmation::Guarded => "guarded",
+            Confirmation::Versioned => "versioned",
+            Confirmation::Unguarded => "unguarded",
+        }
+    }
+}
+
 /// The result of one change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

@@ -58,8 +58,8 @@ fn every_kind_is_listed_with_what_is_known_of_it() {
 fn a_field_of_any_kind_is_explained() {
     let stage = Stage::new();
     stage.run("explain origin_pool.spec.port").code(0).stdout(
-        "origin_pool.spec.port\n\n  type        whole number\n  allowed     1 to 65535; exactly one of port, \
-         automatic_port, lb_port\n  default     port where none of them is set\n",
+        "origin_pool.spec.port\n\n  type     whole number\n  allowed  1 to 65535; exactly one of port, automatic_port, \
+         lb_port\n  default  port where none of them is set\n",
     );
     // Lists and both spellings are passed through.
     stage

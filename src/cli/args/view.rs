@@ -34,7 +34,7 @@ pub struct GetArgs {
 /// Shows a saved plan, a snapshot or a recorded run.
 ///
 /// A run is given by its name, a prefix of it, `last`, or the file that `--write json=FILE` wrote, whose digest is checked.
-/// Text, JSON and Prometheus show its results, the other formats its plan. A snapshot has the formats text and json.
+/// The formats github and sarif show its plan, the others its results. A snapshot has the formats text and json.
 /// Nothing is read but the file: no token, no network.
 #[derive(Debug, Args)]
 #[command(

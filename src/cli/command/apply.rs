@@ -79,7 +79,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         }
         return Ok(ExitStatus::of_results(|| record.results(), &closing.verification, plan));
     }
-    context.output.message(&text::resuming(&RunSummary::of(&record)));
+    context.output.message(&text::resuming(&RunSummary::of(&record), &context.output.message_view()));
     let (config, connection) = session::of_plan(context, plan).await?;
     plan.check().map_err(|reason| {
         let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());

@@ -28,7 +28,7 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, 
     let answer = match request.into_read() {
         Ok(look) => connection.reader()?.ask(&look).await.map_err(prompt::unanswered)?,
         Err(request) => {
-            context.output.notice(&operations::request(&request));
+            context.output.notice(&operations::request(&request, &context.output.message_view()));
             if !arguments.yes {
                 prompt::confirm(context, "call it", "give --yes")?;
             }

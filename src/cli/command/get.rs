@@ -143,8 +143,7 @@ fn table(context: &Context, listing: &EndpointListing<'_>, columns: &[Column]) -
         }
         return String::new();
     }
-    let palette = context.output.view().palette;
-    endpoints::table(listing, columns).draw(context.output.view().limit(), palette, context.output.view().charset)
+    endpoints::text(listing, columns, None, &context.output.view())
 }
 
 /// The endpoints as documents of definitions.

@@ -30,7 +30,8 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
     let flags = newest.map_or(view.flags.clone(), |newest| hint::of_recorded(context, &newest.header.plan));
     let view = TextView { flags, ..view };
     let runs = Report::History(&history.runs, &unreadable);
-    context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));
+    let command = format!("trueup history{}", hint::settings(&context.global));
+    context.output.answer(&render(&runs, arguments.format, &ReportOptions { command, ..ReportOptions::new(&view) }));
     Ok(ExitStatus::Done)
 }
 

@@ -93,12 +93,14 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
 }
 
 fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
-    if !matches!(arguments.format, Format::Text | Format::Json | Format::Prometheus) {
+    if matches!(arguments.format, Format::Github | Format::Sarif) {
         return show_plan(arguments, context, &document.plan, None);
     }
     let flags = hint::of_recorded(context, &document.plan);
+    let command = format!("trueup show {}{flags}", safe::shell(&arguments.what.to_string_lossy()));
     let view = TextView { flags, ..context.output.view() };
-    context.output.report_with(&Report::Run(document), arguments.format, &ReportOptions::new(&view));
+    let options = ReportOptions { budget: arguments.budget, command, ..ReportOptions::new(&view) };
+    context.output.report_with(&Report::Run(document), arguments.format, &options);
 }
 
 fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String, CommandError> {
@@ -122,12 +124,7 @@ fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot)
     };
     match arguments.format {
         Format::Json => Ok(endpoints::json(&listing)),
-        Format::Text => {
-            let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
-            let view = context.output.view();
-            let table = endpoints::table(&listing, &columns).draw(view.limit(), view.palette, view.charset);
-            Ok(format!("{heading}\n\n{table}"))
-        }
+        Format::Text => Ok(endpoints::text(&listing, &columns, Some(&snapshot.digest()[..32]), &context.output.view())),
         other => Err(no_format("a snapshot", other, "text, json")),
     }
 }

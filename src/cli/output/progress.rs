@@ -96,7 +96,7 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: RunEven
         }),
         RunEvent::Sending { .. } => {}
         RunEvent::Waiting { key, reason, wait, .. } => {
-            let key = key.to_string();
+            let key = key.map(ToString::to_string).unwrap_or_default();
             let wait = wait.as_secs_f64();
             show(&format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));
         }

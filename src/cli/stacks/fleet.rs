@@ -21,7 +21,7 @@ use crate::cli::{configuration, hint, service, settings};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
 use crate::report::fleet::{FleetPart, PartOutcome};
-use crate::report::{safe, some_of};
+use crate::report::{safe, text};
 
 /// Stacks that an error about several names.
 const NAMED: usize = 12;
@@ -226,7 +226,7 @@ pub fn print_errors<T>(context: &Context, members: &[Member], done: &[Result<T, 
         }
     }
     for (error, names) in causes {
-        context.output.error_of(&some_of(&names, NAMED), error);
+        context.output.error_of(&text::some_of(&names, NAMED), error);
     }
 }
 

@@ -11,8 +11,8 @@ use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Key};
 use crate::plan::{Action, BlockedChange, Cause, Change};
-use crate::report::view::{Line, code, foreign, key, line};
-use crate::report::{Role, safe, time};
+use crate::report::view::{Line, Part, code, foreign, key, line, moment_with_age, styled};
+use crate::report::{Role, time};
 
 /// Endpoints that a proposed command names at most.
 const NAMED: usize = 4;
@@ -63,19 +63,19 @@ pub struct Row<'a> {
     /// What an apply would do.
     pub change: Option<&'a Change>,
     /// Its values that are not as defined, without what is accepted; none where the whole object is meant.
-    pub values: Vec<Value>,
+    pub values: Vec<Value<'a>>,
     /// Since when it is known; of several values that of the first.
     pub since: Line<'a>,
 }
 
 /// A value that is not as defined.
-pub struct Value {
+pub struct Value<'a> {
     /// Both values, from live to wanted.
     pub edit: ValueEdit,
     /// Somebody changed it.
     pub is_outside: bool,
     /// Since when it is known.
-    pub since: Line<'static>,
+    pub since: Line<'a>,
 }
 
 impl Row<'_> {
@@ -127,7 +127,7 @@ fn row<'a>(
         let seen = check.drift_state.and_then(|state| state.seen(key, field));
         (seen.map(|seen| seen.first_seen), since(seen, modified, check.now))
     };
-    let mut first: Option<(Option<Timestamp>, Line<'static>)> = None;
+    let mut first: Option<(Option<Timestamp>, Line<'a>)> = None;
     let mut values = Vec::new();
     for field in change.map(Change::fields).unwrap_or_default() {
         let is_outside = object.drifted.contains(&field.field);
@@ -156,14 +156,13 @@ fn row<'a>(
 }
 
 /// Since when something drifts: as the checks saw it, else when the object was last changed.
-fn since(seen: Option<SeenSince>, modified: Option<&str>, now: Timestamp) -> Line<'static> {
+fn since<'a>(seen: Option<SeenSince>, modified: Option<&'a str>, now: Timestamp) -> Line<'a> {
     match (seen, modified) {
         (Some(seen), _) => {
-            let first = time::with_age(&seen.first_seen.to_string(), Some(now));
-            let checks = usize::try_from(seen.checks).unwrap_or(usize::MAX);
-            line!["since ", foreign(first), ", seen in ", Line::count(checks, "check")]
+            let first = Part::Made(time::with_age(seen.first_seen, Some(now)));
+            line!["since ", first, ", seen in ", Line::count(seen.checks, "check")]
         }
-        (None, Some(time)) => line!["last changed ", foreign(time::with_age(time, Some(now)))],
+        (None, Some(time)) => line!["last changed ", moment_with_age(time, Some(now))],
         (None, None) => Line::default(),
     }
 }
@@ -205,7 +204,7 @@ pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
         let status = match entry.status {
             AcknowledgementStatus::Silences => line!["accepted until ", until()],
             AcknowledgementStatus::Expired => {
-                line![crate::report::view::Part::Word(Role::Wrong, "EXPIRED"), " on ", until()]
+                line![styled(Role::Wrong, "EXPIRED"), " on ", until()]
             }
             AcknowledgementStatus::Moved => line!["drifted on to another value"],
             AcknowledgementStatus::Unneeded => line!["no longer needed"],
@@ -220,7 +219,6 @@ pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
 /// applies nothing else.
 #[must_use]
 pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
-    let call = safe::line(call);
     let apply = |label| Command { label, command: format!("trueup apply {call}") };
     let accept = Command { label: "accept the live values with:", command: format!("trueup pull --drift {call}") };
     match check.verdicts.whole() {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::edits::{self, FoldedChanges};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
-use crate::report::safe;
 use crate::report::text::TextView;
 use crate::report::view::{Line, line, quoted};
+use crate::report::{Role, safe};
 
 /// From so many endpoints with one and the same edit on, the edit is listed once.
 const FOLD: usize = 3;
@@ -41,6 +41,17 @@ impl Rank {
             _ if causes(Cause::Drift) || causes(Cause::Unannotated) => Rank::Drift,
             Action::Replace { .. } | Action::Annotate { .. } => Rank::Pending,
         }
+    }
+}
+
+/// The sign and the word of an action, and their colour.
+#[must_use]
+pub fn sign(kind: ActionKind) -> (&'static str, Role) {
+    match kind {
+        ActionKind::Create => ("+ create ", Role::Create),
+        ActionKind::Replace => ("~ replace", Role::Replace),
+        ActionKind::Annotate => ("* annotate", Role::Quiet),
+        ActionKind::Delete => ("- delete ", Role::Delete),
     }
 }
 
@@ -174,7 +185,7 @@ pub fn guard(guard: &GuardHit) -> Line<'static> {
             " (",
             guard.percent(),
             " %, allowed ",
-            usize::from(guard.allowed_percent.unwrap_or_default()),
+            u64::from(guard.allowed_percent.unwrap_or_default()),
             " %)"
         ],
         GuardName::EmptyNamespace => line!["the plan would delete every owned endpoint", place, " (", *count, ")"],
@@ -236,7 +247,7 @@ fn units(plan: &Plan) -> usize {
 
 fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> String {
     let mut command = match saved {
-        Some(path) => format!("trueup apply {}{}", safe::shell(&path.to_string_lossy()), safe::line(&view.flags)),
+        Some(path) => format!("trueup apply {}{}", safe::shell(&path.to_string_lossy()), view.flags),
         None => view.apply_command(),
     };
     if saved.is_none() {

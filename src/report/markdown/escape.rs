@@ -1,7 +1,5 @@
 //! Untrusted text in the places that Markdown offers, each with what it needs to be only text there.
 
-use std::borrow::Cow;
-
 use super::super::safe;
 
 /// A code span: no markup, mention, reference or link is looked for in it.
@@ -35,11 +33,6 @@ pub(in crate::report) fn fenced(language: &str, lines: &[String]) -> String {
     text.push_str(&fence);
     text.push('\n');
     text
-}
-
-/// One line of a fenced block.
-pub(super) fn line(text: &str) -> Cow<'_, str> {
-    safe::line(text)
 }
 
 fn longest_run(text: &str) -> usize {

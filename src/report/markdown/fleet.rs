@@ -8,7 +8,7 @@ use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::view::{Line, Part, View, code, foreign, line};
+use crate::report::view::{Line, View, code, foreign, line, styled};
 
 /// The results of several stacks, under the budget of one report.
 #[must_use]
@@ -18,7 +18,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
     text.push_str(&format!("### trueup {word}: {}\n\n", draw(&headline(fleet))));
     let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
     text.push_str(&heads(&["stack", column]));
-    let word_of = |word| line![Part::Word(Role::Wrong, word), ": "];
+    let word_of = |word: &'static str| line![styled(Role::Wrong, word), ": "];
     for problem in &fleet.problems {
         text.push_str(&row(&[line![code(&problem.place)], word_of("incomplete").and(foreign(&problem.message))]));
     }

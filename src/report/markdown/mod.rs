@@ -9,8 +9,8 @@ mod escape;
 mod fleet;
 mod report;
 
-pub(in crate::report) use draw::capital;
-pub(in crate::report) use escape::{cell, fenced};
+pub(in crate::report) use draw::{blocks, capital, draw, table};
+pub(in crate::report) use escape::fenced;
 pub use fleet::fleet;
 pub(in crate::report) use report::report;
 
@@ -44,19 +44,6 @@ fn marker(kind: &str, stack: Option<&str>) -> String {
     let stack = utf8_percent_encode(stack.unwrap_or_default(), KEPT).to_string();
     let stack = stack.replace("--", "-%2D");
     format!("<!-- trueup:{kind} stack={stack} -->\n")
-}
-
-/// A number with a comma between thousands.
-pub(super) fn digits(number: usize) -> String {
-    let text = number.to_string();
-    let mut grouped = String::with_capacity(text.len() + text.len() / 3);
-    for (at, digit) in text.chars().enumerate() {
-        if at > 0 && (text.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::draw::{alarm, draw, element, fence_line, heads, row, titled};
-use super::{MarkdownOptions, digits, escape, marker};
+use super::draw::{alarm, command, draw, element, fence_line, heads, row, table};
+use super::{MarkdownOptions, escape, marker};
 use crate::model::{Field, Key, Namespace};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Plan, ScopeRead};
 use crate::report::facts::check::{Row, State, Value};
@@ -15,8 +15,7 @@ use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank};
 use crate::report::facts::reason::{block_reason, reason, removal, short_commit};
 use crate::report::facts::words;
-use crate::report::time;
-use crate::report::view::{Content, Line, View, at, code, foreign, key, line};
+use crate::report::view::{Content, Line, View, at, code, digits, key, line, moment_with_age};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;
@@ -36,7 +35,7 @@ pub(in crate::report) fn report(view: &View<'_>, options: &MarkdownOptions) -> S
     let in_sync = in_sync.map(|count| line![count.number, " ", count.words]);
     let facts = Line::joined(view.facts.iter().cloned().chain(in_sync), ", ");
     text.push_str(&format!("Service {}.\n\n", draw(&facts)));
-    text.extend(view.settings.as_ref().map(titled));
+    text.extend(view.settings.as_ref().map(|settings| table(settings) + "\n"));
     match &view.content {
         Content::Plan(parts) => PlanReport { view, options, parts }.draw(text),
         Content::Check(rows, accepted) => check(view, options, (rows, accepted), text),
@@ -55,10 +54,7 @@ fn notes(view: &View<'_>) -> String {
 
 /// What can be done next.
 fn commands(view: &View<'_>) -> String {
-    let line =
-        |label: &'static str, command: &str| format!("{} {}\n", super::draw::capital(label), escape::code(command));
-    let lines: Vec<String> = view.commands.iter().map(|command| line(command.label, &command.command)).collect();
-    lines.join("\n")
+    view.commands.iter().map(|one| command(one) + "\n").collect::<Vec<_>>().join("\n")
 }
 
 /// The rows of a check, a value each, while the budget lasts.
@@ -172,7 +168,7 @@ impl<'a> PlanReport<'_, 'a> {
         let over = text.len() + reserve > self.options.budget;
         let left = self.options.budget.saturating_sub(text.len() + reserve);
         let mut room = Room { text, left };
-        room.put(&table(plan));
+        room.put(&namespaces(plan));
         let mut shown = deletes.len() + self.replaces(&mut room, total == 1);
         for part in [Part::ThisChange, Part::BehindBase, Part::Others] {
             let of_part = |change: &&Change| Part::of(change) == part;
@@ -339,7 +335,7 @@ fn delete(change: &Change, now: Option<Timestamp>) -> Line<'_> {
         let more = edits.len() - values.len();
         let more = (more > 0).then(|| line![" and ", more, " more"]);
         line = line.and((!values.is_empty()).then(|| line![", was ", Line::joined(values, ", "), more]));
-        let modified = before.modified.as_deref().map(|time| foreign(time::with_age(time, now)));
+        let modified = before.modified.as_deref().map(|time| moment_with_age(time, now));
         line = line.and(modified.map(|time| line![", last changed ", time]));
         for referrer in referrers {
             line = line.and(", referred to by ").and(code(referrer.to_string()));
@@ -424,7 +420,7 @@ fn would(change: &Change, now: Option<Timestamp>) -> Line<'_> {
 }
 
 /// Counts by namespace, where anything is to be done or unknown.
-fn table(plan: &Plan) -> String {
+fn namespaces(plan: &Plan) -> String {
     let mut changes: BTreeMap<(&Namespace, ActionKind), usize> = BTreeMap::new();
     for change in &plan.changes {
         *changes.entry((&change.key.namespace, change.action.kind())).or_default() += 1;

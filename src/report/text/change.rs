@@ -6,25 +6,16 @@ use crate::model::{Field, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::Role;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
+use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, remarkable_reason, removal, short_commit};
 use crate::report::facts::{target_words, words};
-use crate::report::view::{self, Line, code, key, line};
+use crate::report::view::{self, Line, code, key, line, styled};
 
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;
 const FIELD_WIDTH: usize = 25;
 /// How wide the names of endpoints are before their causes.
 const KEY_WIDTH: usize = 46;
-
-/// The sign and the word of an action.
-pub(super) fn sign(kind: ActionKind) -> (&'static str, Role) {
-    match kind {
-        ActionKind::Create => ("+ create ", Role::Create),
-        ActionKind::Replace => ("~ replace", Role::Replace),
-        ActionKind::Annotate => ("* annotate", Role::Quiet),
-        ActionKind::Delete => ("- delete ", Role::Delete),
-    }
-}
 
 /// One change with its values.
 pub(super) fn change(change: &Change, view: &TextView) -> String {
@@ -46,7 +37,7 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
         Action::Annotate { .. } => {}
         Action::Delete { before, referrers } => {
             let (target, port) = (Field::Target.value(&before.endpoint), before.endpoint.spec.port);
-            let port = (port != 0).then(|| line![", port ", usize::from(port)]);
+            let port = (port != 0).then(|| line![", port ", code(port.to_string())]);
             let target = words(&Field::Target, &target).unwrap_or_default();
             text.push_str(&labelled("was", &line![code(target), port], view));
             for referrer in referrers {
@@ -97,13 +88,16 @@ fn row(edit: &ValueEdit, modified: Option<&str>, view: &TextView) -> String {
     let text = match &edit.after {
         _ if by_lines => Line::default(),
         Some(value) if edit.cause.is_none() => value_text(value),
-        after => line![shown(edit.before.as_deref()), " -> ", shown(after.as_deref())],
+        after => {
+            let [before, after] = [edit.before.as_deref(), after.as_deref()].map(shown);
+            line![styled(Role::Delete, before), " -> ", styled(Role::Create, after)]
+        }
     };
     let aside = aside(edit, modified);
     let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
-    let left = field(&view.plain(&line![code(&edit.name)]), &view.plain(&text));
-    let left = left.trim_end();
-    let mut drawn = placed(left, columns(left), &at(edit.place.as_ref()), view);
+    let name = view.plain(&line![code(&edit.name)]);
+    let width = columns(field(&name, &view.plain(&text)).trim_end());
+    let mut drawn = placed(field(&name, &view.line(&text)).trim_end(), width, &at(edit.place.as_ref()), view);
     drawn.push('\n');
     for (sign, text) in edit.lines().into_iter().filter(|_| by_lines) {
         let role = match sign {

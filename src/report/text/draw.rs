@@ -1,56 +1,100 @@
 //! The drawer of text: the one place that writes foreign text for a terminal or a log.
 
-use super::{TextView, columns};
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar as _;
+
+use super::{TextView, change, columns};
 use crate::report::facts::plan::Command;
-use crate::report::view::{Alarm, AlarmKind, Line, Part, Table};
-use crate::report::{Palette, Role, safe};
+use crate::report::view::{Alarm, AlarmKind, Align, Block, Blocks, Line, Part, Table, digits};
+use crate::report::{Charset, Palette, Role, safe};
 
 /// Columns between two cells of a table.
 const GAP: usize = 2;
+/// A column is not made narrower than this, as long as there is a wider one.
+const NARROW: usize = 6;
 
-/// A line as text.
-pub(in crate::report) fn draw(line: &Line<'_>, palette: Palette) -> String {
+/// A line as text without colours, for formats that escape a text as a whole.
+pub(in crate::report) fn plain(line: &Line<'_>) -> String {
     let mut text = String::with_capacity(64);
-    draw_into(line, palette, &mut text);
+    draw_into(line, Palette::Plain, Charset::Unicode, &mut text);
     text
 }
 
-/// Adds a line to a text.
-pub(in crate::report) fn draw_into(line: &Line<'_>, palette: Palette, text: &mut String) {
+fn draw_into(line: &Line<'_>, palette: Palette, charset: Charset, text: &mut String) {
     for part in &line.0 {
         match part {
-            Part::Own(words) => text.push_str(words),
-            Part::Word(role, word) => text.push_str(&palette.paint(*role, word).to_string()),
-            Part::Number(number) => text.push_str(&number.to_string()),
+            Part::Own(words) => text.push_str(&own(words, charset)),
+            Part::Styled(role, parts) => {
+                let mut painted = String::new();
+                draw_into(parts, Palette::Plain, charset, &mut painted);
+                text.push_str(&palette.paint(*role, painted).to_string());
+            }
+            Part::Number(number) => text.push_str(&digits(*number)),
+            Part::Made(words) => text.push_str(words),
             Part::Foreign(words) | Part::Code(words) => text.push_str(&safe::line(words)),
             Part::Quoted(words) => text.extend(["`", &safe::line(words), "`"]),
         }
     }
 }
 
+/// Our own words, with the signs that a terminal may lack.
+fn own(words: &'static str, charset: Charset) -> Cow<'static, str> {
+    match charset {
+        Charset::Ascii if !words.is_ascii() => {
+            words.replace('…', charset.gap()).replace('·', charset.separator()).into()
+        }
+        Charset::Unicode | Charset::Ascii => words.into(),
+    }
+}
+
 impl TextView {
     /// A line as text, without colour.
     pub(in crate::report) fn plain(&self, line: &Line<'_>) -> String {
-        draw(line, Palette::Plain)
+        self.painted(line, Palette::Plain)
     }
 
     /// A line as text.
     pub(in crate::report) fn line(&self, line: &Line<'_>) -> String {
-        draw(line, self.palette)
+        self.painted(line, self.palette)
+    }
+
+    fn painted(&self, line: &Line<'_>, palette: Palette) -> String {
+        let mut text = String::with_capacity(64);
+        draw_into(line, palette, self.charset, &mut text);
+        text
     }
 }
 
+/// A report as text.
+pub(in crate::report) fn blocks(blocks: &Blocks<'_>, view: &TextView) -> String {
+    let mut text = String::new();
+    for block in &blocks.0 {
+        match block {
+            Block::Gap => text.push('\n'),
+            Block::Line(indent, line) => {
+                let line = format!("{:indent$}{}", "", view.line(line));
+                text.extend([line.trim_end(), "\n"]);
+            }
+            Block::Alarm(one) => text.push_str(&alarm(one, view)),
+            Block::Table(one) => text.push_str(&table(one, view)),
+            Block::Values(change) => text.push_str(&change::values(change, view)),
+            Block::Commands(all) => text.push_str(&commands(all, view)),
+        }
+    }
+    text
+}
+
 /// An alarm: loud where an apply is refused or was allowed.
-pub(super) fn alarm(alarm: &Alarm<'_>, view: &TextView) -> String {
+fn alarm(alarm: &Alarm<'_>, view: &TextView) -> String {
     let (role, word) = alarm.kind.word();
     let mut text = match alarm.kind {
         AlarmKind::Refused | AlarmKind::Allowed => format!("{}  ", view.palette.paint(role, word.to_uppercase())),
         AlarmKind::Incomplete | AlarmKind::Undecided => format!("{}: ", view.palette.paint(role, word)),
     };
-    draw_into(&alarm.text, view.palette, &mut text);
+    text.push_str(&view.line(&alarm.text));
     for item in &alarm.items {
-        text.push_str("\n  ");
-        draw_into(item, view.palette, &mut text);
+        text.extend(["\n  ", &view.line(item)]);
     }
     text.push('\n');
     text
@@ -65,34 +109,6 @@ pub(super) fn alarms<'a>(all: impl IntoIterator<Item = &'a Alarm<'a>>, view: &Te
     text
 }
 
-/// A table below its title, and an empty line behind it.
-pub(super) fn titled(table: &Table<'_>, view: &TextView) -> String {
-    format!("{}\n{}\n", view.palette.paint(Role::Strong, view.plain(&table.title)), rows(&table.rows, 2, view))
-}
-
-/// Cells below one another, each row behind `indent` blanks. The last cell takes the room that it needs.
-pub(super) fn rows(rows: &[Vec<Line<'_>>], indent: usize, view: &TextView) -> String {
-    let drawn: Vec<Vec<(String, usize)>> =
-        rows.iter().map(|row| row.iter().map(|cell| (view.line(cell), columns(&view.plain(cell)))).collect()).collect();
-    let count = drawn.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |at: usize| drawn.iter().filter_map(|row| row.get(at)).map(|(_, width)| *width).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let mut text = String::new();
-    for row in &drawn {
-        let mut line = " ".repeat(indent);
-        let last = row.iter().rposition(|(_, width)| *width > 0).unwrap_or_default();
-        for (at, (cell, width)) in row.iter().enumerate().take(last + 1) {
-            line.push_str(cell);
-            if at < last {
-                line.extend(std::iter::repeat_n(' ', widths[at] + GAP - width));
-            }
-        }
-        text.push_str(&line);
-        text.push('\n');
-    }
-    text
-}
-
 /// Commands with what they are for, below one another.
 pub(super) fn commands(commands: &[Command], view: &TextView) -> String {
     let width = commands.iter().map(|command| command.label.len()).max().unwrap_or_default();
@@ -101,4 +117,191 @@ pub(super) fn commands(commands: &[Command], view: &TextView) -> String {
         format!("{}  {}\n", view.palette.paint(Role::Quiet, label), safe::line(&command.command))
     };
     commands.iter().map(line).collect()
+}
+
+/// How wide each column of a table is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::report) struct Widths {
+    columns: Vec<usize>,
+    /// Whether free text is cut to its column.
+    is_limited: bool,
+}
+
+impl Widths {
+    /// Widths with which the rows that are there fit into the columns of the terminal, if that is possible. Whoever is
+    /// no terminal gets every cell whole, also those of later rows.
+    pub fn of(table: &Table<'_>, view: &TextView) -> Self {
+        let width = |line: &Line<'_>| columns(&view.plain(line));
+        let natural = |at: usize| {
+            let cells = table.rows.iter().filter_map(|row| row.get(at)).map(width);
+            cells.chain([width(&table.columns[at].heading)]).max().unwrap_or_default()
+        };
+        let mut widths: Vec<usize> = (0..table.columns.len()).map(natural).collect();
+        let available = view.limit().saturating_sub(table.indent + GAP * widths.len().saturating_sub(1));
+        let mut excess = widths.iter().sum::<usize>().saturating_sub(available);
+        while excess > 0 {
+            let free = widths.iter().enumerate().filter(|(at, width)| table.columns[*at].is_free && **width > NARROW);
+            let Some((at, _)) = free.max_by_key(|(_, width)| **width) else { break };
+            widths[at] -= 1;
+            excess -= 1;
+        }
+        Self { columns: widths, is_limited: view.limit() < usize::MAX }
+    }
+
+    /// Columns before the last one.
+    pub fn before_the_last(&self) -> usize {
+        self.columns.iter().rev().skip(1).map(|width| width + GAP).sum()
+    }
+}
+
+/// The title and the line of the headings, where there are such.
+pub(in crate::report) fn headings(table: &Table<'_>, widths: &Widths, view: &TextView) -> String {
+    let mut text = String::new();
+    if !table.title.is_empty() {
+        let title = view.palette.paint(Role::Strong, view.plain(&table.title));
+        text.push_str(&format!("{:1$}{title}\n", "", table.indent.saturating_sub(2)));
+    }
+    if table.columns.iter().any(|column| !column.heading.is_empty()) {
+        let row = row(
+            table.columns.iter().map(|column| &column.heading),
+            (table, widths),
+            &TextView { charset: view.charset, ..TextView::default() },
+        );
+        text.push_str(&format!("{:1$}{2}\n", "", table.indent, view.palette.paint(Role::Strong, row)));
+    }
+    text
+}
+
+/// The lines of the rows.
+pub(in crate::report) fn rows(table: &Table<'_>, widths: &Widths, view: &TextView) -> String {
+    let line =
+        |cells: &Vec<Line<'_>>| format!("{:1$}{2}\n", "", table.indent, row(cells.iter(), (table, widths), view));
+    table.rows.iter().map(line).collect()
+}
+
+/// A whole table.
+pub(in crate::report) fn table(table: &Table<'_>, view: &TextView) -> String {
+    let widths = Widths::of(table, view);
+    headings(table, &widths, view) + &rows(table, &widths, view)
+}
+
+fn row<'l, 'a: 'l>(
+    cells: impl Iterator<Item = &'l Line<'a>>,
+    (table, widths): (&Table<'_>, &Widths),
+    view: &TextView,
+) -> String {
+    let (mut line, mut end, mut owed) = (String::new(), 0, 0);
+    for ((cell, column), width) in cells.zip(&table.columns).zip(&widths.columns) {
+        let plain = view.plain(cell);
+        let is_cut = widths.is_limited && column.is_free && columns(&plain) > *width;
+        let (drawn, takes) = match is_cut {
+            true => (cut(&plain, *width, view.charset).into_owned(), *width),
+            false => (view.line(cell), columns(&plain)),
+        };
+        let space = width.saturating_sub(takes);
+        let before = if column.align == Align::Right { space } else { 0 };
+        line.extend(std::iter::repeat_n(' ', owed + before));
+        line.push_str(&drawn);
+        owed = space - before + GAP;
+        // What is empty at the end of a row takes no room.
+        if takes > 0 {
+            end = line.len();
+        }
+    }
+    line.truncate(end);
+    line
+}
+
+/// `text` in at most `width` columns; where something is cut off, the last column says so. The text
+/// must be safe already.
+pub(in crate::report) fn cut(text: &str, width: usize, charset: Charset) -> Cow<'_, str> {
+    if columns(text) <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut short = String::new();
+    let mut left = width.saturating_sub(1);
+    for character in text.chars() {
+        let takes = character.width().unwrap_or(0);
+        if takes > left {
+            break;
+        }
+        left -= takes;
+        short.push(character);
+    }
+    if width > 0 {
+        short.push_str(charset.ellipsis());
+    }
+    Cow::Owned(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::view::{code, line};
+
+    fn sample() -> Table<'static> {
+        let mut table = Table::new(["NAME", "SIZE", "NOTE"]).right([1]).free(0..3);
+        table.row(["last_minute.pcap", "73400320", ""].map(code));
+        table.row(["日本語", "5", "wide characters take two columns"].map(code));
+        table.row(["a\u{1b}[2J\u{202e}b", "0", "x"].map(code));
+        table
+    }
+
+    fn drawn(table: &Table<'_>, width: usize, charset: Charset) -> String {
+        super::table(table, &TextView { width, charset, is_terminal: true, ..TextView::default() })
+    }
+
+    #[test]
+    fn columns_are_aligned_by_what_they_take_on_a_terminal() {
+        insta::assert_snapshot!(drawn(&sample(), 100, Charset::Unicode), @r"
+        NAME                     SIZE  NOTE
+        last_minute.pcap     73400320
+        日本語                      5  wide characters take two columns
+        a\u{1b}[2J\u{202e}b         0  x
+        ");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_where_it_is_widest() {
+        insta::assert_snapshot!(drawn(&sample(), 40, Charset::Ascii), @r"
+        NAME                SIZE  NOTE
+        last_minute.p~  73400320
+        日本語                 5  wide characte~
+        a\u{1b}[2J\u{~         0  x
+        ");
+        assert!(drawn(&sample(), 40, Charset::Unicode).lines().all(|line| columns(line) <= 40));
+        assert_eq!(cut("日本語", 4, Charset::Unicode), "日…");
+        assert_eq!(cut("ab", 0, Charset::Unicode), "");
+    }
+
+    #[test]
+    fn a_fixed_column_is_never_cut_and_no_column_without_a_limit() {
+        let mut table = Table::new(["ID", "NAME"]).free([1]);
+        table.row(["6c1d0b7e-5f0a-4c58", "a name that can be guessed"].map(code));
+        assert!(drawn(&table, 30, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a name th~"));
+        assert!(drawn(&table, 20, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a nam~"));
+        let view = TextView::default();
+        let widths = Widths::of(&table, &view);
+        table.row(["6c1d0b7e-5f0a-4c58-and-more", "a name that is longer than the first one"].map(code));
+        let whole = "6c1d0b7e-5f0a-4c58-and-more  a name that is longer than the first one\n";
+        assert!(rows(&table, &widths, &view).ends_with(whole));
+    }
+
+    #[test]
+    fn a_second_batch_keeps_the_widths_of_the_first() {
+        let mut table = sample();
+        let view = TextView { width: 60, is_terminal: true, ..TextView::default() };
+        let widths = Widths::of(&table, &view);
+        table.rows.clear();
+        table.row(["a name that is longer than any before", "1", ""].map(code));
+        assert_eq!(rows(&table, &widths, &view), "a name that is lon…         1\n");
+    }
+
+    #[test]
+    fn only_colours_are_added_and_ascii_replaces_signs() {
+        let line = line!["a … b ", crate::report::view::styled(Role::Delete, line!["gone ", code("\u{1b}[0m")])];
+        let view = TextView { palette: Palette::Coloured, charset: Charset::Ascii, ..TextView::default() };
+        assert_eq!(view.line(&line), "a ... b \u{1b}[31mgone \\u{1b}[0m\u{1b}[0m");
+        assert_eq!(view.plain(&line), "a ... b gone \\u{1b}[0m");
+    }
 }

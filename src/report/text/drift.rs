@@ -2,13 +2,13 @@
 //! accepted, and what to do next.
 
 use super::plan::narrowed;
-use super::{TextView, draw, notes, refusal, seconds};
+use super::{TextView, draw, notes};
 use crate::drift::{Check, Verdict};
 use crate::report::Role;
 use crate::report::facts::check::{self as facts, Row, State, Value};
 use crate::report::facts::edits::Sign;
 use crate::report::view::plan as view_of;
-use crate::report::view::{Content, Line, View, at, code, key, line};
+use crate::report::view::{Content, Line, Table, View, at, code, key, line, outcome, took};
 
 /// Longer differences, in characters, are not part of the table.
 const LONG: usize = 100;
@@ -39,18 +39,16 @@ pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     }
     let blocked: Vec<Vec<Line<'_>>> = blocked.map(|row| vec![line![key(row.key)], row.why.clone()]).collect();
     if !blocked.is_empty() {
-        text.push_str(&format!(
-            "\n  {}\n{}",
-            view.palette.paint(Role::Strong, "blocked"),
-            draw::rows(&blocked, 4, view)
-        ));
+        let mut table = Table::new(["", ""]).titled(line!["blocked"], 4);
+        table.rows = blocked;
+        text.push_str(&format!("\n{}", draw::table(&table, view)));
     }
     if !accepted.is_empty() {
         text.push_str("\n  acknowledged\n");
         text.extend(accepted.iter().map(|line| format!("    {}\n", view.line(line))));
     }
     if !check.verdicts.unknown.is_empty() {
-        text.push_str(&format!("\n{}", refusal::incomplete(check.plan, view)));
+        text.push_str(&format!("\n{}", draw::blocks(&outcome::incomplete(check.plan), view)));
     }
     let undecided = report.alarms.iter().filter(|alarm| alarm.kind == crate::report::view::AlarmKind::Undecided);
     let undecided: Vec<Line<'_>> = undecided.map(|alarm| alarm.text.clone()).chain(report.notes).collect();
@@ -77,11 +75,10 @@ fn headline(check: &Check<'_>, view: &TextView) -> String {
     let have = if pending == 1 { " has" } else { " have" };
     let (role, word, text) = match verdicts.whole() {
         Verdict::InSync => {
-            let elapsed = view.elapsed.map(|time| format!(", {}", seconds(time))).unwrap_or_default();
-            let text =
-                line![Line::count(looked.endpoints, "endpoint"), " in ", Line::count(looked.namespaces, "namespace")];
-            let word = view.palette.paint(Role::Right, "In sync");
-            return format!("{word}: {}{elapsed}{outside}\n", view.plain(&text));
+            let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
+            let endpoints = Line::count(looked.endpoints, "endpoint");
+            let text = line![endpoints, " in ", Line::count(looked.namespaces, "namespace"), elapsed];
+            return format!("{}{outside}\n", view.line(&Line::labelled(Role::Right, "In sync", text)));
         }
         Verdict::Pending => (Role::Replace, "PENDING", line![pending, of, have, " changes to apply"]),
         Verdict::Drift => (Role::Wrong, "DRIFT", line![drifted, of, were, " changed outside"]),
@@ -96,13 +93,13 @@ fn headline(check: &Check<'_>, view: &TextView) -> String {
 }
 
 /// A table of values below its title, an empty line before it; nothing without rows.
-fn table(title: &'static str, mut rows: Vec<Vec<Line<'_>>>, view: &TextView) -> String {
+fn table(title: &'static str, rows: Vec<Vec<Line<'_>>>, view: &TextView) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    rows.insert(0, vec![line!["endpoint"], line!["field"], line!["defined"], line!["live"]]);
-    let drawn = draw::rows(&rows, 4, view);
-    format!("\n  {}\n{drawn}", view.palette.paint(Role::Strong, title))
+    let mut table = Table::new(["endpoint", "field", "defined", "live", ""]).titled(line![title], 4);
+    table.rows = rows;
+    format!("\n{}", draw::table(&table, view))
 }
 
 /// Key, field, the defined and the live value, and what else is known: of what was changed outside, or of the rest.
@@ -137,7 +134,7 @@ fn cells<'a>(row: &'a Row<'_>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
 }
 
 /// The defined and the live value; of long ones only what differs.
-fn sides(value: &Value) -> [Line<'_>; 2] {
+fn sides<'v>(value: &'v Value<'_>) -> [Line<'v>; 2] {
     let edit = &value.edit;
     if !edit.has_lines() {
         if edit.is_long() {

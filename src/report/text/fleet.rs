@@ -1,12 +1,12 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
-use super::{TextView, drift, outcome, plan, seconds, valid};
+use super::{TextView, draw, drift, plan};
 use crate::plan::ActionKind;
-use crate::report::counted::{count, some_of};
+use crate::report::Role;
+use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOT_BEGUN, NOTHING_EARLIER, NoResult, PartOutcome};
-use crate::report::view::{Line, line};
-use crate::report::{Role, safe};
+use crate::report::view::{Line, code, foreign, line, outcome, styled, took};
 
 /// Each stack under its directory, and the sum.
 #[must_use]
@@ -17,42 +17,51 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), elapsed: None, ..view.clone() };
         let (url, content) = match &part.outcome {
             PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Failed(_) => continue,
-            PartOutcome::Skipped(reason) => (None, line(Role::Careful, "skipped", reason, &view)),
-            PartOutcome::NotBegun => (None, line(Role::Careful, "skipped", NOT_BEGUN, &view)),
+            PartOutcome::Skipped(reason) => (None, loud(Role::Careful, "skipped", &line![foreign(reason)], &view)),
+            PartOutcome::NotBegun => (None, loud(Role::Careful, "skipped", &line![NOT_BEGUN], &view)),
             PartOutcome::Validated(checked) => match checked.contents {
-                Some(size) => (None, valid(size, &view)),
+                Some(size) => (None, draw::blocks(&size.blocks(), &view)),
                 None => {
-                    let errors = count(checked.diagnostics.len(), "error");
-                    (None, line(Role::Wrong, fleet.command.undone(), &errors, &view))
+                    let errors = Line::count(checked.diagnostics.len(), "error");
+                    (None, loud(Role::Wrong, fleet.command.undone(), &errors, &view))
                 }
             },
             PartOutcome::Planned(made) => (Some(&made.service.base_url), plan(made, None, &view)),
-            PartOutcome::Applied(made, of) => (Some(&of.service.base_url), outcome(made, of, &NOTHING_EARLIER, &view)),
+            PartOutcome::Applied(made, of) => {
+                let report = outcome::outcome(made, of, &NOTHING_EARLIER, &view);
+                (Some(&of.service.base_url), draw::blocks(&report, &view))
+            }
             PartOutcome::Checked(check) => (Some(&check.plan.service.base_url), drift(check, &view)),
         };
-        let url = url.map(|url| format!("  ({})", safe::line(url))).unwrap_or_default();
-        text.push_str(&section(&part.name(), &format!("{url}\n{content}"), &view));
+        let url = url.map(|url| line!["  (", code(url), ")"]);
+        text.push_str(&section(line![code(part.name().into_owned())], line![url], &content, &view));
     }
     if folds {
         text.push_str(&quiet(fleet, view));
     }
     for NoResult { reason, is_failed, names } in fleet.without_result() {
-        let heading = if names.len() == 1 { names[0].clone() } else { count(names.len(), "stack") };
-        let list = if names.len() == 1 { String::new() } else { format!("  {}\n", some_of(&names, NAMES)) };
         let word = if is_failed { fleet.command.undone() } else { "unknown" };
-        text.push_str(&section(&heading, &format!("\n{}{list}", line(Role::Wrong, word, &reason, view)), view));
+        let content = loud(Role::Wrong, word, &line![foreign(reason)], view);
+        let (heading, list) = match names.as_slice() {
+            [name] => (line![code(name)], String::new()),
+            names => {
+                (Line::count(names.len(), "stack"), format!("  {}\n", view.plain(&Line::some_of(names.iter(), NAMES))))
+            }
+        };
+        text.push_str(&section(heading, Line::default(), &format!("{content}{list}"), view));
     }
     for problem in &fleet.problems {
-        let content = line(Role::Wrong, "incomplete", &problem.message, view);
-        text.push_str(&section(&problem.place, &format!("\n{content}"), view));
+        let content = loud(Role::Wrong, "incomplete", &line![foreign(&problem.message)], view);
+        text.push_str(&section(line![code(&problem.place)], Line::default(), &content, view));
     }
     text.push_str(&sum(fleet, view));
     text.push_str(&next(fleet, view));
     text
 }
 
-fn section(heading: &str, content: &str, view: &TextView) -> String {
-    format!("== {}{content}\n", view.palette.paint(Role::Strong, safe::line(heading)))
+fn section(heading: Line<'_>, more: Line<'_>, content: &str, view: &TextView) -> String {
+    let heading = view.line(&line!["== ", styled(Role::Strong, heading), more]);
+    format!("{heading}\n{content}\n")
 }
 
 /// The stacks with nothing to report, in one section.
@@ -60,12 +69,12 @@ fn quiet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let names: Vec<String> =
         fleet.parts.iter().filter(|part| part.is_quiet()).map(|part| part.name().into_owned()).collect();
     let word = if fleet.command == FleetCommand::Validate { "Valid" } else { "In sync" };
-    let content = format!("\n{}: {}\n", view.palette.paint(Role::Right, word), some_of(&names, NAMES));
-    section(&count(names.len(), "stack"), &content, view)
+    let content = Line::labelled(Role::Right, word, Line::some_of(names.iter(), NAMES));
+    section(Line::count(names.len(), "stack"), Line::default(), &format!("{}\n", view.line(&content)), view)
 }
 
-fn line(role: Role, word: &str, reason: &str, view: &TextView) -> String {
-    format!("{}  {}\n", view.palette.paint(role, word.to_uppercase()), safe::line(reason))
+fn loud(role: Role, word: &'static str, reason: &Line<'_>, view: &TextView) -> String {
+    format!("{}  {}\n", view.palette.paint(role, word.to_uppercase()), view.line(reason))
 }
 
 /// How many stacks have which result.
@@ -73,9 +82,9 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
     let parts = stack::sum(fleet).into_iter().map(|(number, state)| line![number, " ", state.words(fleet)]);
     let parts = Line::joined(parts, ", ");
     let parts = (!parts.is_empty()).then(|| line![": ", parts]);
-    let elapsed = view.elapsed.map(|time| format!("   {}", seconds(time))).unwrap_or_default();
-    let sum = view.plain(&line![Line::count(fleet.parts.len(), "stack"), parts, endpoints(fleet)]);
-    format!("{sum}{elapsed}\n{}", sources(fleet, view))
+    let elapsed = view.elapsed.map(|time| line!["   ", took(time)]);
+    let sum = view.plain(&line![Line::count(fleet.parts.len(), "stack"), parts, endpoints(fleet), elapsed]);
+    format!("{sum}\n{}", sources(fleet, view))
 }
 
 /// What a merged report is made of.
@@ -101,15 +110,14 @@ fn endpoints(fleet: &Fleet<'_>) -> Line<'static> {
 /// The command that applies exactly these plans.
 fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
     let has_changes = fleet.plans().any(|(_, plan)| !plan.changes.is_empty());
-    match &fleet.plans {
+    let command = match &fleet.plans {
         Some((digest, call)) if has_changes && fleet.command == FleetCommand::Plan => {
-            let label = view.palette.paint(Role::Quiet, "Apply exactly these:");
-            format!("{label}  trueup apply {call} --digest {digest}\n")
+            Command { label: "Apply exactly these:", command: format!("trueup apply {call} --digest {digest}") }
         }
         Some((_, call)) if fleet.parts.iter().any(|part| matches!(part.outcome, PartOutcome::NotBegun)) => {
-            let label = view.palette.paint(Role::Quiet, "Apply the rest:");
-            format!("{label}  trueup apply {call}\n")
+            Command { label: "Apply the rest:", command: format!("trueup apply {call}") }
         }
-        _ => String::new(),
-    }
+        _ => return String::new(),
+    };
+    draw::commands(&[command], view)
 }

@@ -1,36 +1,29 @@
 //! Reports as text for a terminal or a log: signs and words first, colour only added. Every report
 //! ends in the next thing to do.
 
+mod bars;
 mod change;
-mod draw;
+pub(super) mod draw;
 mod drift;
 mod fleet;
-mod history;
-mod outcome;
 mod plan;
 mod progress;
-mod refusal;
-mod rehearsal;
-mod validation;
 
-pub(super) use draw::draw;
+pub(super) use bars::{Bars, Beyond, draw as bars};
 pub use drift::drift;
 pub use fleet::fleet;
-pub use history::{history, nothing_to_resume, open_run, pruned, resuming, run};
-pub use outcome::outcome;
-pub use plan::{consents, plan, settings, write_plan};
+pub use plan::{plan, write_plan};
 pub use progress::{LineProgress, step_line};
-pub use refusal::{blocked, incomplete, refusal};
-pub use rehearsal::rehearsal;
-
-pub use validation::valid;
 
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::view::Line;
+use super::view::{Line, outcome, runs};
 use super::{Charset, Palette, Role};
+use crate::model::RunId;
+use crate::plan::{ApprovalError, Plan};
+use crate::run::RunSummary;
 
 /// How a text report is drawn.
 #[derive(Debug, Clone, Default)]
@@ -69,26 +62,61 @@ impl TextView {
 
     /// The command that makes what is shown.
     pub(in crate::report) fn apply_command(&self) -> String {
-        let command = self.make.clone().unwrap_or_else(|| format!("trueup apply {}", self.call()));
-        super::safe::line(&command).into_owned()
+        self.make.clone().unwrap_or_else(|| format!("trueup apply {}", self.call()))
     }
 
     /// The command that plans it again.
     pub(in crate::report) fn plan_command(&self) -> String {
-        let command = self.again.clone().unwrap_or_else(|| format!("trueup plan {}", self.call()));
-        super::safe::line(&command).into_owned()
+        self.again.clone().unwrap_or_else(|| format!("trueup plan {}", self.call()))
     }
+}
+
+/// Why a plan is not applied, with what allows it where something can.
+#[must_use]
+pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
+    draw::blocks(&outcome::refusal(refusal, view), view)
+}
+
+/// What a plan says first: that an apply of it would be refused and why, and who allowed what.
+#[must_use]
+pub fn consents(plan: &Plan, view: &TextView) -> String {
+    draw::blocks(&outcome::consented(plan), view)
+}
+
+/// That the newest run of a stack was not finished.
+#[must_use]
+pub fn open_run(run: &RunSummary, view: &TextView) -> String {
+    draw::blocks(&runs::open(run, view), view)
+}
+
+/// What a resume of a run says that is finished: what its plan blocked is not made all the same.
+#[must_use]
+pub fn nothing_to_resume(run: &RunId, plan: &Plan, view: &TextView) -> String {
+    view.line(&runs::nothing_to_resume(run, plan, view))
+}
+
+/// What a resume begins with.
+#[must_use]
+pub fn resuming(run: &RunSummary, view: &TextView) -> String {
+    view.line(&runs::resuming(run))
+}
+
+/// Which runs were removed.
+#[must_use]
+pub fn pruned(gone: &[RunId], view: &TextView) -> String {
+    view.line(&runs::pruned(gone))
+}
+
+/// A list of names that does not grow without end.
+#[must_use]
+pub fn some_of(names: &[String], most: usize) -> String {
+    draw::plain(&Line::some_of(names.iter(), most))
 }
 
 /// Notes, a line each.
 fn notes(notes: &[Line<'_>], view: &TextView) -> String {
     let word = view.palette.paint(Role::Quiet, "note");
     notes.iter().map(|line| format!("  {word}  {}\n", view.plain(line))).collect()
-}
-
-fn seconds(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    if seconds < 1.0 { format!("{seconds:.2} s") } else { format!("{seconds:.1} s") }
 }
 
 /// `left` with `right` at the end of the line, or two columns behind it where it does not fit.

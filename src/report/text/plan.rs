@@ -4,13 +4,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::change::{self, sign};
-use super::{TextView, draw, notes, refusal, seconds};
+use super::{TextView, change, draw, notes};
 use crate::plan::{ActionKind, Plan};
-use crate::report::facts::plan::{self as facts, Item, Part};
+use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::unread;
 use crate::report::view::plan as view_of;
-use crate::report::view::{AlarmKind, Content, Line, View, code, line};
+use crate::report::view::{AlarmKind, Content, Line, View, code, line, outcome, took};
 use crate::report::{Role, json};
 
 /// Names that are shown of a long list.
@@ -33,7 +32,7 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
         return write!(out, "{}{}", settings(plan, view), in_sync(plan, view));
     }
     if unread::whole(plan).is_some() {
-        return write!(out, "{}{}", settings(plan, view), refusal::incomplete(plan, view));
+        return write!(out, "{}{}", settings(plan, view), draw::blocks(&outcome::incomplete(plan), view));
     }
     let digest = plan.digest();
     let report = View::of_plan(plan, &digest, saved, view);
@@ -74,13 +73,13 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
         write!(out, "\n{notes}")?;
     }
     if unknown {
-        write!(out, "\n{}", refusal::incomplete(plan, view))?;
+        write!(out, "\n{}", draw::blocks(&outcome::incomplete(plan), view))?;
         if plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0 {
             return Ok(());
         }
     }
     let counts = view.plain(&line![counts(plan), ".   digest ", code(digest.short())]);
-    write!(out, "\n{}{counts}\n{}", guards(plan, view), draw::commands(&report.commands, view))
+    write!(out, "\n{}{counts}\n{}", draw::blocks(&outcome::guards(plan), view), draw::commands(&report.commands, view))
 }
 
 /// What the changes of a part have in common, where there are several parts.
@@ -114,9 +113,9 @@ fn in_sync(plan: &Plan, view: &TextView) -> String {
         environment,
         view_of::source(plan)
     ];
-    let elapsed = view.elapsed.map(|time| format!(", {}", seconds(time))).unwrap_or_default();
-    let word = view.palette.paint(Role::Right, "In sync");
-    format!("{word}: {}{elapsed}{}\n{notes}", view.plain(&text), narrowed(plan, view))
+    let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
+    let text = Line::labelled(Role::Right, "In sync", line![text, elapsed]);
+    format!("{}{}\n{notes}", view.line(&text), narrowed(plan, view))
 }
 
 /// The filters of the call, and what they leave out; each behind a semicolon.
@@ -165,34 +164,10 @@ fn annotates(plan: &Plan, view: &TextView) -> String {
     format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text))
 }
 
-/// What a plan says first: that an apply of it would be refused and why, and who allowed what.
-#[must_use]
-pub fn consents(plan: &Plan, view: &TextView) -> String {
-    draw::alarms(&view_of::consents(plan), view)
-}
-
 /// The settings that are others than at the base, or that the policy limits, with what is in force; an
 /// empty line behind them.
-#[must_use]
-pub fn settings(plan: &Plan, view: &TextView) -> String {
-    view_of::settings(plan).map(|table| draw::titled(&table, view)).unwrap_or_default()
-}
-
-pub(super) fn guards(plan: &Plan, view: &TextView) -> String {
-    let mut text = String::new();
-    for guard in &plan.guards {
-        let word = view.palette.paint(Role::Careful, "guard");
-        let allowed = match plan.allowed(guard) {
-            None => line!["an apply is refused; to allow it: --allow ", guard.name.as_str()],
-            Some(allowed) => line!["allowed", allowed.by.as_deref().map(|by| line![" by ", code(by)])],
-        };
-        let guard = view.plain(&facts::guard(guard));
-        text.push_str(&format!("{word}  {guard}\n       {}\n", view.plain(&allowed)));
-    }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text
+fn settings(plan: &Plan, view: &TextView) -> String {
+    view_of::settings(plan).map(|table| draw::table(&table, view) + "\n").unwrap_or_default()
 }
 
 fn counts(plan: &Plan) -> Line<'_> {

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use super::TextView;
-use super::change::sign;
-use crate::report::{Role, safe};
+use crate::report::Role;
+use crate::report::facts::plan::sign;
+use crate::report::view::{self, Part, code, foreign, line, styled};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
+
+/// How wide the names of endpoints are before their results.
+const KEY_WIDTH: usize = 46;
 
 /// A run as lines of a log: one for each change, with its time.
 #[derive(Debug, Clone)]
@@ -23,15 +27,16 @@ impl LineProgress {
     /// The line of an event, if it has one; without a line break.
     #[must_use]
     pub fn line(&self, event: RunEvent<'_>) -> Option<String> {
-        let gap = self.view.charset.gap();
         match event {
             RunEvent::Finished { step, took } => Some(step_line(step, took, &self.view)),
             RunEvent::Waiting { key, reason, wait, .. } => {
-                let key = key.to_string();
-                let wait = wait.as_secs_f64();
-                Some(format!("  {gap} {}: {}, waiting {wait:.1} s", safe::line(&key), safe::line(reason)))
+                let key = key.map(|key| line![view::key(key), ": "]);
+                let wait = Part::Made(format!("{:.1} s", wait.as_secs_f64()));
+                Some(self.view.line(&line!["  … ", key, foreign(reason), ", waiting ", wait]))
             }
-            RunEvent::Verifying { read } if read > 1 => Some(format!("  {gap} still different, read {read}")),
+            RunEvent::Verifying { read } if read > 1 => {
+                Some(self.view.line(&line!["  … still different, read ", u64::from(read)]))
+            }
             RunEvent::Started { .. }
             | RunEvent::Phase { .. }
             | RunEvent::Sending { .. }
@@ -44,8 +49,7 @@ impl LineProgress {
 #[must_use]
 pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
     let (sign, role) = sign(step.action);
-    let key = step.key.to_string();
-    let key = safe::line(&key);
+    let key = format!("{:<KEY_WIDTH$}", step.key.to_string());
     let result = match &step.result {
         ChangeResult::Done { adopted: true, .. } => "adopted: it was there as wanted, and nobody owned it",
         ChangeResult::Done { by_reading: true, .. } => "done, settled by reading",
@@ -58,5 +62,6 @@ pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
         ChangeResult::Skipped { .. } => "not tried",
     };
     let role = if step.result.is_done() { role } else { Role::Wrong };
-    format!("  {} {key:<46}  {result} ({} ms)", view.palette.paint(role, sign), took.as_millis())
+    let took = Part::Made(took.as_millis().to_string());
+    view.line(&line!["  ", styled(role, sign), " ", code(key), "  ", result, " (", took, " ms)"])
 }

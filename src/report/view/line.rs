@@ -2,19 +2,24 @@
 //! only a drawer, which escapes it, can turn it into output.
 
 use std::borrow::Cow;
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use crate::model::{Key, SourceLocation};
-use crate::report::Role;
+use crate::report::{Role, time};
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part<'a> {
     /// Words of this program. What they quote in backticks is code.
     Own(&'static str),
-    /// A word of this program that has a colour.
-    Word(Role, &'static str),
+    /// Parts that have a colour.
+    Styled(Role, Line<'a>),
     /// A number.
-    Number(usize),
+    Number(u64),
+    /// What this program made of numbers: a time, a length of time.
+    Made(String),
     /// Text from the service, a file, a name or an argument.
     Foreign(Cow<'a, str>),
     /// The same, to be read letter by letter: a name, a value, a command.
@@ -48,6 +53,26 @@ pub fn quoted<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
     Part::Quoted(text.into())
 }
 
+/// The same with the colour of a role.
+pub fn styled<'a>(role: Role, parts: impl Parts<'a>) -> Part<'a> {
+    Part::Styled(role, Line::default().and(parts))
+}
+
+/// An RFC 3339 time up to its minute; any other text is foreign.
+pub fn moment(time: &str) -> Part<'_> {
+    time.parse().map_or_else(|_| foreign(time), |time| Part::Made(time::minute(time)))
+}
+
+/// The same with its age at `now`.
+pub fn moment_with_age(time: &str, now: Option<Timestamp>) -> Part<'_> {
+    time.parse().map_or_else(|_| foreign(time), |time| Part::Made(time::with_age(time, now)))
+}
+
+/// How long something took.
+pub fn took(time: Duration) -> Part<'static> {
+    Part::Made(time::seconds(time))
+}
+
 /// A place as `file:line`.
 pub fn at(place: &SourceLocation) -> Part<'static> {
     code(format!("{}:{}", place.file, place.line))
@@ -56,6 +81,19 @@ pub fn at(place: &SourceLocation) -> Part<'static> {
 /// The name of an endpoint.
 pub fn key(key: &Key) -> Part<'static> {
     code(key.to_string())
+}
+
+/// A number for people, with a comma between thousands.
+pub fn digits(number: impl TryInto<u64>) -> String {
+    let text = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut grouped = String::with_capacity(text.len() + text.len() / 3);
+    for (at, digit) in text.chars().enumerate() {
+        if at > 0 && (text.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// A line of parts.
@@ -70,8 +108,14 @@ pub(in crate::report) use line;
 
 impl<'a> Line<'a> {
     /// `1 endpoint`, `2 endpoints`.
-    pub fn count(number: usize, one: &'static str) -> Self {
+    pub fn count(number: impl TryInto<u64>, one: &'static str) -> Self {
+        let number = number.try_into().unwrap_or(u64::MAX);
         line![number, " ", one, if number == 1 { "" } else { "s" }]
+    }
+
+    /// A line that begins with a word in its colour: `failed: why`.
+    pub fn labelled(role: Role, word: &'static str, text: impl Parts<'a>) -> Self {
+        line![styled(role, word), ": ", text]
     }
 
     /// The same with more at its end.
@@ -105,8 +149,10 @@ impl<'a> Line<'a> {
         let mut text = String::new();
         for part in &self.0 {
             match part {
-                Part::Own(words) | Part::Word(_, words) => text.push_str(words),
-                Part::Number(number) => text.push_str(&number.to_string()),
+                Part::Own(words) => text.push_str(words),
+                Part::Styled(_, parts) => text.push_str(&parts.plain()),
+                Part::Number(number) => text.push_str(&digits(*number)),
+                Part::Made(words) => text.push_str(words),
                 Part::Foreign(words) | Part::Code(words) => text.push_str(words),
                 Part::Quoted(words) => text.extend(["`", words, "`"]),
             }
@@ -138,9 +184,15 @@ impl<'a> Parts<'a> for &'static str {
     }
 }
 
-impl<'a> Parts<'a> for usize {
+impl<'a> Parts<'a> for u64 {
     fn add_to(self, line: &mut Line<'a>) {
         line.0.push(Part::Number(self));
+    }
+}
+
+impl<'a> Parts<'a> for usize {
+    fn add_to(self, line: &mut Line<'a>) {
+        (self as u64).add_to(line);
     }
 }
 

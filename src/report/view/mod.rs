@@ -2,12 +2,20 @@
 //! what is listed, notes and commands, each made of lines whose foreign parts only a drawer can write. The drawers are
 //! `text`, `markdown` and `html`; what must be left out under a budget, and in which order, is decided here.
 
+mod blocks;
 pub(super) mod check;
 mod line;
+pub(super) mod outcome;
 pub(super) mod plan;
+pub(super) mod runs;
+mod table;
 
+pub use blocks::{Block, Blocks};
 pub use line::Parts;
-pub(super) use line::{Line, Part, at, code, foreign, key, line, quoted};
+pub(super) use line::{
+    Line, Part, at, code, digits, foreign, key, line, moment, moment_with_age, quoted, styled, took,
+};
+pub use table::{Align, Table};
 
 use super::Role;
 use super::facts::check::Row;
@@ -62,7 +70,8 @@ pub(super) struct Count {
 }
 
 /// What a reader must know before anything else.
-pub(super) struct Alarm<'a> {
+#[derive(Debug, Clone)]
+pub struct Alarm<'a> {
     /// Its kind.
     pub kind: AlarmKind,
     /// What there is to know.
@@ -73,7 +82,7 @@ pub(super) struct Alarm<'a> {
 
 /// The kinds of alarms, the loudest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AlarmKind {
+pub enum AlarmKind {
     /// An apply would do nothing.
     Refused,
     /// Somebody allowed what a guard refuses.
@@ -94,16 +103,6 @@ impl AlarmKind {
             AlarmKind::Undecided => (Role::Careful, "not decided"),
         }
     }
-}
-
-/// Rows of cells.
-pub(super) struct Table<'a> {
-    /// What it is about.
-    pub title: Line<'a>,
-    /// The headings of its columns.
-    pub heads: &'static [&'static str],
-    /// Its rows.
-    pub rows: Vec<Vec<Line<'a>>>,
 }
 
 /// The alarms about what could not be read, one for each cause.

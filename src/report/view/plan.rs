@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Alarm, AlarmKind, Content, Count, Line, Part, Table, View, code, foreign, line, unread};
+use super::{Alarm, AlarmKind, Content, Count, Line, Table, View, code, foreign, line, moment, styled, unread};
 use crate::model::policy::Direction;
 use crate::plan::{ActionKind, Digest, GuardHit, GuardName, Plan};
+use crate::report::Role;
 use crate::report::facts::reason::short_commit;
 use crate::report::facts::{notes, plan as facts, unread as unread_facts};
 use crate::report::text::TextView;
-use crate::report::{Role, time};
 
 /// Places in which a guard stands that are named.
 const GUARDS: usize = 3;
@@ -86,8 +86,8 @@ pub fn read(plan: &Plan) -> Vec<Line<'_>> {
 /// What the plan was made from: the service in so many requests, or a snapshot of a time.
 pub fn source(plan: &Plan) -> Line<'_> {
     match &plan.source.snapshot {
-        None => Line::count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
-        Some(taken) => line!["against the snapshot of ", foreign(time::minute(taken))],
+        None => Line::count(plan.source.requests, "request"),
+        Some(taken) => line!["against the snapshot of ", moment(taken)],
     }
 }
 
@@ -143,21 +143,21 @@ pub fn settings(plan: &Plan) -> Option<Table<'_>> {
         }
         _ => line!["The policy limits settings:"],
     };
-    let rows = changes.iter().map(|change| {
+    let mut table = Table::new(["", "setting", "base -> here", ""]).titled(title, 2);
+    for change in changes {
         let role = match change.direction {
             Direction::Loosened => Role::Wrong,
             Direction::Changed | Direction::Limited => Role::Careful,
             Direction::Tightened => Role::Quiet,
         };
-        vec![
-            line![Part::Word(role, change.direction.as_str())],
+        table.row([
+            line![styled(role, change.direction.as_str())],
             line![code(&change.setting)],
             line![code(change.values())],
             line![foreign(change.force())],
-        ]
-    });
-    let heads = &["", "setting", "base -> here", ""];
-    (!changes.is_empty()).then(|| Table { title, heads, rows: rows.collect() })
+        ]);
+    }
+    (!changes.is_empty()).then_some(table)
 }
 
 fn counts(plan: &Plan) -> Vec<Count> {

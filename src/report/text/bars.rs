@@ -3,7 +3,8 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Charset, safe, table};
+use super::draw::cut;
+use crate::report::{Charset, safe};
 
 /// Columns of the longest bar, where there is room for it.
 const LONGEST: usize = 40;
@@ -54,7 +55,7 @@ fn rows(bars: Bars, width: usize, charset: Charset) -> Vec<(String, u64)> {
     let rest = counts.split_off(shown.min(counts.len()));
     let label = |value: &str| match value {
         "" => "(empty)".to_owned(),
-        value if width < usize::MAX => table::cut(&safe::line(value), LABEL, charset).into_owned(),
+        value if width < usize::MAX => cut(&safe::line(value), LABEL, charset).into_owned(),
         value => safe::line(value).into_owned(),
     };
     let mut rows: Vec<(String, u64)> = counts.into_iter().map(|(value, count)| (label(value), count)).collect();

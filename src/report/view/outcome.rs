@@ -1,0 +1,426 @@
+//! The view of what an apply did: what was not made and why, conflicts as a table of three values, the sum, the
+//! verification, and how to undo or resume the run; of a rehearsal of it; and of why a plan is not applied.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::plan::{consents, settings};
+use super::{Alarm, Block, Blocks, Line, Table, code, foreign, key, line, moment, styled, took, unread};
+use crate::model::{Json, Key, Namespace};
+use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ThreeWay};
+use crate::report::facts::reason::block_reason;
+use crate::report::facts::{plan as facts, unread as unread_facts, words};
+use crate::report::text::TextView;
+use crate::report::{Role, safe};
+use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
+
+/// Names that are listed of one cause.
+const NAMES: usize = 4;
+/// Names that are listed of what is left.
+const LEFT: usize = 12;
+/// Fields that are listed of an endpoint.
+const FIELDS: usize = 8;
+
+/// The outcome of a run. `earlier` are the changes that the run which this one resumes had made.
+pub fn outcome<'a>(outcome: &'a Outcome, plan: &'a Plan, earlier: &BTreeSet<Key>, view: &'a TextView) -> Blocks<'a> {
+    let mut blocks = of_settings(plan);
+    let mut unmade = undone(outcome, plan, view);
+    for (endpoint, words) in &outcome.unhealthy {
+        let words = line![key(endpoint), " is applied, and the service reports: ", foreign(words)];
+        unmade.labelled(Role::Careful, "unhealthy", words);
+    }
+    unmade.gap();
+    blocks.append(unmade);
+    blocks.line(sum(outcome, earlier));
+    let except = NotAsDefined {
+        blocked: plan.blocked.len(),
+        in_doubt: outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
+        not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
+    };
+    blocks.append(verification(&outcome.verification, except));
+    blocks.append(next(outcome, view));
+    blocks
+}
+
+/// The settings that are others than expected, and an empty line.
+fn of_settings(plan: &Plan) -> Blocks<'_> {
+    let mut blocks: Blocks<'_> = settings(plan).map(Blocks::from).unwrap_or_default();
+    blocks.gap();
+    blocks
+}
+
+/// What was not made, and why.
+fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &'a TextView) -> Blocks<'a> {
+    let mut blocks = Blocks::default();
+    for step in &outcome.steps {
+        blocks.append(result(step, outcome, view));
+    }
+    blocks.append(not_tried(outcome));
+    for held in &plan.blocked {
+        let (why, allow) = block_reason(held);
+        let allow = allow.map(|allow| line!["; to allow it: ", code(allow)]);
+        blocks.labelled(Role::Careful, "blocked", line![key(&held.key), ": ", why, allow]);
+    }
+    blocks
+}
+
+fn result<'a>(step: &'a ChangeStep, outcome: &Outcome, view: &'a TextView) -> Blocks<'a> {
+    let describe = |word: &'static str, reason: Line<'a>| {
+        let text = line![step.action.as_str(), " ", key(&step.key), ": ", reason];
+        Blocks::from(Line::labelled(Role::Wrong, word, text))
+    };
+    // By it the service's log knows the last request of a change.
+    let request = || step.requests.last().map(|id| line![" (request ", code(id), ")"]);
+    match &step.result {
+        // Changes that were not tried are listed together, by reason.
+        ChangeResult::Done { .. } | ChangeResult::AlreadyDone | ChangeResult::Skipped { .. } => Blocks::default(),
+        ChangeResult::Conflict(conflict) => self::conflict(&step.key, conflict, outcome, view),
+        ChangeResult::Referred { by } => {
+            let by = Line::some_of(by.iter().map(ToString::to_string), NAMES);
+            let allow = code(format!("--allow {}", safe::shell(&format!("referred={}", step.key))));
+            describe("blocked", line![by, " refers to it; to allow it: ", allow])
+        }
+        ChangeResult::Failed { reason } => describe("failed", line![foreign(reason), request()]),
+        ChangeResult::InDoubt { reason } => describe("in_doubt", line![foreign(reason), request()]),
+    }
+}
+
+fn not_tried(outcome: &Outcome) -> Blocks<'_> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for step in &outcome.steps {
+        let ChangeResult::Skipped { reason } = &step.result else { continue };
+        let message = format!("{} {}", step.action, step.key);
+        match reasons.iter_mut().find(|(other, _)| other == reason) {
+            Some((_, steps)) => steps.push(message),
+            None => reasons.push((reason, vec![message])),
+        }
+    }
+    let mut blocks = Blocks::default();
+    for (reason, steps) in reasons {
+        let these = (steps.len() > 1).then(|| line![steps.len(), " changes: "]);
+        let steps = Line::some_of(steps.into_iter(), NAMES);
+        blocks.labelled(Role::Wrong, "not tried", line![these, steps, ": ", foreign(reason)]);
+    }
+    blocks
+}
+
+fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, outcome: &Outcome, view: &'a TextView) -> Blocks<'a> {
+    let mut blocks = Blocks::default();
+    blocks.labelled(Role::Wrong, "conflict", line![key(endpoint), " ", foreign(&conflict.reason)]);
+    if conflict.ours_may_be_lost {
+        blocks.item(line!["our own write may have been made and then overwritten"]);
+    }
+    if !conflict.fields.is_empty() {
+        blocks.gap();
+        blocks.table(three_way(&conflict.fields));
+        blocks.gap();
+    }
+    let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
+    let others = match others {
+        0 => line!["no other change was applied"],
+        1 => line!["1 other change was applied"],
+        more => line![more, " other changes were applied"],
+    };
+    let again = format!("{} --only {}", view.plan_command(), safe::shell(&endpoint.to_string()));
+    blocks.item(line![others, ".  Plan again:  ", code(again)]);
+    blocks
+}
+
+fn three_way(fields: &[ThreeWay]) -> Table<'_> {
+    let value = |field: &ThreeWay, value: &Json| {
+        words(&field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
+    };
+    let mut table = Table::new(["field", "when planned", "now", "wanted", ""]).titled(Line::default(), 2);
+    for field in fields {
+        let [planned, now, wanted] = [&field.planned, &field.now, &field.wanted].map(|one| value(field, one));
+        table.row([line![code(field.field.to_string())], planned, now, wanted, line![whose(field)]]);
+    }
+    table
+}
+
+fn whose(field: &ThreeWay) -> &'static str {
+    let (theirs, ours) = (field.planned != field.now, field.planned != field.wanted);
+    match (theirs, ours) {
+        (true, true) if field.now == field.wanted => "both made the same change",
+        (true, true) => "changed on both sides: decide",
+        (true, false) => "changed live only: a new plan reverts it; `pull --drift` keeps it",
+        (false, true) => "ours only",
+        (false, false) => "unchanged",
+    }
+}
+
+fn sum<'a>(outcome: &Outcome, earlier: &BTreeSet<Key>) -> Line<'a> {
+    // A resume counts its own work.
+    let steps: Vec<&ChangeStep> = outcome.steps.iter().filter(|step| !earlier.contains(&step.key)).collect();
+    let done = steps.iter().filter(|step| step.result.is_done()).count();
+    let made = Line::count(earlier.len(), "change").and(" made before the resume");
+    let text = match (steps.len(), earlier.len()) {
+        (0, 0) => line!["Nothing to apply"],
+        (0, _) => line!["Nothing was left to apply: ", made],
+        (total, _) => {
+            let role = if done == total { Role::Right } else { Role::Wrong };
+            let word = if outcome.interrupted { "Interrupted: applied" } else { "Applied" };
+            let kinds: Vec<Line<'_>> = ActionKind::ALL.into_iter().filter_map(|kind| kind_sum(&steps, kind)).collect();
+            let kinds = (!kinds.is_empty()).then(|| line![": ", Line::joined(kinds, ", ")]);
+            let already = steps.iter().filter(|step| matches!(step.result, ChangeResult::AlreadyDone)).count();
+            let already = (already > 0).then(|| line![", ", already, " already as wanted"]);
+            let made = (!earlier.is_empty()).then(|| line!["; ", made]);
+            let took = took(Duration::from_millis(outcome.milliseconds));
+            line![styled(role, word), " ", done, " of ", total, " in ", took, kinds, already, made]
+        }
+    };
+    line![text, "."]
+}
+
+fn kind_sum(steps: &[&ChangeStep], kind: ActionKind) -> Option<Line<'static>> {
+    let number = |is: &dyn Fn(Confirmation, bool) -> bool| {
+        let made = |step: &&&ChangeStep| match step.result {
+            ChangeResult::Done { confirmation, adopted, .. } => step.action == kind && is(confirmation, adopted),
+            _ => false,
+        };
+        steps.iter().filter(made).count()
+    };
+    let all = number(&|_, _| true);
+    if all == 0 {
+        return None;
+    }
+    let adopted = number(&|_, adopted| adopted);
+    let verb = match kind {
+        ActionKind::Create if adopted == all => return Some(line![adopted, " adopted"]),
+        ActionKind::Create if adopted > 0 => return Some(line![all - adopted, " created, ", adopted, " adopted"]),
+        ActionKind::Create => return Some(line![all, " created"]),
+        ActionKind::Delete => return Some(line![all, " deleted (unguarded)"]),
+        ActionKind::Replace => " replaced (",
+        ActionKind::Annotate => " annotated (",
+    };
+    let safety = [Confirmation::Guarded, Confirmation::Versioned, Confirmation::Unguarded];
+    let safety = safety.into_iter().filter_map(|which| match number(&|confirmation, _| confirmation == which) {
+        0 => None,
+        some if some == all => Some(line![which.as_str()]),
+        some => Some(line![some, " ", which.as_str()]),
+    });
+    Some(line![all, verb, Line::joined(safety, ", "), ")"])
+}
+
+fn verification(verification: &Verification, except: NotAsDefined) -> Blocks<'_> {
+    match verification {
+        Verification::Verified { reads } => {
+            let after = (*reads != 1).then(|| line![", after ", u64::from(*reads), " reads"]);
+            verified(except).and(after).and(".").into()
+        }
+        Verification::Differs { left } => {
+            let mut blocks = Blocks::default();
+            let differ = if left.len() == 1 { " still differs" } else { " still differ" };
+            let words =
+                line!["after the apply ", Line::count(left.len(), "endpoint"), differ, " from what was asked for:"];
+            blocks.labelled(Role::Wrong, "Not verified", words);
+            for (endpoint, fields) in left {
+                let fields = Line::some_of(fields.iter().map(ToString::to_string), FIELDS);
+                let what = if fields.is_empty() { line!["missing, or still there"] } else { fields };
+                blocks.item(line![key(endpoint), ": ", what]);
+            }
+            blocks
+        }
+        Verification::Unknown { reason } => {
+            Line::labelled(Role::Careful, "Verification not proven", foreign(reason)).into()
+        }
+        Verification::NotNeeded => Blocks::default(),
+    }
+}
+
+/// What a verification does not look at, because the run did not prove that it made it.
+#[derive(Clone, Copy)]
+pub struct NotAsDefined {
+    /// Changes that the plan blocked.
+    pub blocked: usize,
+    /// Changes whose write may have taken effect.
+    pub in_doubt: usize,
+    /// All changes that are not known to be made, those in doubt among them.
+    pub not_done: usize,
+}
+
+/// That live is as defined, except for what is blocked, in doubt or not made.
+pub fn verified(except: NotAsDefined) -> Line<'static> {
+    let NotAsDefined { blocked, in_doubt, not_done } = except;
+    let parts = [(blocked, " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let except = Line::joined(parts.map(|(count, what)| line![count, what]), ", ");
+    match except.is_empty() {
+        true => line![styled(Role::Right, "Verified"), ": live matches the definitions"],
+        false => {
+            let word = styled(Role::Careful, line!["Verified, except ", except]);
+            line![word, ": live matches the other definitions"]
+        }
+    }
+}
+
+fn next<'a>(outcome: &'a Outcome, view: &'a TextView) -> Blocks<'a> {
+    if !outcome.steps.iter().any(|step| step.result.may_have_taken_effect()) {
+        return line!["nothing was changed"].into();
+    }
+    let run = outcome.run.as_str();
+    let command = |words: &str| code(format!("trueup {words} {run}{}", view.flags));
+    let in_doubt = outcome.steps.iter().any(|step| matches!(step.result, ChangeResult::InDoubt { .. }));
+    let undo = styled(Role::Quiet, line!["undo with: ", command("rollback")]);
+    let mut blocks = Blocks::from(line!["run ", code(run), " · ", undo]);
+    if outcome.interrupted || in_doubt {
+        blocks.line(line!["resume with: ", command("apply --resume")]);
+    }
+    blocks
+}
+
+/// A rehearsal: what was not made and why, whether a second plan is empty, and what that proves.
+pub fn rehearsal<'a>(rehearsal: &'a Rehearsal, view: &'a TextView) -> Blocks<'a> {
+    let Rehearsal { plan, outcome, .. } = rehearsal;
+    let url = code(&plan.service.base_url);
+    if plan.changes.is_empty() && plan.blocked.is_empty() {
+        return line!["Nothing to rehearse: ", Line::count(plan.in_sync(), "endpoint"), " in sync with ", url].into();
+    }
+    let mut blocks = of_settings(plan);
+    let mut unmade = undone(outcome, plan, view);
+    unmade.append(left(rehearsal));
+    unmade.gap();
+    blocks.append(unmade);
+    blocks.append(guards(plan));
+    let verdict = match (rehearsal.is_verified(), outcome.interrupted) {
+        (true, _) => styled(Role::Right, "verified"),
+        (false, true) => styled(Role::Careful, "interrupted"),
+        (false, false) => styled(Role::Wrong, "not verified"),
+    };
+    let except = (!plan.blocked.is_empty()).then(|| line![" except ", plan.blocked.len(), " blocked"]);
+    let faults = (rehearsal.faults.chosen != "none").then(|| {
+        let met = Line::count(rehearsal.faults.met, "fault");
+        line![", ", met, " met (faults ", code(&rehearsal.faults.chosen), ")"]
+    });
+    let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
+    blocks.line(line![
+        rehearsal.done(),
+        " of ",
+        outcome.steps.len(),
+        " applied, ",
+        verdict,
+        except,
+        ", ",
+        Line::count(outcome.requests, "request"),
+        faults,
+        elapsed,
+        ".   digest ",
+        code(plan.digest().short().to_owned())
+    ]);
+    let copied = match &plan.source.snapshot {
+        Some(taken) => line!["the snapshot of ", moment(taken), " of ", url],
+        None => line!["a copy of ", url],
+    };
+    blocks.line(line!["Rehearsed in the sandbox on ", copied, "; nothing was changed there."]);
+    blocks.line(line!["The sandbox is a model of the service: what the service itself would refuse shows only there."]);
+    if rehearsal.is_verified() && plan.blocked.is_empty() && plan.guards.is_empty() {
+        blocks.line(line!["Apply:  ", code(view.apply_command())]);
+    }
+    blocks
+}
+
+/// What still differs after a rehearsal, by the verification and by the second plan.
+fn left(rehearsal: &Rehearsal) -> Blocks<'_> {
+    let mut blocks = Blocks::default();
+    if !rehearsal.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done) {
+        return blocks;
+    }
+    if let Verification::Unknown { reason } = &rehearsal.outcome.verification {
+        blocks.labelled(Role::Careful, "not proven", line![foreign(reason)]);
+    }
+    let left = rehearsal.left();
+    if !left.is_empty() {
+        let endpoints = Line::count(left.len(), "endpoint");
+        let names = Line::some_of(left.into_iter().map(ToString::to_string), LEFT);
+        blocks.labelled(Role::Wrong, "left over", line!["a second plan would change ", endpoints, ": ", names]);
+    }
+    blocks
+}
+
+/// The guards that a plan meets, and what allows or allowed each; an empty line behind them.
+pub fn guards(plan: &Plan) -> Blocks<'_> {
+    let mut blocks = Blocks::default();
+    for guard in &plan.guards {
+        let allowed = match plan.allowed(guard) {
+            None => line!["an apply is refused; to allow it: --allow ", guard.name.as_str()],
+            Some(allowed) => line!["allowed", allowed.by.as_deref().map(|by| line![" by ", code(by)])],
+        };
+        blocks.line(line![styled(Role::Careful, "guard"), "  ", facts::guard(guard)]);
+        blocks.0.push(Block::Line("guard  ".len(), allowed));
+    }
+    blocks.gap();
+    blocks
+}
+
+/// What a plan says first: that an apply of it would be refused and why, and who allowed what; an empty line behind it.
+pub fn consented(plan: &Plan) -> Blocks<'_> {
+    let mut blocks = of_alarms(consents(plan));
+    blocks.gap();
+    blocks
+}
+
+fn of_alarms(alarms: Vec<Alarm<'_>>) -> Blocks<'_> {
+    Blocks(alarms.into_iter().map(Block::Alarm).collect())
+}
+
+/// Why a plan is not applied, with what allows it where something can.
+pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a> {
+    let mut blocks = Blocks::default();
+    let allow = |blocks: &mut Blocks<'a>, names: Vec<String>| {
+        let flags: Vec<String> = names.iter().map(|name| format!("--allow {}", safe::shell(name))).collect();
+        blocks.item(line!["to allow it: ", code(flags.join(" "))]);
+    };
+    match refusal {
+        ApprovalError::Guards { guards } => {
+            guards.iter().for_each(|guard| blocks.labelled(Role::Wrong, "refused", facts::guard(guard)));
+            let mut names: Vec<String> = guards.iter().map(|guard| guard.name.to_string()).collect();
+            names.dedup();
+            allow(&mut blocks, names);
+        }
+        ApprovalError::Unknown { namespaces } => {
+            blocks.append(unknown(namespaces.iter().map(|(namespace, reason)| (namespace, reason.as_str()))));
+            blocks.item(line!["to leave it out: --namespace with what is known, or --only"]);
+        }
+        ApprovalError::OtherDigest { .. } | ApprovalError::Changes { .. } | ApprovalError::NoDigest { .. } => {
+            blocks.labelled(Role::Wrong, "refused", line![foreign(refusal.to_string())]);
+        }
+    }
+    match refusal {
+        ApprovalError::OtherDigest { base, .. } => {
+            blocks.item(match base {
+                true => line!["if it was reviewed without --base: leave that out here, too"],
+                false => {
+                    line!["if it was reviewed with --base: give the same --base here, or what is behind it goes unseen"]
+                }
+            });
+            blocks.item(line!["plan again: ", code(view.plan_command())]);
+        }
+        ApprovalError::Changes { names } => allow(&mut blocks, names.iter().take(FIELDS).cloned().collect()),
+        ApprovalError::Guards { .. } | ApprovalError::Unknown { .. } | ApprovalError::NoDigest { .. } => {}
+    }
+    blocks.line(line!["nothing was sent"]);
+    blocks
+}
+
+/// Each reason why namespaces could not be read, with their names.
+fn unknown<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Blocks<'a> {
+    of_alarms(unread(&unread_facts::by_reason(unknown)))
+}
+
+/// The namespaces whose read is unknown, and the status of each namespace.
+pub fn incomplete(plan: &Plan) -> Blocks<'_> {
+    let mut blocks = unknown(plan.unknown());
+    if blocks.0.is_empty() {
+        return blocks;
+    }
+    let scopes = plan.scope.iter().map(|(namespace, scope)| {
+        let status = match scope.read {
+            ScopeRead::Unknown { .. } => line!["unknown"],
+            ScopeRead::Complete { .. } if scope.in_sync == scope.definitions => line!["in sync (", scope.in_sync, ")"],
+            ScopeRead::Complete { .. } => line![scope.in_sync, " of ", scope.definitions, " in sync"],
+        };
+        line![code(namespace.as_str()), ": ", status]
+    });
+    blocks.line(Line::joined(scopes, "   "));
+    blocks
+}

@@ -1,0 +1,255 @@
+//! The view of recorded runs: a table of them, one with every change, and the messages about a run that was not
+//! finished.
+
+use super::outcome::{NotAsDefined, verified};
+use super::{Block, Blocks, Line, Table, code, foreign, key, line, moment, styled};
+use crate::model::RunId;
+use crate::plan::Plan;
+use crate::report::Role;
+use crate::report::facts::plan::{Command, sign};
+use crate::report::facts::reason::short_commit;
+use crate::report::text::TextView;
+use crate::report::text::draw::Widths;
+use crate::run::{
+    ApprovalKind, ChangeResult, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger, StepResult,
+    UnknownResult, Verification,
+};
+
+/// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
+pub fn history<'a>(runs: &'a [RunSummary], unreadable: &'a [String], view: &TextView) -> Blocks<'a> {
+    let mut blocks = Blocks::default();
+    match runs.is_empty() {
+        true => blocks.line(line!["No runs are kept."]),
+        false => blocks.append(table(runs, view)),
+    }
+    unreadable.iter().for_each(|entry| blocks.labelled(Role::Careful, "unreadable", line![foreign(entry)]));
+    if let Some(newest) = runs.first() {
+        let command =
+            |label, words: &str, run: &RunId| Command { label, command: format!("trueup {words} {run}{}", view.flags) };
+        blocks.gap();
+        blocks.0.push(Block::Commands(match runs.iter().find(|run| run.is_open()) {
+            Some(open) => vec![command("resume with:", "apply --resume", &open.run)],
+            None => {
+                vec![command("show one:", "show", &newest.run), command("undo it:", "rollback", &newest.run)]
+            }
+        }));
+    }
+    blocks
+}
+
+/// The runs as a table, or with two lines each where the terminal is too narrow for one.
+fn table<'a>(runs: &'a [RunSummary], view: &TextView) -> Blocks<'a> {
+    let headings = ["RUN", "STARTED", "STACK", "SERVICE", "WHO", "COMMIT", "CHANGES", "RESULT"];
+    let mut table = Table::new(headings).titled(Line::default(), 2);
+    runs.iter().for_each(|run| table.row(row(run).into_iter().chain([ended(run)])));
+    let widths = Widths::of(&table, view);
+    if table.indent + widths.before_the_last() + "in doubt".len() <= view.limit() {
+        return table.into();
+    }
+    let mut blocks = Blocks::default();
+    for run in runs {
+        let [name, _, stack, service, who, commit, changes] = row(run);
+        blocks.item(line![name, "  ", ended(run)]);
+        let text = line![changes, ", stack ", stack, ", ", service, ", by ", who, ", commit ", commit];
+        blocks.0.push(Block::Line(4, text));
+    }
+    blocks
+}
+
+fn row(run: &RunSummary) -> [Line<'_>; 7] {
+    let text = |text: Option<&'_ str>| text.map_or_else(|| line!["-"], |text| line![code(text.to_owned())]);
+    [
+        line![code(run.run.as_str())],
+        line![moment(&run.started)],
+        text(run.stack.as_deref()),
+        text(Some(run.base_url.strip_prefix("https://").unwrap_or(&run.base_url))),
+        text(run.who()),
+        text(run.commit.as_deref().map(short_commit).as_deref()),
+        line![run.done, " of ", run.planned.whole(), " (", signs(run.planned), ")"],
+    ]
+}
+
+/// `+12 ~3 -1`, with `=` for annotates.
+fn signs(counts: RunCounts) -> Line<'static> {
+    let parts = [("+", counts.create), ("~", counts.replace), ("=", counts.annotate), ("-", counts.delete)];
+    let parts = Line::joined(
+        parts.into_iter().filter(|(_, number)| *number > 0).map(|(sign, number)| line![sign, number]),
+        " ",
+    );
+    if parts.is_empty() { line!["nothing"] } else { parts }
+}
+
+fn ended(run: &RunSummary) -> Line<'_> {
+    let left = run.planned.whole().saturating_sub(run.done);
+    let text = match (&run.resumed_by, run.status, &run.superseded_by) {
+        (Some(later), ..) => styled(Role::Quiet, line!["resumed by ", code(later.as_str())]),
+        (None, RunStatus::Finished, _) if left == 0 => styled(Role::Right, "finished"),
+        (None, RunStatus::Finished, _) => styled(Role::Careful, line!["finished, ", left, " not made"]),
+        (None, RunStatus::Unverified, _) => styled(Role::Careful, "finished, not verified"),
+        (None, _, Some(later)) => styled(Role::Quiet, line!["unfinished, superseded by ", code(later.as_str())]),
+        (None, RunStatus::Unfinished, None) => styled(Role::Wrong, "unfinished"),
+        (None, RunStatus::InDoubt { count }, None) => {
+            styled(Role::Wrong, line![Line::count(count, "write"), " in doubt"])
+        }
+    };
+    let earlier = run.rolls_back.as_ref().map(|earlier| line![", rolls back ", code(earlier.as_str())]);
+    line![text, earlier]
+}
+
+/// One run: what it was, every change with its result, how it ended, and what can be done next.
+pub fn run<'a>(document: &'a RunDocument, view: &TextView) -> Blocks<'a> {
+    let RunDocument { run, plan, .. } = document;
+    let optional = |word: &'static str, value: Option<&'a str>| value.map(|value| line![word, code(value)]);
+    let ended_at = run.ended.as_deref().map(|time| line![", ended ", moment(time)]);
+    let name = styled(Role::Strong, code(run.run.as_str()));
+    let began = moment(&run.started);
+    let mut blocks = Blocks::from(line!["Run ", name, optional(" by ", run.who()), ", began ", began, ended_at]);
+    blocks.item(line![
+        code(&run.base_url),
+        optional(", stack ", run.stack.as_deref()),
+        optional(", environment ", plan.source.environment.as_deref()),
+        optional(", commit ", run.commit.as_deref())
+    ]);
+    let planned = optional("planned by ", plan.source.planned_by.as_deref());
+    let trigger = Line::joined(planned.into_iter().chain(trigger(&run.trigger)), ", ");
+    if !trigger.is_empty() {
+        blocks.item(trigger);
+    }
+    let policy = document.in_force.as_ref().and_then(|in_force| in_force.policy.as_ref());
+    let policy = policy.map(|policy| line![", policy ", code(&policy.path), " (SHA-256 ", code(&policy.sha256), ")"]);
+    blocks.item(line!["plan ", code(plan.digest().to_string()), policy]);
+    for (word, other) in
+        [("resumes ", &run.resumes), ("rolls back ", &run.rolls_back), ("resumed by ", &run.resumed_by)]
+    {
+        if let Some(other) = other {
+            blocks.item(line![word, code(other.as_str())]);
+        }
+    }
+    blocks.gap();
+    for (change, step) in plan.changes.iter().zip(&document.steps) {
+        let (sign, role) = sign(change.action.kind());
+        let role = if step.result.is_done() { role } else { Role::Wrong };
+        let gap = if sign.ends_with(' ') { "  " } else { " " };
+        let name = line![styled(role, sign.trim_end()), gap, key(&change.key)];
+        blocks.item(line![name, "  ", result(&step.result), times(step)]);
+        blocks.0.push(Block::Values(change));
+    }
+    blocks.gap();
+    blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
+    let except = NotAsDefined {
+        blocked: plan.blocked.len(),
+        in_doubt: document.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
+        not_done: document.steps.iter().filter(|step| !step.result.is_done()).count(),
+    };
+    match &document.verification {
+        Some(Verification::Verified { .. }) => blocks.line(verified(except).and(".")),
+        Some(Verification::Differs { .. }) => {
+            blocks.line(line!["Not verified: live still differs from the definitions."]);
+        }
+        Some(Verification::Unknown { .. }) => blocks.line(line!["Verification not proven."]),
+        Some(Verification::NotNeeded) | None => {}
+    }
+    let (label, words) = if run.is_open() { ("resume with:", "apply --resume") } else { ("undo with:", "rollback") };
+    let command = format!("trueup {words} {}{}", run.run, view.flags);
+    blocks.0.push(Block::Commands(vec![Command { label, command }]));
+    blocks
+}
+
+/// When a run worked on a change: `, 10:04:11.120 to 10:04:11.183`.
+fn times(step: &RunStep) -> Line<'static> {
+    let (Some(started), Some(ended)) = (step.started, step.ended) else { return Line::default() };
+    let [started, ended] = [started, ended].map(|time| foreign(time.strftime("%H:%M:%S.%3f").to_string()));
+    line![", ", started, " to ", ended]
+}
+
+/// What the forge and the call said of a run.
+fn trigger(trigger: &RunTrigger) -> Vec<Line<'_>> {
+    let how = trigger.approval.map(|how| match how {
+        ApprovalKind::Prompt => "approved at the prompt",
+        ApprovalKind::Yes => "approved with --yes",
+        ApprovalKind::Digest => "approved with --digest",
+    });
+    let named = |word: &'static str, value: &'_ Option<String>| {
+        let value = value.clone();
+        value.map(|value| line![word, foreign(value)])
+    };
+    let approved = named("approved by ", &trigger.approved_by);
+    let rest = [named("change request ", &trigger.change_request), named("job ", &trigger.job)];
+    approved.into_iter().chain(how.map(|how| line![how])).chain(rest.into_iter().flatten()).collect()
+}
+
+fn result(result: &StepResult) -> Line<'_> {
+    match result {
+        StepResult::Unknown(UnknownResult::Untouched) => line!["not sent"],
+        StepResult::Unknown(UnknownResult::InDoubt) => {
+            line!["in doubt: it may have been sent, and its result is not known"]
+        }
+        StepResult::Known(result) => match result {
+            ChangeResult::Done { confirmation, by_reading, adopted } => {
+                let how = if *by_reading { ", settled by reading" } else { "" };
+                line![if *adopted { "adopted" } else { "done" }, " (", confirmation.as_str(), how, ")"]
+            }
+            ChangeResult::AlreadyDone => line!["already as wanted"],
+            ChangeResult::Conflict(conflict) => line!["conflict: ", foreign(&conflict.reason)],
+            ChangeResult::Referred { by } => {
+                let refer = if by.len() == 1 { " refers to it" } else { " refer to it" };
+                line!["blocked: ", Line::count(by.len(), "other object"), refer]
+            }
+            ChangeResult::Failed { reason } => line!["failed: ", foreign(reason)],
+            ChangeResult::InDoubt { reason } => line!["in_doubt: ", foreign(reason)],
+            ChangeResult::Skipped { reason } => line!["not tried: ", foreign(reason)],
+        },
+    }
+}
+
+/// How many writes of a run are in doubt, behind `before`.
+fn doubt(run: &RunSummary, before: &'static str) -> Option<Line<'static>> {
+    match run.status {
+        RunStatus::InDoubt { count } => Some(line![before, Line::count(count, "write"), " in doubt"]),
+        RunStatus::Finished | RunStatus::Unverified | RunStatus::Unfinished => None,
+    }
+}
+
+/// That the newest run of a stack was not finished.
+pub fn open<'a>(run: &'a RunSummary, view: &TextView) -> Blocks<'a> {
+    let (name, began) = (code(run.run.as_str()), moment(&run.started));
+    let done = line![run.done, " of ", run.planned.whole(), " done", doubt(run, ", ")];
+    let mut blocks = Blocks::default();
+    blocks.labelled(Role::Careful, "warning", line!["run ", name, " of ", began, " has not finished: ", done]);
+    let resume = code(format!("trueup apply --resume {}{}", run.run, view.flags));
+    blocks.item(line!["if nobody runs it any more, resume it instead:  ", resume]);
+    blocks
+}
+
+/// What a resume begins with.
+pub fn resuming(run: &RunSummary) -> Line<'_> {
+    let whole = run.planned.whole();
+    let left = match whole.saturating_sub(run.done) {
+        0 => line!["the verification is"],
+        left => line![left],
+    };
+    let (name, began) = (code(run.run.as_str()), moment(&run.started));
+    let doubt = doubt(run, ", of these ");
+    line!["resuming run ", name, " of ", began, ": ", run.done, " of ", whole, " done, ", left, " left", doubt]
+}
+
+/// What a resume of a run says that is finished: what its plan blocked is not made all the same.
+pub fn nothing_to_resume<'a>(run: &'a RunId, plan: &Plan, view: &TextView) -> Line<'a> {
+    let blocked = (!plan.blocked.is_empty()).then(|| {
+        let again = code(view.plan_command());
+        line!["; ", Line::count(plan.blocked.len(), "change"), " of its plan stayed blocked, plan again: ", again]
+    });
+    line!["run ", code(run.as_str()), " is finished: nothing to resume", blocked]
+}
+
+/// Which runs were removed.
+pub fn pruned(gone: &[RunId]) -> Line<'_> {
+    let message = match gone {
+        [] => line!["no run was old enough to be removed"],
+        [one] => line!["removed run ", code(one.as_str())],
+        [first, .., last] => {
+            line!["removed ", gone.len(), " runs, ", code(first.as_str()), " to ", code(last.as_str())]
+        }
+    };
+    line![styled(Role::Quiet, message)]
+}
