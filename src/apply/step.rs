@@ -295,7 +295,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             key: &intent.key,
             action: intent.action,
             attempt: intent.attempt + 1,
-            request_id: Some(&request_id),
+            request_id: [&request_id],
         };
         let clearance = || match self.uncleared(looked) {
             Some(reason) => {

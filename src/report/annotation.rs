@@ -6,7 +6,7 @@ use super::facts::check::{self, Row, State};
 use super::facts::edits;
 use super::facts::notes;
 use super::facts::plan::{self as facts, Item, Part, Rank};
-use super::facts::reason::{block_reason, reason, reason_since};
+use super::facts::reason::{block_reason, of_cause, reason, reason_since};
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::load::{Diagnostic, Severity};
 use crate::model::SourceLocation;
@@ -198,7 +198,7 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
             },
         };
         let [defined, live] = row.whole();
-        let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.why.plain()) };
+        let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.because().plain()) };
         let message = format!("defined: {defined}, live: {live}{why}");
         return vec![annotation(finding, level, place(), title, message)];
     }
@@ -210,7 +210,7 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
             (true, Some(Cause::Unannotated)) => (Finding::Unannotated, AnnotationLevel::Warning),
             (true, _) => (Finding::Drift, AnnotationLevel::Warning),
         };
-        let why = edit.cause.map_or("", Cause::as_str);
+        let why = edit.cause.map_or("", of_cause);
         let message = format!("{}: defined {}, live {} ({why})", edit.name, edit.wanted(), edit.live());
         let remark = annotation(finding, level, edit.place.clone().or_else(place), title.clone(), message);
         Annotation { part: edit.name.clone(), ..remark }

@@ -33,7 +33,7 @@ fn ended(event: &DdosEvent) -> Line<'_> {
 
 /// One event with every field that it has, and its attachments.
 pub(super) fn event(event: &DdosEvent) -> Blocks<'_> {
-    let text = |text: &'_ String| (!text.is_empty()).then(|| line![code(text.clone())]).unwrap_or_default();
+    let text = |text: &str| if text.is_empty() { Line::default() } else { line![code(text.to_owned())] };
     let rows = [
         ("name", text(&event.name)),
         ("description", text(&event.description)),

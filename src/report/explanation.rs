@@ -75,7 +75,7 @@ fn values(values: &[ExplainedValue]) -> Table<'_> {
         }
         for replaced in &value.replaced {
             let path = (replaced.path != value.path).then(|| line![code(replaced.path.join(".")), ": "]);
-            let written = line!["instead of ", path, code(replaced.written.to_string())];
+            let written = line!["instead of ", path, code(&*replaced.written)];
             table.row([Line::default(), written, line![at(&replaced.place)]]);
         }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::facts::check::{self as facts, Row, State};
+use super::facts::reason::of_cause;
 use super::fleet::Fleet;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
@@ -148,11 +149,11 @@ impl Suite {
 fn details(row: &Row<'_>) -> Vec<String> {
     let whole = (row.values.is_empty() || row.state == State::Blocked).then(|| {
         let [defined, live] = row.whole();
-        if row.why.is_empty() { format!("defined: {defined}, live: {live}") } else { row.why.plain() }
+        if row.why.is_empty() { format!("defined: {defined}, live: {live}") } else { row.because().plain() }
     });
     let lines = row.values.iter().map(|value| {
         let edit = &value.edit;
-        let why = edit.cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let why = edit.cause.map(|cause| format!(" ({})", of_cause(cause))).unwrap_or_default();
         let place = edit.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
         format!("{}: defined {}, live {}{why}{place}", edit.name, edit.wanted(), edit.live())
     });

@@ -298,7 +298,7 @@ impl Described {
 }
 
 /// Names with their values below a heading; nothing for an empty value.
-fn facts<'a>(heading: &'a str, rows: impl IntoIterator<Item = (&'static str, String)>) -> Blocks<'a> {
+fn facts(heading: &str, rows: impl IntoIterator<Item = (&'static str, String)>) -> Blocks<'_> {
     let mut blocks = Blocks::from(line![code(heading)]);
     blocks.gap();
     let mut table = Table::new(["", ""]).titled(Line::default(), 2);

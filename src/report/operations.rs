@@ -48,7 +48,7 @@ impl OperationList {
 #[must_use]
 pub fn request(request: &Request, view: &TextView) -> String {
     let entry = request.operation.entry();
-    let (method, path) = (request.method.to_string(), request.path_and_query.to_string());
+    let (method, path) = (request.method.to_string(), &*request.path_and_query);
     let line = line![entry.name, " (", foreign(entry.risk.to_string()), " risk): ", foreign(method), " ", code(path)];
     let body = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok());
     let body = body.map(|body| format!("\n{}", safe::json(body)));

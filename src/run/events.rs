@@ -40,9 +40,8 @@ pub enum RunEvent<'r> {
         /// 1 for the first time.
         attempt: u32,
         /// The `x-request-id` that it is sent with.
-        #[serde(rename = "requests", serialize_with = "list", skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Vec<String>")]
-        request_id: Option<&'r str>,
+        #[serde(rename = "requests")]
+        request_id: [&'r str; 1],
     },
     /// A request will be sent again, or is blocked by the pace.
     Waiting {
@@ -78,10 +77,6 @@ pub enum RunEvent<'r> {
 
 fn milliseconds<S: Serializer>(time: &Duration, into: S) -> Result<S::Ok, S::Error> {
     into.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn list<S: Serializer>(one: &Option<&str>, into: S) -> Result<S::Ok, S::Error> {
-    into.collect_seq(one)
 }
 
 /// Receives the events of a run in progress.

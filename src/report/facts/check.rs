@@ -11,6 +11,7 @@ use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Key};
 use crate::plan::{Action, BlockedChange, Cause, Change};
+use crate::report::fleet::Fleet;
 use crate::report::view::{Line, Part, code, foreign, key, line, moment_with_age, styled};
 use crate::report::{Role, time};
 
@@ -79,6 +80,17 @@ pub struct Value<'a> {
 }
 
 impl Row<'_> {
+    /// Why it is not in sync; its state where that is all there is to know.
+    #[must_use]
+    pub fn because(&self) -> Line<'_> {
+        let why = self.why.clone();
+        match self.state {
+            State::Blocked => line!["blocked: ", why],
+            state if why.is_empty() => line![state.as_str()],
+            _ => why,
+        }
+    }
+
     /// What of the whole object is defined and what is live.
     #[must_use]
     pub fn whole(&self) -> [&'static str; 2] {
@@ -144,7 +156,7 @@ fn row<'a>(
         values.extend(edits::of_field(field).into_iter().map(value));
     }
     let why = match (blocked, change) {
-        (Some(held), _) => line!["blocked: ", block_reason(held).0],
+        (Some(held), _) => block_reason(held).0,
         // Both sides of the whole object say it already.
         _ if state == State::Unmanaged => Line::default(),
         (None, Some(change)) if is_outside => remarkable_reason(change),
@@ -156,7 +168,7 @@ fn row<'a>(
 }
 
 /// Since when something drifts: as the checks saw it, else when the object was last changed.
-fn since<'a>(seen: Option<SeenSince>, modified: Option<&'a str>, now: Timestamp) -> Line<'a> {
+fn since(seen: Option<SeenSince>, modified: Option<&str>, now: Timestamp) -> Line<'_> {
     match (seen, modified) {
         (Some(seen), _) => {
             let first = Part::Made(time::with_age(seen.first_seen, Some(now)));
@@ -193,6 +205,16 @@ pub fn headline(verdicts: &Verdicts) -> Line<'static> {
         .map(|(number, one, words)| Line::count(number, one).and(words))
         .collect();
     if parts.is_empty() { line!["in sync"] } else { Line::joined(parts, ", ") }
+}
+
+/// What the checks of several stacks found, in a line; nothing where everything is in sync.
+#[must_use]
+pub fn differing(fleet: &Fleet<'_>) -> Option<Line<'static>> {
+    let (drifted, pending) = numbers(fleet.checks().map(|(_, check)| &check.verdicts));
+    let parts = [(drifted, " changed outside"), (pending, " not applied yet")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let line = Line::joined(parts.map(|(number, words)| Line::count(number, "endpoint").and(words)), ", ");
+    (!line.is_empty()).then_some(line)
 }
 
 /// What is accepted, and what of it has ended or fits no more.

@@ -206,6 +206,7 @@ impl ValueEdit {
     }
 
     /// The signed lines with the name of the value on each.
+    #[must_use]
     pub fn named_lines(&self) -> Vec<Line<'static>> {
         let lines = self.lines().into_iter();
         lines.map(|(sign, text)| line![sign.as_str(), " ", code(self.name.clone()), ": ", code(text)]).collect()

@@ -1,5 +1,6 @@
 //! Why a change is made, and why one is blocked, in the words that every report uses.
 
+use super::edits::ValueEdit;
 use crate::model::SourceLocation;
 use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Unchangeable};
 use crate::report::safe;
@@ -35,9 +36,24 @@ fn of_fields(fields: &[FieldChange]) -> &'static str {
         (None, _) if has(Attribution::ThisChange) => "this change and others",
         (None, _) if has(Attribution::BehindBase) => "behind base and others",
         (None, _) => "not this change",
-        (Some(None), Some(cause)) => cause.as_str(),
-        (Some(None), None) => "pending and drift",
+        (Some(None), Some(cause)) => of_cause(cause),
+        (Some(None), None) => of_cause(Cause::Both),
     }
+}
+
+/// Why a value differs. What the files and somebody outside changed has one name, be it one value or several.
+#[must_use]
+pub fn of_cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Both => "drift and pending",
+        Cause::Pending | Cause::Drift | Cause::Unannotated => cause.as_str(),
+    }
+}
+
+/// Whose change an edit is if a base attributes it, else why the value differs.
+#[must_use]
+pub fn of_edit(edit: &ValueEdit) -> Option<&'static str> {
+    edit.attribution.map(Attribution::as_str).or(edit.cause.map(of_cause))
 }
 
 /// The value that all share.

@@ -17,14 +17,14 @@ use sha2::{Digest as _, Sha256};
 use super::facts::check::{Row, State};
 use super::facts::edits::{self, ValueEdit};
 use super::facts::plan::{Command, Item, Part as PlanPart};
-use super::facts::reason::{block_reason, reason, removal, short_commit};
+use super::facts::reason::{block_reason, of_edit, reason, removal, short_commit};
 use super::text::draw::plain;
 use super::view::{
     self, Alarm, Block, Blocks, Content, Count, Line, Part, Table, View, code, digits, foreign, line, moment_with_age,
 };
 use super::{ReportOptions, safe, template};
 use crate::model::{Json, Key, SourceLocation};
-use crate::plan::{Action, Attribution, BlockedChange, Cause, Change};
+use crate::plan::{Action, BlockedChange, Change};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -272,7 +272,6 @@ impl Page {
         };
         let edits: Vec<ValueEdit> = edits.into_iter().map(ValueEdit::reversed).collect();
         let edits = self.edits(&edits);
-        let why = if row.why.is_empty() { line![row.state.as_str()] } else { row.why.clone() };
         let known = row.change.map(|change| known(change, now)).unwrap_or_default();
         // What is known of the object may begin as since when it is known: once is enough.
         let known = known.into_iter().filter(|line| line.0.first() != row.since.0.first());
@@ -280,7 +279,7 @@ impl Page {
         self.content.changes.push(PageRow {
             p: row.change.and_then(|change| change.place.as_ref()).map(at),
             t: text(&Line::joined(known, "; ")),
-            ..PageRow::new(row.key, action, &why, edits)
+            ..PageRow::new(row.key, action, &row.because(), edits)
         });
     }
 
@@ -393,8 +392,7 @@ fn data(content: &PageContent) -> String {
 
 fn page_edit(edit: &ValueEdit) -> Json {
     let lines = edit.lines().into_iter().map(|(sign, value)| json!([sign.as_char(), text(&line![code(value)])]));
-    let reason = edit.attribution.map(Attribution::as_str).or(edit.cause.map(Cause::as_str));
-    json!({"n": text(&line![code(&edit.name)]), "l": lines.collect::<Vec<_>>(), "c": reason})
+    json!({"n": text(&line![code(&edit.name)]), "l": lines.collect::<Vec<_>>(), "c": of_edit(edit)})
 }
 
 fn at(place: &SourceLocation) -> String {

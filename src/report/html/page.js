@@ -10,7 +10,7 @@
   const signOf = (action) => SIGN_OF[wordOf(action)] || SIGNS[action];
   const CLASS_OF = { deleted: 'delete', unmanaged: 'create' };
   const classOf = (action) => CLASS_OF[wordOf(action)] || action;
-  const WARN = new Set(['drift', 'both', 'unannotated', 'pending and drift', 'adopts', 'deleted outside', 'deleted outside, or its create failed', 'not managed']);
+  const WARN = new Set(['drift', 'unannotated', 'drift and pending', 'adopts', 'deleted outside', 'deleted outside, or its create failed', 'not managed']);
   const BAD = new Set(['behind base']);
   // Rows that are drawn at once; the others follow when the reader comes near the end.
   const FIRST = 36;

@@ -113,7 +113,8 @@ fn headline(fleet: &Fleet<'_>) -> Line<'static> {
     }
     parts.extend(others);
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
-    line![incomplete, Line::joined(parts, ", ")]
+    let found = check_facts::differing(fleet).map(|found| line![": ", found]);
+    line![incomplete, Line::joined(parts, ", "), found]
 }
 
 /// Whether a stack has more to show than its line of the table.

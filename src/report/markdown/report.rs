@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use super::draw::{alarm, command, draw, element, fence_line, heads, row, table};
 use super::{MarkdownOptions, escape, marker};
 use crate::model::{Field, Key, Namespace};
-use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Plan, ScopeRead};
+use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::facts::check::{Row, State, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank};
-use crate::report::facts::reason::{block_reason, reason, removal, short_commit};
+use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removal, short_commit};
 use crate::report::facts::words;
 use crate::report::view::{Content, Line, View, at, code, digits, key, line, moment_with_age};
 
@@ -99,13 +99,12 @@ fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
     let name = || line![key(row.key)];
     if row.values.is_empty() {
         let [defined, live] = row.whole();
-        let why = if row.why.is_empty() { line![row.state.as_str()] } else { row.why.clone() };
-        return vec![[name(), Line::default(), line![defined], line![live], why, row.since.clone()]];
+        return vec![[name(), Line::default(), line![defined], line![live], row.because(), row.since.clone()]];
     }
-    let blocked = (row.state == State::Blocked).then(|| line![", ", row.why.clone()]);
+    let blocked = (row.state == State::Blocked).then(|| line![", ", row.because()]);
     let cells = |value: &'a Value| {
         let edit = &value.edit;
-        let cause = line![edit.cause.map_or("", Cause::as_str), blocked.clone()];
+        let cause = line![edit.cause.map_or("", of_cause), blocked.clone()];
         let [defined, live] =
             [&edit.after, &edit.before].map(|side| side.as_deref().map_or_else(|| line!["(none)"], short));
         [name(), line![code(&edit.name)], defined, live, cause, value.since.clone()]
@@ -518,7 +517,7 @@ fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
     if kind != ActionKind::Replace {
         return lines.map(|(sign, text)| fence_line(&line![sign, " ", name(), ": ", text])).collect();
     }
-    let why = edit.attribution.map(Attribution::as_str).or(edit.cause.map(Cause::as_str));
+    let why = of_edit(edit);
     let place = edit.place.as_ref().filter(|_| single);
     let heading =
         line!["@@ ", name(), why.map(|why| line!["  ", why]), place.map(|place| line!["  ", at(place)]), " @@"];

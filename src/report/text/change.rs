@@ -28,7 +28,7 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
     match &change.action {
         Action::Create { .. } => {
             for edit in edits::of(change) {
-                text.push_str(&row(&edit, None, view));
+                text.push_str(&row(&edit, None, false, view));
             }
         }
         Action::Replace { fields, before, .. } => {
@@ -82,7 +82,7 @@ fn placed(left: &str, width: usize, place: &Line<'_>, view: &TextView) -> String
 }
 
 /// One value of a change.
-fn row(edit: &ValueEdit, modified: Option<&str>, view: &TextView) -> String {
+fn row(edit: &ValueEdit, modified: Option<&str>, is_of_several: bool, view: &TextView) -> String {
     // The values of a whole object stay on their line: there is nothing to compare them with.
     let by_lines = if edit.cause.is_some() { edit.is_long() } else { edit.has_lines() };
     let text = match &edit.after {
@@ -93,7 +93,7 @@ fn row(edit: &ValueEdit, modified: Option<&str>, view: &TextView) -> String {
             line![styled(Role::Delete, before), " -> ", styled(Role::Create, after)]
         }
     };
-    let aside = aside(edit, modified);
+    let aside = aside(edit, modified, is_of_several);
     let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
     let name = view.plain(&line![code(&edit.name)]);
     let width = columns(field(&name, &view.plain(&text)).trim_end());
@@ -120,9 +120,11 @@ fn field(name: &str, text: &str) -> String {
 /// The values that a replace changes. `modified` is when somebody last changed the live object.
 fn rows(fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> String {
     let mut text = String::new();
+    // Whose change all of them are is said once, above them.
+    let is_of_several = fields.iter().any(|field| field.attribution != fields[0].attribution);
     for field in fields {
         for edit in edits::of_field(field) {
-            text.push_str(&row(&edit, modified, view));
+            text.push_str(&row(&edit, modified, is_of_several, view));
         }
         if field.field == Field::Target {
             text.push_str(&labelled("target", &target_words(&field.before, &field.after), view));
@@ -132,10 +134,10 @@ fn rows(fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> Stri
 }
 
 /// Why a field differs, where that is not the plain case.
-fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>) -> Line<'a> {
+fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, is_of_several: bool) -> Line<'a> {
     let last = || modified.and_then(|time| time.get(..10)).map(|day| line![", last on ", code(day)]);
     match (edit.attribution, edit.cause) {
-        (Some(side), _) => line![side.as_str()],
+        (Some(side), _) => line![if is_of_several { side.as_str() } else { "" }],
         (None, Some(Cause::Drift)) => line!["changed outside", last()],
         (None, Some(Cause::Both)) => line!["changed here and outside", last()],
         (None, Some(Cause::Pending | Cause::Unannotated) | None) => Line::default(),

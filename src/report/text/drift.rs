@@ -110,17 +110,12 @@ fn cells<'a>(row: &'a Row<'_>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
         }
         let [defined, live] = row.whole();
         let place = row.change.and_then(|change| change.place.as_ref()).filter(|_| !is_outside);
+        let defined = line![defined];
         let known: Vec<Line<'_>> = [row.why.clone(), row.since.clone(), line![place.map(at)]]
             .into_iter()
-            .filter(|line| !line.is_empty())
+            .filter(|line| !line.is_empty() && *line != defined)
             .collect();
-        return vec![vec![
-            line![key(row.key)],
-            Line::default(),
-            line![defined],
-            line![live],
-            Line::joined(known, ", "),
-        ]];
+        return vec![vec![line![key(row.key)], Line::default(), defined, line![live], Line::joined(known, ", ")]];
     }
     let values = row.values.iter().filter(|value| value.is_outside == is_outside);
     values

@@ -4,7 +4,7 @@ use super::{TextView, draw, drift, plan};
 use crate::plan::ActionKind;
 use crate::report::Role;
 use crate::report::facts::plan::Command;
-use crate::report::facts::stack;
+use crate::report::facts::{check as check_facts, stack};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOT_BEGUN, NOTHING_EARLIER, NoResult, PartOutcome};
 use crate::report::view::{Line, code, foreign, line, outcome, styled, took};
 
@@ -96,15 +96,16 @@ fn sources(fleet: &Fleet<'_>, view: &TextView) -> String {
     format!("{}\n", view.plain(&text))
 }
 
-/// The changes of all plans.
+/// The changes of all plans, or what all checks found.
 fn endpoints(fleet: &Fleet<'_>) -> Line<'static> {
     let of = |kind| fleet.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
     let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
     let parts: Vec<Line<'_>> = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]).collect();
-    if fleet.command != FleetCommand::Plan || parts.is_empty() {
-        return Line::default();
+    match fleet.command {
+        FleetCommand::Plan if !parts.is_empty() => line!["; ", Line::joined(parts, ", ")],
+        FleetCommand::Drift => check_facts::differing(fleet).map_or_else(Line::default, |found| line!["; ", found]),
+        _ => Line::default(),
     }
-    line!["; ", Line::joined(parts, ", ")]
 }
 
 /// The command that applies exactly these plans.
