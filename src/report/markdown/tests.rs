@@ -220,7 +220,14 @@ fn what_can_hurt_most_is_shown_first_and_creates_become_a_table_under_a_budget()
     }
     let text = of_plan(&plan, &options(20_000));
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-    let order = [" blocked: ", "#### 60 deletes", "  both", "  drift", "(pending)", "#### 120 creates\n\n| create |"];
+    let order = [
+        " blocked: ",
+        "#### 60 deletes",
+        "  drift and pending",
+        "  drift  ",
+        "(pending)",
+        "#### 120 creates\n\n| create |",
+    ];
     assert!(order.map(at).is_sorted(), "{:?} in {text}", order.map(at));
     assert!(text.contains("with the same edit"), "{text}");
 }
