@@ -11,7 +11,6 @@ use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Key};
 use crate::plan::{Action, BlockedChange, Cause, Change};
-use crate::report::fleet::Fleet;
 use crate::report::view::{Line, Part, code, foreign, key, line, moment_with_age, styled};
 use crate::report::{Role, time};
 
@@ -205,16 +204,6 @@ pub fn headline(verdicts: &Verdicts) -> Line<'static> {
         .map(|(number, one, words)| Line::count(number, one).and(words))
         .collect();
     if parts.is_empty() { line!["in sync"] } else { Line::joined(parts, ", ") }
-}
-
-/// What the checks of several stacks found, in a line; nothing where everything is in sync.
-#[must_use]
-pub fn differing(fleet: &Fleet<'_>) -> Option<Line<'static>> {
-    let (drifted, pending) = numbers(fleet.checks().map(|(_, check)| &check.verdicts));
-    let parts = [(drifted, " changed outside"), (pending, " not applied yet")];
-    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let line = Line::joined(parts.map(|(number, words)| Line::count(number, "endpoint").and(words)), ", ");
-    (!line.is_empty()).then_some(line)
 }
 
 /// What is accepted, and what of it has ended or fits no more.

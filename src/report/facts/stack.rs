@@ -2,7 +2,9 @@
 
 use crate::drift::Verdict;
 use crate::plan::{ActionKind, Plan};
+use crate::report::facts::check;
 use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::report::view::Line;
 use crate::run::ChangeResult;
 
 /// What became of a stack.
@@ -125,4 +127,14 @@ pub fn sum(fleet: &Fleet<'_>) -> Vec<(usize, State)> {
     let states: Vec<State> = fleet.parts.iter().map(State::of).collect();
     let number = |state: State| states.iter().filter(|one| **one == state).count();
     State::ALL.into_iter().map(|state| (number(state), state)).filter(|(number, _)| *number > 0).collect()
+}
+
+/// What the checks of several stacks found, in a line; nothing where everything is in sync.
+#[must_use]
+pub fn differing(fleet: &Fleet<'_>) -> Option<Line<'static>> {
+    let (drifted, pending) = check::numbers(fleet.checks().map(|(_, check)| &check.verdicts));
+    let parts = [(drifted, " changed outside"), (pending, " not applied yet")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let line = Line::joined(parts.map(|(number, words)| Line::count(number, "endpoint").and(words)), ", ");
+    (!line.is_empty()).then_some(line)
 }

@@ -113,7 +113,7 @@ fn headline(fleet: &Fleet<'_>) -> Line<'static> {
     }
     parts.extend(others);
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
-    let found = check_facts::differing(fleet).map(|found| line!["; ", found]);
+    let found = stack::differing(fleet).map(|found| line!["; ", found]);
     line![incomplete, Line::joined(parts, ", "), found]
 }
 

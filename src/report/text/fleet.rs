@@ -4,7 +4,7 @@ use super::{TextView, draw, drift, plan};
 use crate::plan::ActionKind;
 use crate::report::Role;
 use crate::report::facts::plan::Command;
-use crate::report::facts::{check as check_facts, stack};
+use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOT_BEGUN, NOTHING_EARLIER, NoResult, PartOutcome};
 use crate::report::view::{Line, code, foreign, line, outcome, styled, took};
 
@@ -103,7 +103,7 @@ fn endpoints(fleet: &Fleet<'_>) -> Line<'static> {
     let parts: Vec<Line<'_>> = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]).collect();
     match fleet.command {
         FleetCommand::Plan if !parts.is_empty() => line!["; ", Line::joined(parts, ", ")],
-        FleetCommand::Drift => check_facts::differing(fleet).map_or_else(Line::default, |found| line!["; ", found]),
+        FleetCommand::Drift => stack::differing(fleet).map_or_else(Line::default, |found| line!["; ", found]),
         _ => Line::default(),
     }
 }
