@@ -275,12 +275,12 @@ fn the_checks_of_all_shards_are_the_report_of_one_checker() {
         .code(4)
         .stdout_contains("== tenants/t2  (http://127.0.0.1:")
         .stdout_contains("DRIFT  1 of 1 endpoint")
-        .stdout_contains("6 stacks: 4 in sync, 1 pending, 1 changed outside\nfrom 3 files, checked 2");
+        .stdout_contains("6 stacks: 4 in sync, 1 pending, 1 changed outside; 1 endpoint changed outside, 1 endpoint not applied yet\nfrom 3 files, checked 2");
     stage
         .run("fleet report checks --format markdown")
         .code(4)
         .stdout_contains("| `tenants/t0` | in sync |")
-        .stdout_contains("### trueup drift: 2 stacks not in sync\n");
+        .stdout_contains("### trueup drift: 2 stacks not in sync; 1 endpoint changed outside, 1 endpoint not applied yet\n");
     stage.run("fleet report checks --format prometheus").code(4).stdout_contains("\ntrueup_drift_report_problems 0\n");
     stage.run("fleet report checks --format junit").code(4).stdout_contains("tenants/t2: n2");
     stage.run("fleet report checks --format github").code(4).stdout_contains("file=tenants/t4/cart.yaml");
@@ -446,7 +446,7 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         .run("fleet report checks")
         .code(4)
         .stdout_contains("== tenants/t4  ")
-        .stdout_contains("3 stacks: 1 in sync, 1 pending, 1 changed outside\nfrom 3 files");
+        .stdout_contains("3 stacks: 1 in sync, 1 pending, 1 changed outside; 1 endpoint changed outside, 1 endpoint not applied yet\nfrom 3 files");
     stage.write("two/trueup.yaml", "stack: two\nnamespaces: [a, b, c, d, e, f]\n");
     stage.write("two/x.yaml", &definition("a/x", 80));
     for index in 1..=2 {
