@@ -187,9 +187,9 @@ impl FileFilter {
     fn misspelt(&self, directory: &Path, overlay: &str) -> Option<String> {
         let (above, name) = overlay.rsplit_once('/').unwrap_or(("", overlay));
         let joined = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-        let entries = std::fs::read_dir(directory.join(above)).ok()?.flatten();
-        let names = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let names: BTreeSet<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let entries = WalkDir::new(directory.join(above)).min_depth(1).max_depth(1).into_iter().flatten();
+        let names = entries.filter(|entry| entry.file_type().is_dir());
+        let names: BTreeSet<String> = names.filter_map(|entry| entry.file_name().to_str().map(str::to_owned)).collect();
         let others = names.iter().map(String::as_str).filter(|other| !self.overlays.contains(&joined(other)));
         nearest(name, others).filter(|_| !names.contains(name)).map(joined)
     }

@@ -35,7 +35,7 @@ fn a_filter_that_matches_nothing_is_an_error() {
     assert_eq!(service.requests("PUT"), before);
     // What may be in a list that could not be read is not missed.
     service.misbehave("rules: [{operation: endpoint-list, namespace: pay, status: {code: 403}}]");
-    stage.run("plan . --only pay/none").code(5);
+    stage.run("plan . --only pay/none").code(5).stderr_contains("nothing is concluded about `pay`");
     stage.run("plan . --only shop/none").code(64).stderr_contains("matches no endpoint");
 }
 

@@ -111,7 +111,7 @@ fn names_from_the_service_lead_nowhere_outside() {
     service.create(&json!({"metadata": {"name": "good", "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}}));
     let stage = Stage::new().at(&service);
     let ran = stage.run("pull -n shop -o pulled");
-    ran.code(0).stderr_contains("left out").stdout_contains("Pulled 1 endpoint");
+    ran.code(7).stderr_contains("left out").stdout_contains("Pulled 1 endpoint");
     ran.does_not_say("\u{1b}");
     let root = stage.path("..");
     let files: Vec<_> = walkdir::WalkDir::new(&root)

@@ -76,7 +76,7 @@ fn a_read_that_is_not_answered_with_200_is_unknown() {
         service.misbehave(&format!(
             "rules: [{{operation: endpoint-list, status: {{code: {code}, body: '{{\"items\":[]}}'}}}}]"
         ));
-        stage.run("plan . --detailed-exitcode").code(5).stdout_contains(&format!("with the status {code}"));
+        stage.run("plan . --detailed-exitcode").code(5).stderr_contains(&format!("with the status {code}"));
     }
 }
 
