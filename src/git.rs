@@ -33,10 +33,10 @@ const HEAD: &str = "HEAD^{commit}";
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// The program is not there.
-    #[error("the `git` program cannot be run: {source}")]
+    #[error("the `git` program cannot be run: {reason}")]
     NoProgram {
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The directory is in no repository.
     #[error("`{}` is in no git repository", directory.display())]

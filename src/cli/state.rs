@@ -65,6 +65,9 @@ pub fn with_status(context: &Context, status: ExitStatus, error: JournalError) -
             holder.run,
             hint::settings(&context.global)
         )),
+        JournalError::NoLast { there, .. } if !there.is_empty() => {
+            Some(format!("to see them with their commands: trueup history{}", hint::settings(&context.global)))
+        }
         _ => None,
     };
     let failed = CommandError::new(status, error);

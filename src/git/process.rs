@@ -87,7 +87,7 @@ impl Program {
         let runs = |file: &PathBuf| crate::file::is_program(file) && outside(file);
         let name = format!("git{}", std::env::consts::EXE_SUFFIX);
         let file = places.iter().map(|place| place.join(&name)).find(runs).ok_or_else(|| GitError::NoProgram {
-            source: std::io::Error::new(std::io::ErrorKind::NotFound, "it is not on the search path"),
+            reason: std::io::Error::new(std::io::ErrorKind::NotFound, "it is not on the search path (PATH)"),
         })?;
         let path = std::env::join_paths(places).unwrap_or_else(|_| SEARCH_PATH.into());
         Ok(Self { file, path })
@@ -113,7 +113,7 @@ impl Program {
             command.arg("-c").arg(setting);
         });
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(|source| GitError::NoProgram { source })?;
+        let child = command.spawn().map_err(|reason| GitError::NoProgram { reason })?;
         wait(child, name, input, bounds)
     }
 }

@@ -54,16 +54,19 @@ fn is_source(line: &str) -> bool {
     rest.len() < line.trim_start().len() && rest.trim_start().starts_with("| ")
 }
 
-/// The words of a line, each with the blanks before it. A command is one word.
+/// The words of a line, each with the blanks before it. A command is one word, and so is a quoted one.
 fn words(line: &str) -> Vec<(&str, &str)> {
     let mut words = Vec::new();
     let mut rest = line;
     while !rest.is_empty() {
         let begin = rest.find(|c| c != ' ').unwrap_or(rest.len());
         let (gap, after) = rest.split_at(begin);
-        let is_command =
-            after.starts_with("trueup ") && (gap.len() > 1 || line[..line.len() - after.len()].ends_with(": "));
-        let end = if is_command { None } else { after.find(' ') };
+        let before = &line[..line.len() - after.len()];
+        let begins = gap.len() > 1 || before.is_empty() || before.ends_with(": ");
+        let quoted =
+            after.strip_prefix("`trueup ").and_then(|rest| rest.find('`')).map_or(0, |end| "`trueup ".len() + end);
+        let is_command = after.starts_with("trueup ") && begins;
+        let end = if is_command { None } else { after[quoted..].find(' ').map(|end| quoted + end) };
         let (word, left) = after.split_at(end.unwrap_or(after.len()));
         if !word.is_empty() {
             words.push((gap, word));
@@ -139,6 +142,8 @@ mod tests {
         assert_eq!(fit(&format!("  deleted {name} now"), 30), format!("  deleted\n    {name}\n    now"));
         let line = "run 7 - undo with: trueup rollback 7 --config repo/trueup.yaml --sandbox";
         assert_eq!(fit(line, 30), "run 7 - undo with:\n  trueup rollback 7 --config repo/trueup.yaml --sandbox");
+        let line = "stopping; resume with `trueup apply --resume 7 --sandbox`, or wait";
+        assert_eq!(fit(line, 30), "stopping; resume with\n  `trueup apply --resume 7 --sandbox`,\n  or wait");
     }
 
     #[test]

@@ -109,6 +109,26 @@ pub struct FleetPart<'a> {
     pub outcome: PartOutcome<'a>,
 }
 
+/// Why a stack that could be applied was not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotBegun {
+    /// Another one failed.
+    AnotherFailed,
+    /// Somebody interrupted the apply.
+    Interrupted,
+}
+
+impl NotBegun {
+    /// The reason in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NotBegun::AnotherFailed => "another stack failed",
+            NotBegun::Interrupted => "the apply was interrupted",
+        }
+    }
+}
+
 /// Stacks of which there is nothing but one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoResult<'a> {
@@ -138,8 +158,8 @@ pub enum PartOutcome<'a> {
     Elsewhere,
     /// It was left out; why.
     Skipped(String),
-    /// It would have been applied, and another one failed before.
-    NotBegun,
+    /// It would have been applied, and did not begin; why.
+    NotBegun(NotBegun),
 }
 
 impl FleetPart<'_> {
@@ -169,7 +189,7 @@ impl FleetPart<'_> {
             | PartOutcome::Applied(..)
             | PartOutcome::Elsewhere
             | PartOutcome::Skipped(_)
-            | PartOutcome::NotBegun => None,
+            | PartOutcome::NotBegun(_) => None,
         }
     }
 
@@ -191,7 +211,7 @@ impl FleetPart<'_> {
             | PartOutcome::Unknown(_)
             | PartOutcome::Elsewhere
             | PartOutcome::Skipped(_)
-            | PartOutcome::NotBegun => false,
+            | PartOutcome::NotBegun(_) => false,
         }
     }
 }
@@ -319,9 +339,6 @@ impl<'a> Fleet<'a> {
         all
     }
 }
-
-/// Why a stack that could be applied was not.
-pub(super) const NOT_BEGUN: &str = "another stack failed";
 
 /// No change was made before this run.
 pub(super) static NOTHING_EARLIER: BTreeSet<Key> = BTreeSet::new();

@@ -286,7 +286,11 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     use_report("outcome-whole", &Report::Outcome(&done, &based, &earlier), &[Format::Text, Format::Json]);
     let mut parts = vec![
         part("tenants/one", "tenants/one", PartOutcome::Applied(&outcome, plan)),
-        part("tenants/two", "tenants/two --env prod", PartOutcome::NotBegun),
+        part(
+            "tenants/two",
+            "tenants/two --env prod",
+            PartOutcome::NotBegun(crate::report::fleet::NotBegun::AnotherFailed),
+        ),
     ];
     parts.extend(others(text));
     use_report("fleet-apply", &Report::Fleet(&Fleet::new(FleetCommand::Apply, parts)), &[Format::Text]);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NOT_BEGUN, PartOutcome};
+use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, PartOutcome};
 use super::safe::JsonWriter;
 use super::validation::ValidationReport;
 use super::view::View;
@@ -245,7 +245,7 @@ impl<'p> StackDocument<'p> {
             PartOutcome::Unknown(unknown) => Self { unknown: Some(unknown.into()), ..none() },
             PartOutcome::Elsewhere => Self { elsewhere: true, ..none() },
             PartOutcome::Skipped(skipped) => Self { skipped: Some(skipped.into()), ..none() },
-            PartOutcome::NotBegun => Self { skipped: Some(NOT_BEGUN.into()), ..none() },
+            PartOutcome::NotBegun(why) => Self { skipped: Some(why.as_str().into()), ..none() },
         };
         let environment = part.environment.as_deref().map(Cow::Borrowed);
         Self { directory: Cow::Borrowed(&part.directory), environment, ..document }

@@ -1,5 +1,7 @@
 //! A run in short, as the history lists it: who ran it, when, against what, and how it ended.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +46,9 @@ pub struct RunSummary {
     /// It applies all definitions of its stack.
     #[serde(skip)]
     pub is_of_whole_stack: bool,
+    /// The consents of its plan, by name: a resume needs them again.
+    #[serde(skip)]
+    pub allowed: BTreeSet<String>,
 }
 
 /// Planned changes by kind.
@@ -88,6 +93,7 @@ impl RunSummary {
             rolls_back: record.header.rolls_back.clone(),
             resumed_by: None,
             superseded_by: None,
+            allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
             is_of_whole_stack: matches!(plan.source.origin, PlanOrigin::Directory(_))
                 && plan.source.filters.is_empty()
                 && plan.left_out == 0,

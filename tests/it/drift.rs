@@ -130,6 +130,11 @@ fn what_nobody_defined_is_drift_on_request() {
     service.create(&json!({"metadata": {"name": "handmade", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
     stage.run("drift .").code(0).stdout_contains("shop/handmade");
     stage.run("drift . --unmanaged fail").code(3).stdout_contains("not managed");
+    // Neither command would do anything about it.
+    for format in ["text", "markdown", "html"] {
+        let ran = stage.run(&format!("drift . --unmanaged fail --format {format}"));
+        ran.code(3).does_not_say("trueup apply").does_not_say("pull --drift");
+    }
 }
 
 #[test]

@@ -298,3 +298,31 @@ fn every_kind_of_document_has_a_schema_that_is_one() {
         assert!(page.contains(&format!("`{}`", kind.as_str())), "docs/documents.md does not name `{}`", kind.as_str());
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+
+    let service = Service::start();
+    let stage = ["one", "two"].iter().fold(Stage::new().at(&service), |stage, name| {
+        stage
+            .file(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"))
+            .file(&format!("{name}/a.yaml"), &definition(&format!("{name}/cart"), 80))
+    });
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 1500}}]");
+    let mut command = stage.command(&["apply", "one", "two", "--yes"]);
+    let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let created = || service.log().iter().any(|entry| entry.method == "POST");
+    while !created() {
+        std::thread::yield_now();
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &apply.id().to_string()]).status();
+    assert!(kill.expect("a program").success());
+    let mut text = String::new();
+    apply.stdout.take().expect("piped").read_to_string(&mut text).expect("UTF-8");
+    let messages = BufReader::new(apply.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let messages: Vec<String> = messages.collect();
+    assert_eq!(apply.wait().expect("it ends").code(), Some(130), "{text}{messages:?}");
+    assert!(text.contains("== two\nSKIPPED  the apply was interrupted\n"), "{text}{messages:?}");
+}

@@ -110,3 +110,36 @@ fn an_editor_finds_the_schema_of_what_was_pulled() {
     stage.run("pull -n shop -o plain --no-schema").code(0);
     assert!(stage.read("plain/shop/cart.yaml").starts_with("metadata:\n"));
 }
+
+#[test]
+fn a_guard_over_many_namespaces_is_listed_once_and_counted_at_the_end() {
+    let service = Service::start();
+    let names: Vec<String> = (0..10).map(|at| format!("n{at}")).collect();
+    let settings = format!("stack: s\nnamespaces: [{}]\nallow_empty: true\n", names.join(", "));
+    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    for name in &names {
+        stage.write(&format!("{name}.yaml"), &definition(&format!("{name}/cart"), 80));
+    }
+    let stage = stage.applied(".");
+    names.iter().for_each(|name| stage.remove(&format!("{name}.yaml")));
+    let ran = stage.run("plan .");
+    let text = ran.code(0).text();
+    let end = text.rsplit("deleted").next().unwrap_or_default();
+    assert_eq!(text.matches("delete every owned endpoint").count(), 11, "{text}");
+    assert!(text.contains("delete every owned endpoint of `n0` (1), and the same in 9 other namespaces\n"), "{text}");
+    assert_eq!(end.matches("--allow empty-namespace").count(), 1, "{text}");
+}
+
+#[test]
+fn a_conflict_has_no_rows_of_what_trueup_notes_on_an_endpoint() {
+    let service = Service::start();
+    let stage = crate::support::applied(&service);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.run("plan . -o plan.json").code(0);
+    service.change("shop/cart", |object| {
+        object["spec"]["port"] = json!(9);
+        object["metadata"]["annotations"]["trueup/stack"] = json!("other");
+    });
+    let ran = stage.run("apply plan.json --yes");
+    ran.code(6).stdout_contains("spec.port").does_not_say("annotations.trueup").stderr_ignored();
+}

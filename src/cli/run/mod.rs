@@ -28,6 +28,7 @@ use crate::load::Config;
 use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
+use crate::report::facts::plan::consents;
 use crate::report::text::{self, TextView};
 use crate::report::{Format, Report, ReportOptions};
 use crate::run::{Outcome, RunHeader, RunRecord};
@@ -257,7 +258,8 @@ async fn begin(
         .map_err(|error| state::with_status(context, ExitStatus::Refused, error))?;
     let options = ApplyOptions {
         stop: control.stop.unwrap_or_else(|| {
-            let resume = format!("resume with `trueup apply --resume {run}{}`", work.view.flags);
+            let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));
+            let resume = format!("resume with `trueup apply --resume {run}{consents}{}`", work.view.flags);
             interrupt::watch(progress.output(), resume)
         }),
         run,

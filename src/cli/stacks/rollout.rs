@@ -21,7 +21,7 @@ use crate::cli::stacks::waves::{Wave, Waves};
 use crate::cli::{hint, planning};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NotBegun, PartOutcome};
 use crate::report::text::{self, TextView};
 use crate::report::{Report, ReportOptions, render, safe};
 use crate::run::{Outcome, Verification};
@@ -37,8 +37,8 @@ enum StackResult {
     Applied(Outcome),
     /// It failed before anything was sent.
     Failed(CommandError),
-    /// It had not begun when another one failed.
-    NotBegun,
+    /// It did not begin.
+    NotBegun(NotBegun),
 }
 
 /// Plans every stack, asks once, and applies the plans in order.
@@ -222,13 +222,14 @@ async fn apply(
         let works = wave.stacks.iter().map(async |at| {
             let result = match &planned[*at] {
                 Ok(stack) if stack.plan.changes.is_empty() => StackResult::Unchanged,
-                Ok(_) if has_failed.get() || *stop.borrow() => StackResult::NotBegun,
+                Ok(_) if *stop.borrow() => StackResult::NotBegun(NotBegun::Interrupted),
+                Ok(_) if has_failed.get() => StackResult::NotBegun(NotBegun::AnotherFailed),
                 Ok(stack) => {
                     let result = apply_one(&arguments.decision, &members[*at], stack, &stop).await;
                     has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
                     result
                 }
-                Err(_) => StackResult::NotBegun,
+                Err(_) => StackResult::NotBegun(NotBegun::AnotherFailed),
             };
             (*at, result)
         });
@@ -236,7 +237,11 @@ async fn apply(
     }
     // What is skipped is in no wave.
     let done: BTreeSet<usize> = results.iter().map(|(at, _)| *at).collect();
-    results.extend((0..planned.len()).filter(|at| !done.contains(at)).map(|at| (at, StackResult::NotBegun)));
+    results.extend(
+        (0..planned.len())
+            .filter(|at| !done.contains(at))
+            .map(|at| (at, StackResult::NotBegun(NotBegun::AnotherFailed))),
+    );
     // A report has the stacks in the order of the call.
     results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
@@ -271,7 +276,7 @@ async fn apply_one(
 fn is_failure(result: &StackResult) -> bool {
     match result {
         StackResult::Unchanged => false,
-        StackResult::Failed(_) | StackResult::NotBegun => true,
+        StackResult::Failed(_) | StackResult::NotBegun(_) => true,
         StackResult::Applied(outcome) => {
             let is_verified = matches!(outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
             outcome.interrupted || !is_verified || !outcome.steps.iter().all(|step| step.result.is_done())
@@ -292,7 +297,7 @@ fn part<'a>(member: &Member, stack: &'a Result<Proposal, NoResult>, result: &'a 
         StackResult::Unchanged => PartOutcome::Planned(&stack.plan),
         StackResult::Applied(outcome) => PartOutcome::Applied(outcome, &stack.plan),
         StackResult::Failed(error) => PartOutcome::Failed(error.to_string()),
-        StackResult::NotBegun => PartOutcome::NotBegun,
+        StackResult::NotBegun(why) => PartOutcome::NotBegun(*why),
     };
     FleetPart { flags: stack.view.flags.clone(), ..member.part(&stack.view.call, outcome) }
 }
@@ -302,7 +307,7 @@ fn status(stack: &Result<Proposal, NoResult>, result: &StackResult) -> ExitStatu
         (Err(NoResult::Failed(error)), _) => error.ending(),
         (Err(NoResult::Skipped(_) | NoResult::Elsewhere), _) => ExitStatus::Done,
         (Ok(stack), StackResult::Unchanged) if stack.plan.blocked.is_empty() => ExitStatus::Done,
-        (Ok(_), StackResult::Unchanged | StackResult::NotBegun) => ExitStatus::Refused,
+        (Ok(_), StackResult::Unchanged | StackResult::NotBegun(_)) => ExitStatus::Refused,
         (Ok(stack), StackResult::Applied(outcome)) => ExitStatus::of_outcome(outcome, &stack.plan),
         (Ok(_), StackResult::Failed(error)) => error.ending(),
     }
@@ -310,7 +315,13 @@ fn status(stack: &Result<Proposal, NoResult>, result: &StackResult) -> ExitStatu
 
 fn not_begun<'p>(planned: impl Iterator<Item = &'p Result<Proposal, NoResult>>) -> Vec<StackResult> {
     let unchanged = |stack: &Result<Proposal, NoResult>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
-    planned.map(|stack| if unchanged(stack) { StackResult::Unchanged } else { StackResult::NotBegun }).collect()
+    planned
+        .map(
+            |stack| {
+                if unchanged(stack) { StackResult::Unchanged } else { StackResult::NotBegun(NotBegun::AnotherFailed) }
+            },
+        )
+        .collect()
 }
 
 fn count(number: usize, one: &str) -> String {

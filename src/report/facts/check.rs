@@ -235,6 +235,8 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
     match check.verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
         Verdict::Pending => vec![apply("apply:")],
+        // What nobody defines is left as it is by both.
+        Verdict::Drift if rows(check).iter().all(|row| row.change.is_none()) => Vec::new(),
         Verdict::Drift => vec![apply("restore with:"), accept],
         Verdict::Both => {
             let outside = rows(check).into_iter().filter(|row| row.state.is_outside());

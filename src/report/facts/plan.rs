@@ -257,9 +257,17 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
     }
     command += &format!(" --digest {}", digest.short());
     // A saved plan contains the consents that were given, and its digest covers them. A move gives its own consents.
-    let given = plan.allowed.iter().filter(|_| saved.is_none() && plan.handed_over().is_none());
-    let names: BTreeSet<&str> = given.map(|allowed| allowed.name.as_str()).collect();
-    names.into_iter().fold(command, |command, name| format!("{command} --allow {}", safe::shell(name)))
+    match saved.is_none() && plan.handed_over().is_none() {
+        true => command + &consents(plan.allowed.iter().map(|allowed| &allowed.name)),
+        false => command,
+    }
+}
+
+/// The flags that give these consents again, each behind a blank: a resume takes none from a file.
+#[must_use]
+pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    let names: BTreeSet<&String> = names.collect();
+    names.into_iter().map(|name| format!(" --allow {}", safe::shell(name))).collect()
 }
 
 #[cfg(test)]

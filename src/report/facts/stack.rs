@@ -75,7 +75,7 @@ impl State {
             PartOutcome::Checked(check) => check.verdicts.whole().into(),
             PartOutcome::Unknown(_) => State::Unknown,
             PartOutcome::Elsewhere => State::Elsewhere,
-            PartOutcome::Skipped(_) | PartOutcome::NotBegun => State::Skipped,
+            PartOutcome::Skipped(_) | PartOutcome::NotBegun(_) => State::Skipped,
         }
     }
 

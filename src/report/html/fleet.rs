@@ -45,7 +45,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
             | PartOutcome::Failed(_)
             | PartOutcome::Validated(_)
             | PartOutcome::Applied(..)
-            | PartOutcome::NotBegun => {}
+            | PartOutcome::NotBegun(_) => {}
         }
     }
     page.facts.extend(facts(fleet).iter().map(draw));

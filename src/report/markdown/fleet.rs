@@ -37,7 +37,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
             | PartOutcome::Failed(_)
             | PartOutcome::Validated(_)
             | PartOutcome::Applied(..)
-            | PartOutcome::NotBegun => continue,
+            | PartOutcome::NotBegun(_) => continue,
         };
         text.push_str(&row(&[line![code(part.name())], result]));
     }

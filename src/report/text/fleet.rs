@@ -5,7 +5,7 @@ use crate::plan::ActionKind;
 use crate::report::Role;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOT_BEGUN, NOTHING_EARLIER, NoResult, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOTHING_EARLIER, NoResult, PartOutcome};
 use crate::report::view::{Line, code, foreign, line, outcome, styled, took};
 
 /// Each stack under its directory, and the sum.
@@ -18,7 +18,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
         let (url, content) = match &part.outcome {
             PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Failed(_) => continue,
             PartOutcome::Skipped(reason) => (None, loud(Role::Careful, "skipped", &line![foreign(reason)], &view)),
-            PartOutcome::NotBegun => (None, loud(Role::Careful, "skipped", &line![NOT_BEGUN], &view)),
+            PartOutcome::NotBegun(why) => (None, loud(Role::Careful, "skipped", &line![why.as_str()], &view)),
             PartOutcome::Validated(checked) => match checked.contents {
                 Some(size) => (None, draw::blocks(&size.blocks(), &view)),
                 None => {
@@ -115,7 +115,7 @@ fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
         Some((digest, call)) if has_changes && fleet.command == FleetCommand::Plan => {
             Command { label: "Apply exactly these:", command: format!("trueup apply {call} --digest {digest}") }
         }
-        Some((_, call)) if fleet.parts.iter().any(|part| matches!(part.outcome, PartOutcome::NotBegun)) => {
+        Some((_, call)) if fleet.parts.iter().any(|part| matches!(part.outcome, PartOutcome::NotBegun(_))) => {
             Command { label: "Apply the rest:", command: format!("trueup apply {call}") }
         }
         _ => return String::new(),

@@ -38,7 +38,7 @@ pub fn outcome<'a>(outcome: &'a Outcome, plan: &'a Plan, earlier: &BTreeSet<Key>
         not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
     };
     blocks.append(verification(&outcome.verification, except));
-    blocks.append(next(outcome, view));
+    blocks.append(next(outcome, plan, view));
     blocks
 }
 
@@ -110,9 +110,11 @@ fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, outcome: &Outcome, vi
     if conflict.ours_may_be_lost {
         blocks.item(line!["our own write may have been made and then overwritten"]);
     }
-    if !conflict.fields.is_empty() {
+    // What trueup notes on an endpoint is nothing to decide about.
+    let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();
+    if !fields.is_empty() {
         blocks.gap();
-        blocks.table(three_way(&conflict.fields));
+        blocks.table(three_way(&fields));
         blocks.gap();
     }
     let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
@@ -126,7 +128,7 @@ fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, outcome: &Outcome, vi
     blocks
 }
 
-fn three_way(fields: &[ThreeWay]) -> Table<'_> {
+fn three_way<'a>(fields: &[&'a ThreeWay]) -> Table<'a> {
     let value = |field: &ThreeWay, value: &Json| {
         words(&field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
     };
@@ -254,17 +256,18 @@ pub fn verified(except: NotAsDefined) -> Line<'static> {
     }
 }
 
-fn next<'a>(outcome: &'a Outcome, view: &'a TextView) -> Blocks<'a> {
+fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a> {
     if !outcome.steps.iter().any(|step| step.result.may_have_taken_effect()) {
         return line!["nothing was changed"].into();
     }
     let run = outcome.run.as_str();
-    let command = |words: &str| code(format!("trueup {words} {run}{}", view.flags));
+    let command = |words: &str, flags: &str| code(format!("trueup {words} {run}{flags}{}", view.flags));
     let in_doubt = outcome.steps.iter().any(|step| matches!(step.result, ChangeResult::InDoubt { .. }));
-    let undo = styled(Role::Quiet, line!["undo with: ", command("rollback")]);
+    let undo = styled(Role::Quiet, line!["undo with: ", command("rollback", "")]);
     let mut blocks = Blocks::from(line!["run ", code(run), " · ", undo]);
     if outcome.interrupted || in_doubt {
-        blocks.line(line!["resume with: ", command("apply --resume")]);
+        let consents = facts::consents(plan.allowed.iter().map(|allowed| &allowed.name));
+        blocks.line(line!["resume with: ", command("apply --resume", &consents)]);
     }
     blocks
 }

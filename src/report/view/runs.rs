@@ -6,7 +6,7 @@ use super::{Block, Blocks, Line, Table, code, foreign, key, line, moment, styled
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::Role;
-use crate::report::facts::plan::{Command, sign};
+use crate::report::facts::plan::{Command, consents, sign};
 use crate::report::facts::reason::short_commit;
 use crate::report::text::TextView;
 use crate::report::text::draw::Widths;
@@ -28,7 +28,7 @@ pub fn history<'a>(runs: &'a [RunSummary], unreadable: &'a [String], view: &Text
             |label, words: &str, run: &RunId| Command { label, command: format!("trueup {words} {run}{}", view.flags) };
         blocks.gap();
         blocks.0.push(Block::Commands(match runs.iter().find(|run| run.is_open()) {
-            Some(open) => vec![command("resume with:", "apply --resume", &open.run)],
+            Some(open) => vec![Command { label: "resume with:", command: resume(open, view) }],
             None => {
                 vec![command("show one:", "show", &newest.run), command("undo it:", "rollback", &newest.run)]
             }
@@ -149,8 +149,10 @@ pub fn run<'a>(document: &'a RunDocument, view: &TextView) -> Blocks<'a> {
         Some(Verification::Unknown { .. }) => blocks.line(line!["Verification not proven."]),
         Some(Verification::NotNeeded) | None => {}
     }
-    let (label, words) = if run.is_open() { ("resume with:", "apply --resume") } else { ("undo with:", "rollback") };
-    let command = format!("trueup {words} {}{}", run.run, view.flags);
+    let (label, command) = match run.is_open() {
+        true => ("resume with:", resume(run, view)),
+        false => ("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
+    };
     blocks.0.push(Block::Commands(vec![Command { label, command }]));
     blocks
 }
@@ -210,13 +212,18 @@ fn doubt(run: &RunSummary, before: &'static str) -> Option<Line<'static>> {
     }
 }
 
+/// The command that resumes a run, with the consents that it takes from no journal.
+fn resume(run: &RunSummary, view: &TextView) -> String {
+    format!("trueup apply --resume {}{}{}", run.run, consents(run.allowed.iter()), view.flags)
+}
+
 /// That the newest run of a stack was not finished.
 pub fn open<'a>(run: &'a RunSummary, view: &TextView) -> Blocks<'a> {
     let (name, began) = (code(run.run.as_str()), moment(&run.started));
     let done = line![run.done, " of ", run.planned.whole(), " done", doubt(run, ", ")];
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Careful, "warning", line!["run ", name, " of ", began, " has not finished: ", done]);
-    let resume = code(format!("trueup apply --resume {}{}", run.run, view.flags));
+    let resume = code(resume(run, view));
     blocks.item(line!["if nobody runs it any more, resume it instead:  ", resume]);
     blocks
 }

@@ -9,6 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use regex::Regex;
+use serde_json::Value;
 
 /// Times that a command of one shape is run by all tests together.
 const RUNS_OF_A_SHAPE: usize = 2;
@@ -36,13 +37,13 @@ struct Hint {
 impl Hints {
     /// Notes what a command proposed.
     pub fn note(&self, by: &str, output: &Output, directory: &Path) {
-        // What is written for programs, and pages of help, whose examples name files that are not there.
-        const OTHERS: [&str; 7] = ["--help", "-h ", "--format", "help", "schema", "man", "completions"];
+        // Pages of help, whose examples name files that are not there.
+        const OTHERS: [&str; 6] = ["--help", "-h ", "help", "schema", "man", "completions"];
         if by.trim().is_empty() || OTHERS.iter().any(|word| by.contains(word)) {
             return;
         }
         for text in [&output.stdout, &output.stderr] {
-            let commands = commands(&String::from_utf8_lossy(text));
+            let commands = commands(&proposals(&String::from_utf8_lossy(text)));
             let hints = commands.into_iter().map(|command| {
                 let mut paths =
                     command.split(' ').map(|word| word.trim_matches('\'')).filter(|word| word.contains(['/', '.']));
@@ -81,6 +82,47 @@ impl Hints {
                 "`trueup {by}` proposes a command that does not work:\n{command}\n{errors}"
             );
         }
+    }
+}
+
+/// What a report proposes to a person, as it is read: of a document, the texts that are there to be copied; of a page, its
+/// code; of the remarks of a runner, their text.
+fn proposals(text: &str) -> String {
+    static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new("<code>([^<]*)</code>").expect("a pattern"));
+    let entities = |text: &str| {
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")]
+            .iter()
+            .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    };
+    if text.starts_with("<!doctype") {
+        return CODE.captures_iter(text).map(|code| entities(&code[1]) + "\n").collect();
+    }
+    if text.starts_with("<?xml") {
+        return entities(text);
+    }
+    if text.starts_with("::") {
+        let decoded = [("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")];
+        return decoded.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+    }
+    if !text.starts_with('{') {
+        return text.to_owned();
+    }
+    let mut found = String::new();
+    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    documents.map_while(Result::ok).for_each(|document| copied(&document, false, &mut found));
+    found
+}
+
+/// The texts of a document that are there to be copied, a line each.
+fn copied(value: &Value, is_copied: bool, found: &mut String) {
+    const COPIED: [&str; 4] = ["hints", "fix", "commands", "transfer"];
+    match value {
+        Value::String(text) if is_copied => found.extend([text, "\n"]),
+        Value::Array(items) => items.iter().for_each(|item| copied(item, is_copied, found)),
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| copied(value, is_copied || COPIED.contains(&key.as_str()), found));
+        }
+        _ => {}
     }
 }
 

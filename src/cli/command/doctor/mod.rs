@@ -17,6 +17,7 @@ use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};
 use crate::model::Namespace;
+use crate::report::facts::plan;
 use crate::report::health::{self, Health, HealthStatus};
 use crate::report::{Format, safe};
 use crate::state::StateStore;
@@ -218,8 +219,9 @@ fn kept_state(context: &Context, config: &Config, health: &mut Health) {
     let stack = settings::stack(context, config).ok().flatten();
     if usable && let Ok(Some(open)) = journal::open_run(store, stack.as_deref(), &place.base_url().to_string()) {
         health.add("last run", HealthStatus::Note, format!("{} was not finished", open.run)).fix(format!(
-            "trueup apply --resume {}{}",
+            "trueup apply --resume {}{}{}",
             open.run,
+            plan::consents(open.allowed.iter()),
             hint::settings(&context.global)
         ));
     }
