@@ -307,6 +307,7 @@ fn status(stack: &Result<Proposal, NoResult>, result: &StackResult) -> ExitStatu
         (Err(NoResult::Failed(error)), _) => error.ending(),
         (Err(NoResult::Skipped(_) | NoResult::Elsewhere), _) => ExitStatus::Done,
         (Ok(stack), StackResult::Unchanged) if stack.plan.blocked.is_empty() => ExitStatus::Done,
+        (Ok(_), StackResult::NotBegun(NotBegun::Interrupted)) => ExitStatus::Interrupted,
         (Ok(_), StackResult::Unchanged | StackResult::NotBegun(_)) => ExitStatus::Refused,
         (Ok(stack), StackResult::Applied(outcome)) => ExitStatus::of_outcome(outcome, &stack.plan),
         (Ok(_), StackResult::Failed(error)) => error.ending(),

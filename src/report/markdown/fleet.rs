@@ -61,7 +61,8 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
     let share = options.budget.saturating_sub(text.len() + end.len()) / shown.len().max(1);
     for part in shown {
         let rest = format!("trueup {word} {}", part.call);
-        let under = MarkdownOptions { budget: share.saturating_sub(1), rest, ..options.clone() };
+        let heading = escape::code(&part.name());
+        let under = MarkdownOptions { budget: share.saturating_sub(1 + heading.len()), rest, ..options.clone() };
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..view.clone() };
         let (one, is_needed) = match &part.outcome {
             PartOutcome::Checked(check) => (report(&View::of_check(check, &part.call), &under), false),
@@ -69,8 +70,9 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
             PartOutcome::Planned(made) => (report(&View::of_plan(made, &made.digest(), None, &view), &under), true),
             _ => continue,
         };
-        // One report has one marker.
+        // One report has one marker, and of several each is headed by the name of its stack.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);
+        let one = one.replacen(&format!("### trueup {word}: "), &format!("### {heading}: "), 1);
         if is_needed || text.len() + one.len() + end.len() < options.budget {
             text.push_str(&format!("\n{one}"));
         }

@@ -55,7 +55,11 @@ impl<'a> View<'a> {
             more.push(line![plan.blocked.len(), " blocked"]);
         }
         if plan.unknown().next().is_some() {
-            more.push(line!["a read is incomplete"]);
+            more.push(line![if unread_facts::whole(plan).is_some() {
+                "nothing could be read"
+            } else {
+                "a read is incomplete"
+            }]);
         }
         let more = Line::joined(more, ", ");
         headline = match (headline.is_empty(), more.is_empty()) {

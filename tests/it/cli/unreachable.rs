@@ -143,10 +143,10 @@ fn a_document_says_that_nothing_could_be_read_and_a_file_beside_the_error_is_wri
     let apply = stage.run("apply . --yes --format json");
     apply.code(5).stderr_ignored();
     assert_eq!(apply.json()["refusal"]["unknown"][0]["reason"], reason);
-    let ran = stage.run("drift . --write junit=drift.xml --write json=drift.json");
+    let ran = stage.run("drift . --write junit=../drift.xml --write json=../drift.json");
     is_one_error(&ran, reason);
-    assert!(stage.read("drift.xml").contains("errors=\"2\""));
-    assert!(stage.read("drift.json").contains("\"verdict\": \"unknown\""));
+    assert!(stage.read("../drift.xml").contains("errors=\"2\""));
+    assert!(stage.read("../drift.json").contains("\"verdict\": \"unknown\""));
 }
 
 #[test]

@@ -546,6 +546,31 @@ fn every_plan_of_one_two_and_thirty_stacks_has_its_comment() {
     }
 }
 
+/// More stacks than a matrix holds are one plan with one comment.
+#[test]
+fn more_stacks_than_a_matrix_holds_are_planned_by_one_job() {
+    if !has(&["bash", "jq", "git", "node"]) {
+        return;
+    }
+    let service = Service::start();
+    let (mut runner, _) = stories(&service, 0);
+    for at in 0..257 {
+        runner.stage.write(&format!("change/s{at:03}/trueup.yaml"), &format!("stack: s{at:03}\nnamespaces: [shop]\n"));
+        runner.stage.write(&format!("change/s{at:03}/a.yaml"), &definition(&format!("shop/a{at:03}"), 80));
+    }
+    runner.commit();
+    let ran = runner.step(&step(&workflow("plan.yaml"), "stacks", "stacks"));
+    assert_eq!((targets(&ran), ran.handed("too_many").as_str()), (Vec::new(), "true"));
+    let planned = runner.step(&step(&workflow("plan.yaml"), "all", "plan"));
+    assert_eq!((planned.code, planned.handed("code").as_str()), (0, "2"), "{}", planned.errors);
+    assert!(planned.summary.contains("### trueup plan: 257 stacks not in sync"), "{}", planned.summary);
+    upload(&runner, "plan", "plan-all...stacks");
+    let shown = comments(&runner, &[]);
+    let bodies: Vec<&str> = shown.iter().filter_map(|(_, call)| call["body"].as_str()).collect();
+    assert_eq!(bodies.len(), 1);
+    assert!(bodies[0].starts_with("<!-- trueup all...stacks -->\n") && bodies[0].contains("`s256`"), "{}", bodies[0]);
+}
+
 #[test]
 fn more_plans_than_comments_are_named_in_one_and_a_link_in_an_artifact_is_not_followed() {
     if !has(&["bash", "node"]) {

@@ -95,6 +95,8 @@ fn proposals(text: &str) -> String {
             .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
     };
     if text.starts_with("<!doctype") {
+        // Its footer names the command that made it.
+        let text = text.split("<footer>").next().unwrap_or_default();
         return CODE.captures_iter(text).map(|code| entities(&code[1]) + "\n").collect();
     }
     if text.starts_with("<?xml") {
