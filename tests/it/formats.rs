@@ -125,7 +125,7 @@ fn a_guard_over_many_namespaces_is_listed_once_and_counted_at_the_end() {
     let ran = stage.run("plan .");
     let text = ran.code(0).text();
     let end = text.split_once("\nguard  ").map_or("", |(_, end)| end);
-    assert_eq!(text.matches("delete every owned endpoint").count(), 11, "{text}");
+    assert!(text.matches("delete every owned endpoint").count() < 6, "{text}");
     assert!(text.contains("delete every owned endpoint of `n0` (1), and the same in 9 other namespaces\n"), "{text}");
     assert_eq!(end.matches("--allow empty-namespace").count(), 1, "{text}");
 }

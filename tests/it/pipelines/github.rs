@@ -553,7 +553,8 @@ fn more_stacks_than_a_matrix_holds_are_planned_by_one_job() {
         return;
     }
     let service = Service::start();
-    let (mut runner, _) = stories(&service, 0);
+    let mut runner = Runner::new(&service, "change/", &[("README.md", "Stacks.\n")]);
+    runner.set("BASE", &runner.git("rev-parse HEAD"));
     for at in 0..257 {
         runner.stage.write(&format!("change/s{at:03}/trueup.yaml"), &format!("stack: s{at:03}\nnamespaces: [shop]\n"));
         runner.stage.write(&format!("change/s{at:03}/a.yaml"), &definition(&format!("shop/a{at:03}"), 80));

@@ -72,6 +72,8 @@ impl Hints {
                 "`--prune-namespace` deletes",
                 "there is no API token",
                 "no service is named",
+                // The definitions are wrong.
+                "\n --> ",
             ]
             .iter()
             .any(|reason| errors.contains(reason));
