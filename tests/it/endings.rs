@@ -310,7 +310,7 @@ fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
             .file(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"))
             .file(&format!("{name}/a.yaml"), &definition(&format!("{name}/cart"), 80))
     });
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 1500}}]");
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 4000}}]");
     let mut command = stage.command(&["apply", "one", "two", "--yes"]);
     let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let created = || service.log().iter().any(|entry| entry.method == "POST");
