@@ -280,7 +280,9 @@ fn the_checks_of_all_shards_are_the_report_of_one_checker() {
         .run("fleet report checks --format markdown")
         .code(4)
         .stdout_contains("| `tenants/t0` | in sync |")
-        .stdout_contains("### trueup drift: 2 stacks not in sync; 1 endpoint changed outside, 1 endpoint not applied yet\n");
+        .stdout_contains(
+            "### trueup drift: 2 stacks not in sync; 1 endpoint changed outside, 1 endpoint not applied yet\n",
+        );
     stage.run("fleet report checks --format prometheus").code(4).stdout_contains("\ntrueup_drift_report_problems 0\n");
     stage.run("fleet report checks --format junit").code(4).stdout_contains("tenants/t2: n2");
     stage.run("fleet report checks --format github").code(4).stdout_contains("file=tenants/t4/cart.yaml");
