@@ -305,13 +305,13 @@ fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
     use std::io::{BufRead as _, BufReader, Read as _};
 
     let service = Service::start();
-    let stage = ["one", "two"].iter().fold(Stage::new().at(&service), |stage, name| {
+    let stage = ["one", "two", "three"].iter().fold(Stage::new().at(&service), |stage, name| {
         stage
             .file(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"))
             .file(&format!("{name}/a.yaml"), &definition(&format!("{name}/cart"), 80))
     });
     service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 4000}}]");
-    let mut command = stage.command(&["apply", "one", "two", "--yes"]);
+    let mut command = stage.command(&["apply", "one", "two", "three", "--yes"]);
     let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let created = || service.log().iter().any(|entry| entry.method == "POST");
     while !created() {
@@ -324,5 +324,5 @@ fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
     let messages = BufReader::new(apply.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let messages: Vec<String> = messages.collect();
     assert_eq!(apply.wait().expect("it ends").code(), Some(130), "{text}{messages:?}");
-    assert!(text.contains("== two\nSKIPPED  the apply was interrupted\n"), "{text}{messages:?}");
+    assert!(text.contains("== three\nSKIPPED  the apply was interrupted\n"), "{text}{messages:?}");
 }

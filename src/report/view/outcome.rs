@@ -343,12 +343,15 @@ fn left(rehearsal: &Rehearsal) -> Blocks<'_> {
 /// The guards that a plan meets, and what allows or allowed each; an empty line behind them.
 pub fn guards(plan: &Plan) -> Blocks<'_> {
     let mut blocks = Blocks::default();
-    for guard in &plan.guards {
+    // The alarm names the namespaces.
+    for hits in plan.guards.chunk_by(|one, next| one.name == next.name) {
+        let [guard, more @ ..] = hits else { continue };
+        let more = (!more.is_empty()).then(|| line![", and the same in ", Line::count(more.len(), "other namespace")]);
         let allowed = match plan.allowed(guard) {
             None => line!["an apply is refused; to allow it: --allow ", guard.name.as_str()],
             Some(allowed) => line!["allowed", allowed.by.as_deref().map(|by| line![" by ", code(by)])],
         };
-        blocks.line(line![styled(Role::Careful, "guard"), "  ", facts::guard(guard)]);
+        blocks.line(line![styled(Role::Careful, "guard"), "  ", facts::guard(guard), more]);
         blocks.0.push(Block::Line("guard  ".len(), allowed));
     }
     blocks.gap();
