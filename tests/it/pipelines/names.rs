@@ -199,9 +199,16 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
     scripts.step(&trap, &runner, ("plan.yaml", "stacks", "Definitions"));
     let targets = include(&scripts.step(&trap, &runner, ("plan.yaml", "stacks", "stacks")));
     assert_eq!(targets.len(), NAMES.len() + 3);
+    let hostile = "protected=$(touch${IFS}PWNED) ;touch * --base-url=http:/LISTENER";
+    for allow in [hostile, ""] {
+        runner.set("ALLOW", allow);
+        scripts.step(&trap, &runner, ("plan.yaml", "all", "plan"));
+        assert!(!runner.stage.read("plan/all...stacks/plan.md").is_empty(), "{allow}");
+        assert_eq!(runner.shell("rm -rf plan", "").code, 0);
+    }
     for target in &targets {
         choose(&mut runner, target);
-        runner.set("ALLOW", "protected=$(touch${IFS}PWNED) ;touch * --base-url=http:/LISTENER");
+        runner.set("ALLOW", hostile);
         scripts.step(&trap, &runner, ("plan.yaml", "plan", "plan"));
         runner.set("ALLOW", "");
         assert_eq!(runner.shell("rm -rf plan", "").code, 0);
