@@ -22,7 +22,7 @@ use super::stacks::StackList;
 use super::text::{self, TextView};
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::{StackSize, Validation, ValidationReport};
-use super::view::{Blocks, Line, View, code, line, outcome, runs};
+use super::view::{Blocks, View, outcome, runs};
 use super::{ddos, github, html, json as documents, junit, prometheus, safe, sarif, upgrade};
 use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
@@ -121,7 +121,7 @@ impl Format {
     /// The formats of a run in progress and its outcome.
     pub const OF_APPLY: &'static [Format] = &[Format::Text, Format::Json, Format::Ndjson];
     /// The formats of the files that a run is written to.
-    pub const OF_RUN_FILES: &'static [Format] = &[Format::Json, Format::Markdown, Format::Html, Format::Prometheus];
+    pub const OF_RUN_FILES: &'static [Format] = &[Format::Json, Format::Prometheus];
     /// The formats of what `show` shows.
     pub const OF_SHOWN: &'static [Format] = &[
         Format::Text,
@@ -133,7 +133,7 @@ impl Format {
         Format::Prometheus,
     ];
     /// The formats of rehearsals and the history.
-    pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json, Format::Markdown, Format::Html];
+    pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of what the service is asked besides endpoints.
     pub const OF_QUERIES: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of explanations.
@@ -260,8 +260,6 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Matrix, Report::Stacks(stacks)) => stacks.matrix(),
         (Format::Markdown, Report::Stacks(stacks)) => stacks.markdown(),
         (Format::Acknowledgements, Report::Check(check)) => acknowledgements(check),
-        (Format::Markdown, other) => markdown::blocks(&title(other), &blocks(other, options.view), &markdown()),
-        (Format::Html, other) => html::blocks(&title(other), &blocks(other, options.view), options),
         _ if options.view.is_terminal => fit(&text(report, options), options.view.width),
         _ => text(report, options),
     }
@@ -278,7 +276,7 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
     }
 }
 
-/// The report as blocks that every drawer can draw; none of those that have a shape of their own.
+/// The report as blocks; none of those that have a shape of their own.
 fn blocks<'a>(report: &Report<'a>, view: &'a TextView) -> Blocks<'a> {
     match *report {
         Report::Plan(_) | Report::Check(_) | Report::Fleet(_) | Report::EventCounts(_) => Blocks::default(),
@@ -295,17 +293,6 @@ fn blocks<'a>(report: &Report<'a>, view: &'a TextView) -> Blocks<'a> {
         Report::Operations(list) => list.blocks(),
         Report::Explanation(explanation) => explanation.blocks(),
         Report::Kinds(kinds) => kinds.blocks(),
-    }
-}
-
-/// What a report in blocks is about.
-fn title<'a>(report: &Report<'a>) -> Line<'a> {
-    match report {
-        Report::Outcome(outcome, ..) => line!["run ", code(outcome.run.as_str())],
-        Report::Run(document) => line!["run ", code(document.run.run.as_str())],
-        Report::Rehearsal(_) => line!["rehearsal"],
-        Report::History(..) => line!["runs"],
-        _ => Line::default(),
     }
 }
 

@@ -30,8 +30,7 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
     let flags = newest.map_or(view.flags.clone(), |newest| hint::of_recorded(context, &newest.header.plan));
     let view = TextView { flags, ..view };
     let runs = Report::History(&history.runs, &unreadable);
-    let command = format!("trueup history{}", hint::settings(&context.global));
-    context.output.answer(&render(&runs, arguments.format, &ReportOptions { command, ..ReportOptions::new(&view) }));
+    context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));
     Ok(ExitStatus::Done)
 }
 

@@ -93,14 +93,12 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
 }
 
 fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
-    if matches!(arguments.format, Format::Github | Format::Sarif) {
+    if !matches!(arguments.format, Format::Text | Format::Json | Format::Prometheus) {
         return show_plan(arguments, context, &document.plan, None);
     }
     let flags = hint::of_recorded(context, &document.plan);
-    let command = format!("trueup show {}{flags}", safe::shell(&arguments.what.to_string_lossy()));
     let view = TextView { flags, ..context.output.view() };
-    let options = ReportOptions { budget: arguments.budget, command, ..ReportOptions::new(&view) };
-    context.output.report_with(&Report::Run(document), arguments.format, &options);
+    context.output.report_with(&Report::Run(document), arguments.format, &ReportOptions::new(&view));
 }
 
 fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String, CommandError> {

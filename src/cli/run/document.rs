@@ -4,7 +4,7 @@
 use crate::cli::args::shared::WrittenReport;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{file, hint, state};
+use crate::cli::{file, state};
 use crate::journal;
 use crate::model::RunId;
 use crate::model::policy::Safeguards;
@@ -44,18 +44,12 @@ pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool
         Ok(RunDocument::of(&record, None))
     });
     let written = read.and_then(|document| {
-        let flags = hint::of_recorded(context, &document.plan);
-        let command = format!("trueup show {run}{flags}");
-        let view = TextView { flags, ..TextView::default() };
+        let view = TextView::default();
         for WrittenReport { format, path } in files {
-            let ending = match format {
-                Format::Prometheus => "prom",
-                Format::Markdown => "md",
-                other => other.as_str(),
-            };
+            let ending = if *format == Format::Prometheus { "prom" } else { "json" };
             let path = if is_one_of_several { path.join(format!("{run}.{ending}")) } else { path.clone() };
             let report = Report::Run(&document);
-            let options = ReportOptions { command: command.clone(), ..ReportOptions::new(&view) };
+            let options = ReportOptions::new(&view);
             match format {
                 // What reads metrics is another user.
                 Format::Prometheus => file::replace(&path, |out| report::write(&report, *format, &options, out))?,

@@ -19,9 +19,7 @@ use super::facts::edits::{self, ValueEdit};
 use super::facts::plan::{Command, Item, Part as PlanPart};
 use super::facts::reason::{block_reason, of_edit, reason, removal, short_commit};
 use super::text::draw::plain;
-use super::view::{
-    self, Alarm, Block, Blocks, Content, Count, Line, Part, Table, View, code, digits, foreign, line, moment_with_age,
-};
+use super::view::{self, Alarm, Content, Count, Line, Part, View, code, digits, foreign, line, moment_with_age};
 use super::{ReportOptions, safe, template};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
@@ -71,45 +69,6 @@ pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) ->
     page.render()
 }
 
-/// A report in blocks as a page.
-pub(in crate::report) fn blocks(title: &Line<'_>, blocks: &Blocks<'_>, options: &ReportOptions<'_>) -> String {
-    let mut page = Page::new(title.clone(), &Content::Plan(Vec::new()), &options.command);
-    page.blocks = blocks.0.iter().map(block).collect();
-    page.render()
-}
-
-fn block(block: &Block<'_>) -> String {
-    match block {
-        Block::Gap => String::new(),
-        Block::Line(0, line) => format!("<p>{}</p>", draw(line)),
-        Block::Line(_, line) => format!("<p class=\"item\">{}</p>", draw(line)),
-        Block::Alarm(alarm) => {
-            let items = alarm.items.iter().map(|item| format!("<br>{}", draw(item)));
-            let text = draw(&Line::labelled(alarm.kind.word().0, alarm.kind.word().1, alarm.text.clone()));
-            format!("<p class=\"alarm\">{text}{}</p>", items.collect::<String>())
-        }
-        Block::Table(one) => table(one),
-        Block::Values(change) => {
-            let edits = edits::of(change);
-            let lines = edits.iter().flat_map(ValueEdit::named_lines).map(|line| format!("{}\n", draw(&line)));
-            format!("<pre class=\"item\">{}</pre>", lines.collect::<String>())
-        }
-        Block::Commands(all) => all.iter().map(command).collect(),
-    }
-}
-
-fn table(table: &Table<'_>) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &Line<'_>>| {
-        let cells = cells.map(|cell| format!("<{tag}>{}</{tag}>", draw(cell))).collect::<String>();
-        format!("<tr>{cells}</tr>")
-    };
-    let title =
-        if table.title.is_empty() { String::new() } else { format!("<caption>{}</caption>", draw(&table.title)) };
-    let head = cells("th", &mut table.columns.iter().map(|column| &column.heading));
-    let rows: String = table.rows.iter().map(|row| cells("td", &mut row.iter())).collect();
-    format!("<table>{title}{head}{rows}</table>")
-}
-
 /// A page before it is put together; every text is HTML already.
 #[derive(Default)]
 struct Page {
@@ -118,8 +77,6 @@ struct Page {
     facts: Vec<String>,
     counts: String,
     alarms: String,
-    /// What a report without changes says.
-    blocks: String,
     /// What can be done next.
     commands: Vec<String>,
     /// A line for each change, for readers without the script.
@@ -299,7 +256,6 @@ impl Page {
             "counts" => self.counts.clone(),
             "alarms" => self.alarms.clone(),
             "commands" => self.command_list(),
-            "blocks" => self.blocks.clone(),
             "plain" => self.plain_list(),
             "notes" => self.note_list(),
             "footer" => self.footer.clone(),

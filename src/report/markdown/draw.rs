@@ -1,10 +1,8 @@
 //! The drawer of Markdown: the one place that writes foreign text into a comment.
 
-use super::{MarkdownOptions, escape, marker};
-use crate::plan::Change;
-use crate::report::facts::edits::{self, ValueEdit};
+use super::escape;
 use crate::report::facts::plan::Command;
-use crate::report::view::{Alarm, Align, Block, Blocks, Line, Part, Table, code, digits, line};
+use crate::report::view::{Alarm, Align, Line, Part, Table, digits};
 use crate::report::{html, safe};
 
 /// A line as Markdown: foreign text is code, where neither markup, mentions nor references are looked for.
@@ -70,66 +68,6 @@ pub(in crate::report) fn table(table: &Table<'_>) -> String {
     let sides = table.columns.iter().map(|column| if column.align == Align::Right { "--:|" } else { "---|" });
     let rows = table.rows.iter().map(|cells| row(cells)).collect::<String>();
     format!("{title}| {} |\n|{}\n{rows}", heads.join(" | "), sides.collect::<String>())
-}
-
-/// A report in blocks, under its title. Where it is longer than the budget, the values of changes are left out, and then
-/// the last of the lines that belong to others.
-pub(in crate::report) fn blocks(title: &Line<'_>, blocks: &Blocks<'_>, options: &MarkdownOptions) -> String {
-    let head = format!("{}### trueup: {}\n\n", marker("report", None), draw(title));
-    let drawn: Vec<(bool, bool, String)> = blocks.0.iter().map(block).collect();
-    let whole = |(.., text): &(bool, bool, String)| text.len();
-    let rest = line!["Not everything is shown. Everything: ", code(&options.rest)];
-    let rest = format!("\n{}\n\n", draw(&rest));
-    let needed: usize = drawn.iter().filter(|(_, may_go, _)| !may_go).map(whole).sum();
-    let is_whole = head.len() + drawn.iter().map(whole).sum::<usize>() <= options.budget;
-    let mut room = options.budget.saturating_sub(head.len() + rest.len() + needed);
-    let mut left_out = false;
-    let mut text = head;
-    let mut is_list = false;
-    for (is_item, may_go, piece) in drawn {
-        if may_go && !is_whole {
-            left_out |= !is_item || piece.len() > room;
-            if !is_item || piece.len() > room {
-                continue;
-            }
-            room -= piece.len();
-        }
-        if is_list && !is_item {
-            text.push_str(if std::mem::take(&mut left_out) { &rest } else { "\n" });
-        }
-        is_list = is_item;
-        text.push_str(&piece);
-    }
-    if left_out {
-        text.push_str(&rest);
-    }
-    text.truncate(text.trim_end().len());
-    text + "\n"
-}
-
-/// Whether a block belongs to a list, whether it may go under a budget, and its text.
-fn block(block: &Block<'_>) -> (bool, bool, String) {
-    match block {
-        Block::Gap => (false, false, String::new()),
-        Block::Line(0, line) => (false, false, format!("{}\n\n", draw(line))),
-        Block::Line(_, line) => {
-            let text = draw(line);
-            // A sign would begin a list in the list.
-            let escape = if text.starts_with(['+', '-', '*']) && !text.starts_with("**") { "\\" } else { "" };
-            (true, true, format!("- {escape}{text}\n"))
-        }
-        Block::Alarm(one) => (false, false, alarm(one)),
-        Block::Table(one) => (false, false, format!("{}\n", table(one))),
-        Block::Values(change) => (false, true, values(change)),
-        Block::Commands(all) => (false, false, all.iter().map(|one| format!("{}\n\n", command(one))).collect()),
-    }
-}
-
-/// The values of a change in a fence; nothing without any.
-fn values(change: &Change) -> String {
-    let lines: Vec<String> =
-        edits::of(change).iter().flat_map(ValueEdit::named_lines).map(|line| fence_line(&line)).collect();
-    if lines.is_empty() { String::new() } else { format!("{}\n", escape::fenced("diff", &lines)) }
 }
 
 /// A command with what it does.

@@ -9,7 +9,7 @@ mod escape;
 mod fleet;
 mod report;
 
-pub(in crate::report) use draw::{blocks, capital, draw, table};
+pub(in crate::report) use draw::{capital, draw, table};
 pub(in crate::report) use escape::fenced;
 pub use fleet::fleet;
 pub(in crate::report) use report::report;

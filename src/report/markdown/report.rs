@@ -12,7 +12,7 @@ use crate::model::{Field, Key, Namespace};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::facts::check::{Row, State, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
-use crate::report::facts::plan::{Item, Part, Rank};
+use crate::report::facts::plan::{Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removal, short_commit};
 use crate::report::facts::words;
 use crate::report::view::{Content, Line, View, at, code, digits, key, line, moment_with_age};
@@ -453,12 +453,7 @@ fn block(fold: &FoldedChanges<'_>, is_open: bool, room: usize) -> Option<(String
     let single = fold.changes.len() == 1;
     let kind = first.action.kind();
     let lines: Vec<String> = edits.iter().flat_map(|edit| hunk(edit, kind, single)).collect();
-    let sign = match kind {
-        ActionKind::Create => "+ ",
-        ActionKind::Replace | ActionKind::Annotate => "~ ",
-        ActionKind::Delete => "- ",
-    };
-    let heading = element(&line![sign, heading(fold, &edits, kind)]);
+    let heading = element(&line![&sign(kind).0[..2], heading(fold, &edits, kind)]);
     let diff = escape::fenced("diff", &lines);
     let open = if is_open { " open" } else { "" };
     let draw = |names: &str| format!("<details{open}><summary>{heading}</summary>\n\n{names}{diff}\n</details>\n\n");

@@ -15,6 +15,9 @@ use crate::run::{
     UnknownResult, Verification,
 };
 
+/// Blanks behind the name of an endpoint, so that the results of most are below one another.
+const PAD: &str = "                                      ";
+
 /// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
 pub fn history<'a>(runs: &'a [RunSummary], unreadable: &'a [String], view: &TextView) -> Blocks<'a> {
     let mut blocks = Blocks::default();
@@ -131,7 +134,8 @@ pub fn run<'a>(document: &'a RunDocument, view: &TextView) -> Blocks<'a> {
         let role = if step.result.is_done() { role } else { Role::Wrong };
         let gap = if sign.ends_with(' ') { "  " } else { " " };
         let name = line![styled(role, sign.trim_end()), gap, key(&change.key)];
-        blocks.item(line![name, "  ", result(&step.result), times(step)]);
+        let width = change.key.to_string().chars().count();
+        blocks.item(line![name, &PAD[width.min(PAD.len())..], "  ", result(&step.result), times(step)]);
         blocks.0.push(Block::Values(change));
     }
     blocks.gap();
