@@ -208,28 +208,25 @@ impl World<'_> {
     /// Runs a command that changes live on a machine, and notes what it did. `known_by_git` is whether what it deletes
     /// is missing in the commits as well.
     fn change(&mut self, machine: usize, line: &str, known_by_git: bool) {
-        let (before, defined) = (self.live(), self.defined());
+        let before = self.live();
         self.stage.run(&format!("{line} {}", self.state(machine))).stderr_ignored();
         let after = self.live();
         for key in KEYS {
+            let uninformed = self.others(machine);
             let truth = self.truth.entry(key).or_default();
-            let others = || (0..2).filter(|other| !self.is_shared && *other != machine);
             match (before.contains(key), after.contains(key)) {
                 (_, true) => *truth = Truth::default(),
-                (true, false) => {
-                    *truth = Truth::default();
-                    if !known_by_git {
-                        truth.uninformed.extend(others());
-                    }
-                }
-                // Its create was refused.
-                (false, false) if defined.contains(key) => {
-                    truth.by_stranger = false;
-                    truth.uninformed.extend(others());
-                }
+                (true, false) if known_by_git => *truth = Truth::default(),
+                (true, false) => *truth = Truth { uninformed, ..Truth::default() },
+                // It was not there, and nobody made it: what happened to it before still holds.
                 (false, false) => {}
             }
         }
+    }
+
+    /// The machines that do not see the runs of this one.
+    fn others(&self, machine: usize) -> BTreeSet<usize> {
+        (0..2).filter(|other| !self.is_shared && *other != machine).collect()
     }
 
     fn take(&mut self, step: &Step) {
@@ -261,6 +258,12 @@ impl World<'_> {
                 ));
                 self.change(machine, APPLY, true);
                 self.service.misbehave("rules: []");
+                if self.defined().contains(KEYS[key]) && !self.service.has(KEYS[key]) {
+                    let uninformed = self.others(machine);
+                    let truth = self.truth.entry(KEYS[key]).or_default();
+                    truth.by_stranger = false;
+                    truth.uninformed.extend(uninformed);
+                }
             }
             Step::Older(machine) if self.commits.len() > 1 => {
                 git(self.stage, "checkout -q HEAD~1");
@@ -344,8 +347,24 @@ fn check(steps: &[Step], is_shared: bool) {
     world.judge(steps);
 }
 
+/// Few, unless `PROPTEST_CASES` says otherwise.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    let cases = cases.unwrap_or(12);
+    ProptestConfig { cases, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+#[test]
+fn a_rollback_of_what_a_stranger_deleted_leaves_it_his_delete() {
+    for is_shared in [false, true] {
+        check(&[Step::Delete(2), Step::Rollback(0, 2)], is_shared);
+        check(&[Step::Delete(2), Step::Rollback(0, 2), Step::Check(0), Step::Toggle(1)], is_shared);
+        check(&[Step::Check(0), Step::Delete(2), Step::Rollback(0, 2), Step::Check(0), Step::Edit], is_shared);
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn no_history_makes_a_verdict_accuse_a_stranger_of_what_trueup_did(
