@@ -2,7 +2,7 @@
 //! is blocked.
 
 use super::{TextView, at_the_end, columns};
-use crate::model::{Field, SourceLocation};
+use crate::model::{Field, Key, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::Role;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
@@ -14,8 +14,8 @@ use crate::report::view::{self, Line, code, key, line, styled};
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;
 const FIELD_WIDTH: usize = 25;
-/// How wide the names of endpoints are before their causes.
-const KEY_WIDTH: usize = 46;
+/// How wide the sign and the name of an endpoint are before what is said of it.
+const NAME_WIDTH: usize = 56;
 
 /// One change with its values.
 pub(super) fn change(change: &Change, view: &TextView) -> String {
@@ -48,6 +48,19 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
     text
 }
 
+/// The name of a change of a run with all that is before its result.
+pub(super) fn step(kind: ActionKind, name: &Key, is_done: bool, view: &TextView) -> String {
+    let (sign, role) = sign(kind);
+    let role = if is_done { role } else { Role::Wrong };
+    let name = view.plain(&line![key(name)]);
+    format!("  {} {name}{}  ", view.palette.paint(role, sign), gap(sign, &name))
+}
+
+/// The blanks behind a name.
+fn gap(sign: &str, name: &str) -> String {
+    " ".repeat(NAME_WIDTH.saturating_sub(sign.len() + 1 + columns(name)))
+}
+
 fn head(change: &Change, view: &TextView) -> String {
     let (sign, role) = sign(change.action.kind());
     let place = match (&change.action, &change.removed_in) {
@@ -61,7 +74,7 @@ fn head(change: &Change, view: &TextView) -> String {
         _ => at(change.place.as_ref()),
     };
     let name = view.plain(&line![key(&change.key)]);
-    let gap = " ".repeat(KEY_WIDTH.saturating_sub(columns(&name)));
+    let gap = gap(sign, &name);
     let cause = view.plain(&remarkable_reason(change));
     let width = columns(format!("  {sign} {name}{gap}  {cause}").trim_end());
     let painted = view.palette.paint(Role::Strong, &name);
@@ -164,9 +177,9 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     let (sign, role) = sign(ActionKind::Replace);
     let Some(first) = changes.first() else { return String::new() };
     let number = view.plain(&Line::count(changes.len(), "endpoint"));
-    let gap = " ".repeat((KEY_WIDTH + 2).saturating_sub(number.len()));
+    let gap = gap(sign, &number);
     let cause = view.plain(&remarkable_reason(first));
-    let mut text = format!("  {} {number}{gap}{cause}", view.palette.paint(role, sign)).trim_end().to_owned();
+    let mut text = format!("  {} {number}{gap}  {cause}", view.palette.paint(role, sign)).trim_end().to_owned();
     text.push('\n');
     let fields: Vec<FieldChange> =
         first.fields().iter().map(|field| FieldChange { place: None, ..field.clone() }).collect();

@@ -2,14 +2,9 @@
 
 use std::time::Duration;
 
-use super::TextView;
-use crate::report::Role;
-use crate::report::facts::plan::sign;
-use crate::report::view::{self, Part, code, foreign, line, styled};
+use super::{TextView, change};
+use crate::report::view::{self, Part, foreign, line};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
-
-/// How wide the names of endpoints are before their results.
-const KEY_WIDTH: usize = 46;
 
 /// A run as lines of a log: one for each change, with its time.
 #[derive(Debug, Clone)]
@@ -48,8 +43,7 @@ impl LineProgress {
 /// One change with what became of it and its time.
 #[must_use]
 pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
-    let (sign, role) = sign(step.action);
-    let key = format!("{:<KEY_WIDTH$}", step.key.to_string());
+    let name = change::step(step.action, &step.key, step.result.is_done(), view);
     let result = match &step.result {
         ChangeResult::Done { adopted: true, .. } => "adopted: it was there as wanted, and nobody owned it",
         ChangeResult::Done { by_reading: true, .. } => "done, settled by reading",
@@ -61,7 +55,5 @@ pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
         ChangeResult::InDoubt { .. } => "in_doubt",
         ChangeResult::Skipped { .. } => "not tried",
     };
-    let role = if step.result.is_done() { role } else { Role::Wrong };
-    let took = Part::Made(took.as_millis().to_string());
-    view.line(&line!["  ", styled(role, sign), " ", code(key), "  ", result, " (", took, " ms)"])
+    format!("{name}{result} ({} ms)", took.as_millis())
 }

@@ -15,8 +15,15 @@ pub enum Block<'a> {
     Alarm(Alarm<'a>),
     /// Rows of cells.
     Table(Table<'a>),
-    /// The values of a change.
-    Values(&'a Change),
+    /// A change of a run, what became of it, and its values.
+    Step {
+        /// The change.
+        change: &'a Change,
+        /// Whether it was made.
+        is_done: bool,
+        /// What became of it.
+        result: Line<'a>,
+    },
     /// What can be done next.
     Commands(Vec<Command>),
 }

@@ -2,11 +2,11 @@
 //! finished.
 
 use super::outcome::{NotAsDefined, verified};
-use super::{Block, Blocks, Line, Table, code, foreign, key, line, moment, styled};
+use super::{Block, Blocks, Line, Table, code, foreign, line, moment, styled};
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::Role;
-use crate::report::facts::plan::{Command, consents, sign};
+use crate::report::facts::plan::{Command, consents};
 use crate::report::facts::reason::short_commit;
 use crate::report::text::TextView;
 use crate::report::text::draw::Widths;
@@ -14,9 +14,6 @@ use crate::run::{
     ApprovalKind, ChangeResult, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger, StepResult,
     UnknownResult, Verification,
 };
-
-/// Blanks behind the name of an endpoint, so that the results of most are below one another.
-const PAD: &str = "                                      ";
 
 /// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
 pub fn history<'a>(runs: &'a [RunSummary], unreadable: &'a [String], view: &TextView) -> Blocks<'a> {
@@ -130,13 +127,8 @@ pub fn run<'a>(document: &'a RunDocument, view: &TextView) -> Blocks<'a> {
     }
     blocks.gap();
     for (change, step) in plan.changes.iter().zip(&document.steps) {
-        let (sign, role) = sign(change.action.kind());
-        let role = if step.result.is_done() { role } else { Role::Wrong };
-        let gap = if sign.ends_with(' ') { "  " } else { " " };
-        let name = line![styled(role, sign.trim_end()), gap, key(&change.key)];
-        let width = change.key.to_string().chars().count();
-        blocks.item(line![name, &PAD[width.min(PAD.len())..], "  ", result(&step.result), times(step)]);
-        blocks.0.push(Block::Values(change));
+        let result = line![result(&step.result), times(step)];
+        blocks.0.push(Block::Step { change, is_done: step.result.is_done(), result });
     }
     blocks.gap();
     blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);

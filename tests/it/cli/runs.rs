@@ -65,8 +65,9 @@ fn history_lists_the_runs_and_shows_one_with_every_result() {
         .run("show last")
         .code(0)
         .stdout_contains("by kim, began")
-        .stdout_contains("  + create  shop/search                                     done (unguarded), ")
-        .stdout_contains("  ~ replace shop/cart                                       done (versioned), ")
+        .stdout_contains("\n  + create  shop/search                                     done (unguarded), ")
+        .stdout_contains("\n  ~ replace shop/cart                                       done (versioned), ")
+        .stdout_contains("\n  - delete  shop/old                                        done (unguarded), ")
         .stdout_contains("\n        spec.port                80 -> 81\n")
         .stdout_contains("3 of 3 done, finished.\nVerified");
     let steps = stage.run(&format!("show {newest} --format json")).code(0).json()["steps"].clone();
