@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::Result;
 use crate::cli::output::diagnostics;
 use crate::cli::{hint, policy, settings};
 use crate::load::{self, Config, LoadOptions};
@@ -16,15 +16,13 @@ use crate::report::safe;
 ///
 /// # Errors
 /// A variable without a value.
-pub fn load_options(context: &Context) -> Result<LoadOptions, CommandError> {
+pub fn load_options(context: &Context) -> Result<LoadOptions> {
     let mut variables = BTreeMap::new();
     for text in &context.global.var {
-        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            CommandError::words(
-                ExitStatus::Usage,
-                format!("`--var {text}` gives no value; write it as --var name=value"),
-            )
-        })?;
+        let (name, value) = text
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| error!(Usage, "`--var {text}` gives no value; write it as --var name=value"))?;
         variables.insert(name.to_owned(), value.to_owned());
     }
     let (environment, config) = (context.chosen_environment(), context.global.config.clone());
@@ -35,7 +33,7 @@ pub fn load_options(context: &Context) -> Result<LoadOptions, CommandError> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn root(context: &Context, path: &Path) -> Result<PathBuf, CommandError> {
+pub fn root(context: &Context, path: &Path) -> Result<PathBuf> {
     load::root(path, &load_options(context)?).map_err(|found| diagnostics::error(context, &found))
 }
 
@@ -43,7 +41,7 @@ pub fn root(context: &Context, path: &Path) -> Result<PathBuf, CommandError> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn of_directory(context: &Context, directory: &Path) -> Result<Config, CommandError> {
+pub fn of_directory(context: &Context, directory: &Path) -> Result<Config> {
     // `--config` need not name the configuration of the directory.
     let named = context.global.config.as_deref().map(|file| match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -61,18 +59,15 @@ pub fn of_directory(context: &Context, directory: &Path) -> Result<Config, Comma
 ///
 /// # Errors
 /// It cannot be read, or it is of another stack.
-pub fn of_plan(context: &Context, plan: &Plan) -> Result<Config, CommandError> {
+pub fn of_plan(context: &Context, plan: &Plan) -> Result<Config> {
     let config = of_directory(context, Path::new("."))?;
     let stack = settings::stack(context, &config)?;
     if stack != plan.stack {
         let named =
             |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
-        let message = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
-        let error = CommandError::words(ExitStatus::Refused, message);
+        let error = error!(Refused, "the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
         let made_for = plan.source.environment.as_ref().filter(|_| context.chosen_environment().is_none());
-        let error = made_for
-            .into_iter()
-            .fold(error, |error, name| error.hint(format!("the plan was made with --env {}", safe::shell(name))));
+        let error = error.hint_each(made_for.map(|name| format!("the plan was made with --env {}", safe::shell(name))));
         return Err(error.hint(hint::configuration_of(&plan.source.origin.to_string())).hint("nothing was sent"));
     }
     policy::check_plan(context, &config, plan)?;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{configuration, file, hint};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{configuration, hint};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
@@ -142,12 +142,11 @@ fn free(name: &str) -> String {
 ///
 /// # Errors
 /// A file with another content exists and must not be replaced, or a file cannot be written.
-pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result<usize, CommandError> {
+pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result<usize> {
     if files.is_empty() {
         return Ok(0);
     }
-    let failed = |error| file::hinted(ExitStatus::Failed, error);
-    let directory = crate::file::create_directory(&arguments.output).map_err(failed)?;
+    let directory = crate::file::create_directory(&arguments.output).with_status(ExitStatus::Failed)?;
     let mut news = Vec::new();
     let mut there = Vec::new();
     for one in files {
@@ -158,7 +157,7 @@ pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result
             Ok(_) | Err(FileError::TooLarge { .. }) => {
                 there.push(arguments.output.join(&one.path).display().to_string());
             }
-            Err(error) => return Err(failed(error).hint("nothing was written")),
+            Err(error) => return Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
         }
     }
     if let Some(first) = there.first() {
@@ -166,16 +165,14 @@ pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result
             1 => format!("`{first}` exists already"),
             more => format!("`{first}` and {} more files exist already", more - 1),
         };
-        return Err(
-            CommandError::words(ExitStatus::Refused, message).hint("to overwrite: --overwrite; nothing was written")
-        );
+        return Err(error!(Refused, "{message}").hint("to overwrite: --overwrite; nothing was written"));
     }
     for one in &news {
-        directory.replace(&one.path, one.text.as_bytes(), FileMode::Reproducible).map_err(failed)?;
+        directory.replace(&one.path, one.text.as_bytes(), FileMode::Reproducible).with_status(ExitStatus::Failed)?;
     }
     if arguments.schema.is_none() && !arguments.no_schema {
         let schema = format!("{:#}\n", schema::of(SchemaKind::Definition));
-        directory.replace(SCHEMA, schema.as_bytes(), FileMode::Reproducible).map_err(failed)?;
+        directory.replace(SCHEMA, schema.as_bytes(), FileMode::Reproducible).with_status(ExitStatus::Failed)?;
     }
     Ok(news.len())
 }

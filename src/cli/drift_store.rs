@@ -3,15 +3,16 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::stack::Stack;
 use crate::cli::{file, settings, state};
 use crate::drift::{DriftState, DriftStateOwner};
-use crate::file::{Directory, FileError, FileMode, limit, read_own};
+use crate::file::{Directory, FileMode, limit, read_own};
 use crate::state::{Bucket, CreateResult, StateStore, Tag};
 
 /// The directory of the drift states, in the state store.
@@ -46,20 +47,15 @@ impl<'c> DriftStore<'c> {
     ///
     /// # Errors
     /// A file for a check with filters: what is left out would be taken for fixed.
-    pub fn of(
-        context: &'c Context,
-        file: Option<PathBuf>,
-        stack: &Stack,
-        base_url: &str,
-    ) -> Result<Self, CommandError> {
+    pub fn of(context: &'c Context, file: Option<PathBuf>, stack: &Stack, base_url: &str) -> Result<Self> {
         let is_whole = stack.selection.is_all();
         let is_named = state::named_state(&context.global, &context.environment).is_some();
         let owner = owner(context, stack, base_url)?;
         let place = match (file, &owner.stack) {
             (Some(_), _) if !is_whole => {
-                return Err(CommandError::words(
-                    ExitStatus::Usage,
-                    "a drift state needs a check without filters: what is left out would be taken for fixed",
+                return Err(error!(
+                    Usage,
+                    "a drift state needs a check without filters: what is left out would be taken for fixed"
                 ));
             }
             (Some(file), _) => Place::File(file),
@@ -97,12 +93,12 @@ impl<'c> DriftStore<'c> {
     ///
     /// # Errors
     /// It cannot be read, is not one, or is that of another stack.
-    pub async fn read(&self) -> Result<DriftState, CommandError> {
+    pub async fn read(&self) -> Result<DriftState> {
         Ok(self.versioned().await?.0)
     }
 
     /// The same with its version, if it is an object.
-    async fn versioned(&self) -> Result<(DriftState, Option<Tag>), CommandError> {
+    async fn versioned(&self) -> Result<(DriftState, Option<Tag>)> {
         let (bytes, shown, tag) = match &self.place {
             Place::Nowhere => return Ok((DriftState::default(), None)),
             Place::File(path) if !crate::file::exists(path) => (None, path.display().to_string(), None),
@@ -112,7 +108,7 @@ impl<'c> DriftStore<'c> {
                 let bytes = match read_own(&path, limit::SAVED) {
                     Ok(bytes) => Some(bytes),
                     Err(error) if error.is_missing() => None,
-                    Err(error) => return Err(CommandError::new(ExitStatus::Failed, error)),
+                    Err(error) => return Err(error).with_status(ExitStatus::Failed),
                 };
                 (bytes, path.display().to_string(), None)
             }
@@ -127,10 +123,10 @@ impl<'c> DriftStore<'c> {
             }
         };
         let state = bytes.map_or_else(|| Ok(DriftState::default()), |bytes: Vec<u8>| DriftState::from_file(&bytes));
-        let state = state.and_then(|state| state.of(&self.owner)).map_err(|error| {
-            let failure = anyhow::Error::from(error).context(format!("`{shown}` cannot be used"));
-            CommandError::new(ExitStatus::Invalid, failure)
-        })?;
+        let state = state
+            .and_then(|state| state.of(&self.owner))
+            .with_context(|| format!("`{shown}` cannot be used"))
+            .with_status(ExitStatus::Invalid)?;
         Ok((state, tag))
     }
 
@@ -139,7 +135,7 @@ impl<'c> DriftStore<'c> {
     ///
     /// # Errors
     /// Those of [`DriftStore::read`], or it cannot be written.
-    pub async fn update(&self, change: impl Fn(&mut DriftState)) -> Result<DriftState, CommandError> {
+    pub async fn update(&self, change: impl Fn(&mut DriftState)) -> Result<DriftState> {
         // A bucket has no lock to wait for; it refuses a write over a version that was not read.
         let lock = self.lock().await?;
         loop {
@@ -152,7 +148,7 @@ impl<'c> DriftStore<'c> {
         }
     }
 
-    async fn lock(&self) -> Result<Option<std::fs::File>, CommandError> {
+    async fn lock(&self) -> Result<Option<std::fs::File>> {
         let locked = match &self.place {
             Place::Nowhere | Place::Object { .. } => return Ok(None),
             Place::File(path) => {
@@ -164,12 +160,11 @@ impl<'c> DriftStore<'c> {
                 elsewhere(move || Directory::private(&directory, DRIFT)?.lock(name)).await
             }
         };
-        let failed = |error: FileError| CommandError::new(ExitStatus::Failed, error);
-        locked.map(Some).map_err(failed)
+        locked.map(Some).with_status(ExitStatus::Failed)
     }
 
     /// Stores the drift state; `false` where another checker wrote the object since it was read.
-    async fn write(&self, drift_state: &DriftState, tag: Option<Tag>) -> Result<bool, CommandError> {
+    async fn write(&self, drift_state: &DriftState, tag: Option<Tag>) -> Result<bool> {
         let text = drift_state.to_file();
         match &self.place {
             Place::Nowhere => {}
@@ -177,7 +172,7 @@ impl<'c> DriftStore<'c> {
             Place::Own { directory, name } => {
                 let written = Directory::private(directory, DRIFT)
                     .and_then(|directory| directory.replace(name, text.as_bytes(), FileMode::Private));
-                written.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+                written.with_status(ExitStatus::Failed)?;
             }
             Place::Object { bucket, name } => {
                 let (bucket, name) = ((*bucket).clone(), name.clone());
@@ -192,7 +187,7 @@ impl<'c> DriftStore<'c> {
     }
 }
 
-fn owner(context: &Context, stack: &Stack, base_url: &str) -> Result<DriftStateOwner, CommandError> {
+fn owner(context: &Context, stack: &Stack, base_url: &str) -> Result<DriftStateOwner> {
     let name = settings::stack(context, &stack.loaded.config)?;
     let directory = name.is_none().then(|| match stack.repository.open() {
         Ok(repository) => format!("./{}", repository.prefix()),

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::drift::Verdict;
+use crate::file::FileError;
 use crate::load::Diagnostic;
 use crate::plan::{ApprovalError, Plan};
 use crate::report::error::{ErrorReport, Refusal};
@@ -181,6 +182,48 @@ impl ExitStatus {
     }
 }
 
+/// The result of a step of a command.
+pub type Result<T, E = CommandError> = std::result::Result<T, E>;
+
+/// The error of a command with this exit status, in words: `error!(Usage, "no namespace `{name}`")`.
+macro_rules! error {
+    ($status:ident, $($words:tt)+) => {
+        $crate::cli::exit_status::CommandError::new(
+            $crate::cli::exit_status::ExitStatus::$status,
+            anyhow::anyhow!($($words)+),
+        )
+    };
+}
+
+/// What makes the error of a step that of the command. `anyhow::Context` says what the step was for.
+pub trait CommandResult<T, E> {
+    /// The same result, whose error ends the command with `status`.
+    fn with_status(self, status: ExitStatus) -> Result<T>
+    where
+        E: Into<anyhow::Error>;
+
+    /// The same result, whose error has this hint, too.
+    fn hint(self, hint: impl Into<String>) -> Result<T>
+    where
+        E: Into<CommandError>;
+}
+
+impl<T, E> CommandResult<T, E> for Result<T, E> {
+    fn with_status(self, status: ExitStatus) -> Result<T>
+    where
+        E: Into<anyhow::Error>,
+    {
+        self.map_err(|error| CommandError::new(status, error))
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Result<T>
+    where
+        E: Into<CommandError>,
+    {
+        self.map_err(|error| error.into().hint(hint))
+    }
+}
+
 /// Why a command ended early: its kind, what happened, and what to do about it.
 #[derive(Debug)]
 pub struct CommandError {
@@ -200,19 +243,18 @@ struct ErrorDetails {
 }
 
 impl CommandError {
-    /// An error of this kind.
-    pub fn new(ending: ExitStatus, message: impl Into<anyhow::Error>) -> Self {
-        Self { status: ending, cause: message.into(), hints: Vec::new(), is_sum: false, details: Box::default() }
+    /// An error of this kind. What a file system error knows to do about it is its first hint.
+    pub fn new(status: ExitStatus, error: impl Into<anyhow::Error>) -> Self {
+        let cause = error.into();
+        let hint = cause.downcast_ref().and_then(FileError::hint).map(str::to_owned);
+        let (hints, details) = (hint.into_iter().collect(), Box::default());
+        Self { status, cause, hints, is_sum: false, details }
     }
 
-    /// An error of this kind in words.
-    pub fn words(ending: ExitStatus, words: impl fmt::Display) -> Self {
-        Self::new(ending, anyhow::anyhow!("{words}"))
-    }
-
-    /// An error whose details are printed already: it is the last line, without `error:`.
-    pub fn summary(ending: ExitStatus, sum: impl Into<anyhow::Error>) -> Self {
-        Self { is_sum: true, ..Self::new(ending, sum) }
+    /// The same error where its details are printed already: it is the last line, without `error:`.
+    #[must_use]
+    pub fn sum(self) -> Self {
+        Self { is_sum: true, ..self }
     }
 
     /// Whether the error only sums up what is printed already.
@@ -251,8 +293,14 @@ impl CommandError {
 
     /// The same error with something to do about it.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        self.hint_each([hint])
+    }
+
+    /// The same error with what there is to do about it.
+    #[must_use]
+    pub fn hint_each(mut self, hints: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.hints.extend(hints.into_iter().map(Into::into));
         self
     }
 

@@ -3,69 +3,60 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::file::{self, FileError, FileMode};
+use anyhow::Context as _;
+
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::file::{self, FileMode};
 
 /// The bytes of an input, at most `limit`.
 ///
 /// # Errors
 /// The file cannot be read, is too large, or leads out of its repository.
-pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, CommandError> {
-    file::read(path, limit).map_err(|error| hinted(ExitStatus::Invalid, error))
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    file::read(path, limit).with_status(ExitStatus::Invalid)
 }
 
 /// The text of an input in YAML, at most `limit` bytes.
 ///
 /// # Errors
 /// Those of [`read`]; it is not UTF-8, or nested too deep.
-pub fn read_yaml(path: &Path, limit: u64) -> Result<String, CommandError> {
-    file::read_yaml(path, limit).map_err(|error| hinted(ExitStatus::Invalid, error))
+pub fn read_yaml(path: &Path, limit: u64) -> Result<String> {
+    file::read_yaml(path, limit).with_status(ExitStatus::Invalid)
 }
 
 /// The same for a secret, which usually lies elsewhere and is reached through links.
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
-pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>, CommandError> {
-    file::read_secret(path, limit).map_err(|error| hinted(ExitStatus::Invalid, error))
+pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    file::read_secret(path, limit).with_status(ExitStatus::Invalid)
 }
 
 /// Writes a file that only its owner may read, whatever was there before. `write` writes its content.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
-    file::replace(path, FileMode::Private, write).map_err(|error| hinted(ExitStatus::Failed, error))
+pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    file::replace(path, FileMode::Private, write).with_status(ExitStatus::Failed)
 }
 
 /// Writes a file that others may read, with the directories above it. `write` writes its content.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
-    file::replace(path, FileMode::Shared, write).map_err(|error| hinted(ExitStatus::Failed, error))
+pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    file::replace(path, FileMode::Shared, write).with_status(ExitStatus::Failed)
 }
 
 /// Removes a file, if it is there.
 ///
 /// # Errors
 /// It is there and cannot be removed.
-pub fn remove(path: &Path) -> Result<(), CommandError> {
+pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let failure = anyhow::Error::from(error).context(format!("cannot remove `{}`", path.display()));
-            Err(CommandError::new(ExitStatus::Failed, failure))
+            Err(error).with_context(|| format!("cannot remove `{}`", path.display())).with_status(ExitStatus::Failed)
         }
         _ => Ok(()),
-    }
-}
-
-/// The error as a command ends with it.
-pub fn hinted(ending: ExitStatus, error: FileError) -> CommandError {
-    let hint = error.hint();
-    let error = CommandError::new(ending, error);
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
     }
 }

@@ -5,9 +5,11 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use crate::api::{self, PendingLists, Reader};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::service::Connection;
 use crate::cli::{file, settings};
 use crate::file::limit;
@@ -29,21 +31,22 @@ pub enum LiveSource {
 ///
 /// # Errors
 /// The file is not a snapshot, is altered, or is of another service.
-pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snapshot, CommandError> {
-    let refused = |entry: anyhow::Error| CommandError::new(ExitStatus::Refused, entry).hint("nothing was read from it");
+pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snapshot> {
     let bytes = file::read(path, limit::SAVED)?;
     let snapshot = Snapshot::from_file(&bytes)
-        .map_err(|error| refused(anyhow::Error::from(error).context(format!("`{}` is not used", path.display()))))?;
+        .with_context(|| format!("`{}` is not used", path.display()))
+        .with_status(ExitStatus::Refused)
+        .hint("nothing was read from it")?;
     let named = settings::named(context, config)?.map(|place| place.base_url().to_string());
     if let Some(named) = named.filter(|named| *named != snapshot.base_url) {
-        let failure = anyhow::anyhow!("the snapshot is of {}, and the settings name {named}", snapshot.base_url);
-        return Err(refused(failure));
+        let error = error!(Refused, "the snapshot is of {}, and the settings name {named}", snapshot.base_url);
+        return Err(error.hint("nothing was read from it"));
     }
     let layout = settings::named_layout(context, config)?;
     if let Some(layout) = layout.filter(|layout| *layout != snapshot.layout) {
-        let failure =
-            anyhow::anyhow!("the snapshot is of the {} layout, and the settings name {layout}", snapshot.layout);
-        return Err(refused(failure));
+        let error =
+            error!(Refused, "the snapshot is of the {} layout, and the settings name {layout}", snapshot.layout);
+        return Err(error.hint("nothing was read from it"));
     }
     Ok(snapshot)
 }
@@ -53,7 +56,7 @@ impl LiveSource {
     ///
     /// # Errors
     /// Certificates that cannot be used.
-    pub fn of(connection: &Connection) -> Result<Self, CommandError> {
+    pub fn of(connection: &Connection) -> Result<Self> {
         Ok(LiveSource::Service(connection.service(), connection.reader()?, Cell::new(None)))
     }
 

@@ -2,6 +2,9 @@
 //! a file in `command` that reads like the flow: open a session, plan, then report or approve and apply.
 //! Environment, clock, terminal and randomness are read here and passed down as values.
 
+#[macro_use]
+mod exit_status;
+
 mod args;
 mod command;
 mod commits;
@@ -12,7 +15,6 @@ mod definition;
 mod definition_files;
 mod drift_store;
 mod environment;
-mod exit_status;
 mod file;
 mod hint;
 mod live_source;
@@ -37,7 +39,7 @@ use clap::FromArgMatches as _;
 use args::fleet::FleetSubcommand;
 use args::{Arguments, Command};
 use context::Context;
-use exit_status::{CommandError, ExitStatus};
+use exit_status::{CommandResult as _, ExitStatus, Result};
 use run::interrupt;
 use tokio::runtime::Runtime;
 
@@ -120,7 +122,7 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
     context.output.promise(output::document::promised(&arguments.command));
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
-        .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
+        .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {
             runtime.block_on(async {
                 // What waits draws a line on a terminal, which must not stay there.
@@ -131,7 +133,7 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
                     false => work.await,
                     true => interrupt::unless_interrupted(work).await.unwrap_or_else(|| {
                         context.output.clear_lines();
-                        Err(CommandError::words(ExitStatus::Interrupted, "interrupted").hint("nothing was changed"))
+                        Err(error!(Interrupted, "interrupted").hint("nothing was changed"))
                     }),
                 };
                 context.close().await;
@@ -160,7 +162,7 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
     }
 }
 
-async fn command(command: Command, context: &Context) -> Result<ExitStatus, CommandError> {
+async fn command(command: Command, context: &Context) -> Result<ExitStatus> {
     match command {
         Command::Init(arguments) => command::init::run(&arguments, context),
         Command::Doctor(arguments) => command::doctor::run(&arguments, context).await,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::commits::{applied, dropped_namespaces};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, Result};
 use crate::cli::live_source::LiveSource;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::service::Connection;
@@ -27,12 +27,7 @@ use crate::run::RunRecord;
 /// # Errors
 /// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
 /// the plan.
-pub async fn plan(
-    context: &Context,
-    stack: &Stack,
-    source: &LiveSource,
-    request: &PlanRequest<'_>,
-) -> Result<Plan, CommandError> {
+pub async fn plan(context: &Context, stack: &Stack, source: &LiveSource, request: &PlanRequest<'_>) -> Result<Plan> {
     let allow = settings::allow(&request.permission.allow)?;
     let building = build(context, stack, source, request, &allow);
     let (plan, listed) = tokio::join!(building, dropped_namespaces::listed_before(context, stack));
@@ -50,7 +45,7 @@ pub async fn plan(
 ///
 /// # Errors
 /// A name that allows nothing.
-pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<Allowances, CommandError> {
+pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<Allowances> {
     let allow = settings::allow(names)?;
     plan.consent(&allow, context.environment.person().as_deref());
     Ok(allow)
@@ -59,15 +54,14 @@ pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<A
 /// The error of a plan of which nothing could be read, for one reason; a report has nothing to add to it.
 pub fn unread(plan: &Plan) -> Option<CommandError> {
     let unread = unread::whole(plan)?;
-    let message = unread.of_service(&plan.service.base_url);
-    Some(CommandError::words(ExitStatus::Unknown, message).hint(unread.consequence()))
+    Some(error!(Unknown, "{}", unread.of_service(&plan.service.base_url)).hint(unread.consequence()))
 }
 
 /// Refuses a plan from a read that is not complete.
 ///
 /// # Errors
 /// A namespace could not be read.
-pub fn require_complete(plan: &Plan, hint: &str) -> Result<(), CommandError> {
+pub fn require_complete(plan: &Plan, hint: &str) -> Result<()> {
     match unread(plan) {
         Some(error) => Err(error.hint(hint)),
         None => require_all_read(plan.unknown(), hint),
@@ -78,13 +72,10 @@ pub fn require_complete(plan: &Plan, hint: &str) -> Result<(), CommandError> {
 ///
 /// # Errors
 /// There is one.
-pub fn require_all_read<'a>(
-    unknown: impl Iterator<Item = (&'a Namespace, &'a str)>,
-    hint: &str,
-) -> Result<(), CommandError> {
+pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>, hint: &str) -> Result<()> {
     match unread::messages(unknown).as_slice() {
         [] => Ok(()),
-        messages => Err(CommandError::words(ExitStatus::Unknown, messages.join("; ")).hint(hint)),
+        messages => Err(error!(Unknown, "{}", messages.join("; ")).hint(hint)),
     }
 }
 
@@ -92,15 +83,15 @@ pub fn require_all_read<'a>(
 ///
 /// # Errors
 /// A namespace in which something would be replaced or deleted could not be read.
-pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Namespace, Counts>, CommandError> {
+pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Namespace, Counts>> {
     let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Delete);
     let changes = plan.changes.iter().filter(|change| counted(change.action.kind()));
     let namespaces = changes.map(|change| change.key.namespace.clone()).collect();
     let live = LiveSource::of(connection)?.live(&namespaces).await;
     for (namespace, read) in &live.namespaces {
         if let NamespaceRead::Unknown { reason } = read {
-            let message = format!("could not read `{namespace}` to count its endpoints: {reason}");
-            return Err(CommandError::words(ExitStatus::Unknown, message).hint("nothing was sent"));
+            return Err(error!(Unknown, "could not read `{namespace}` to count its endpoints: {reason}")
+                .hint("nothing was sent"));
         }
     }
     Ok(plan.counts(&live))
@@ -127,7 +118,7 @@ async fn build(
     source: &LiveSource,
     request: &PlanRequest<'_>,
     allow: &Allowances,
-) -> Result<Plan, CommandError> {
+) -> Result<Plan> {
     let config = &stack.loaded.config;
     let service = source.service();
     let name = settings::stack(context, config)?;
@@ -175,7 +166,7 @@ async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
 ///
 /// # Errors
 /// They name no service, or cannot be read.
-pub fn run_owner(context: &Context) -> Result<RunOwner, CommandError> {
+pub fn run_owner(context: &Context) -> Result<RunOwner> {
     let config = configuration::of_directory(context, Path::new("."))?;
     let base_url = settings::place(context, &config)?.base_url().to_string();
     Ok(RunOwner { stack: settings::stack(context, &config)?, base_url })
@@ -197,7 +188,7 @@ pub struct RollbackRequest<'a> {
 ///
 /// # Errors
 /// Certificates that cannot be used. Reads that fail are part of the plan.
-pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Result<Plan, CommandError> {
+pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Result<Plan> {
     let source = LiveSource::of(connection)?;
     let namespaces = back.record.writes().into_iter().map(|write| write.key.namespace.clone()).collect();
     let live = source.live(&namespaces).await;

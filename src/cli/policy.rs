@@ -5,18 +5,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
+use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::Command;
 use crate::cli::context::{Context, PolicyFile};
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::diagnostics;
 use crate::cli::service::address;
 use crate::cli::settings;
 use crate::file;
 use crate::load::{Config, Loaded, config};
-use crate::model::policy::{Prune, SafetySettings, SettingChange, Violation, changes};
+use crate::model::policy::{Prune, SafetySettings, SettingChange, changes};
 use crate::model::{Key, Namespace};
 use crate::plan::Plan;
 
@@ -27,21 +28,20 @@ const LARGEST: u64 = 1024 * 1024;
 ///
 /// # Errors
 /// Two are named, or the one that is named cannot be read.
-pub fn read(context: &mut Context) -> Result<(), CommandError> {
+pub fn read(context: &mut Context) -> Result<()> {
     let flag = context.global.policy.clone();
     let path = match (flag, context.environment.path("TRUEUP_POLICY")) {
         (None, None) => return Ok(()),
         (Some(flag), Some(variable)) if flag != variable => {
-            let rendered = "`--policy` and `TRUEUP_POLICY` name two policies";
-            return Err(CommandError::words(ExitStatus::Usage, rendered)
+            return Err(error!(Usage, "`--policy` and `TRUEUP_POLICY` name two policies")
                 .hint("a flag cannot take the place of the environment's policy"));
         }
         (Some(path), _) | (None, Some(path)) => path,
     };
-    let bytes = file::read(&path, LARGEST).map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("cannot read the policy `{}`", path.display()));
-        CommandError::new(ExitStatus::Invalid, failure).hint("nothing is done without the policy that was asked for")
-    })?;
+    let bytes = file::read(&path, LARGEST)
+        .with_context(|| format!("cannot read the policy `{}`", path.display()))
+        .with_status(ExitStatus::Invalid)
+        .hint("nothing is done without the policy that was asked for")?;
     let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
     let policy = config::policy(&path.to_string_lossy(), bytes)
         .map_err(|diagnostics| diagnostics::error(context, &diagnostics))?;
@@ -57,7 +57,7 @@ pub fn read(context: &mut Context) -> Result<(), CommandError> {
 ///
 /// # Errors
 /// It does not.
-pub fn permits(context: &Context, command: &Command) -> Result<(), CommandError> {
+pub fn permits(context: &Context, command: &Command) -> Result<()> {
     let names = match command {
         Command::Plan(arguments) => &arguments.permission.allow,
         Command::Apply(arguments) => &arguments.permission.allow,
@@ -72,22 +72,20 @@ pub fn permits(context: &Context, command: &Command) -> Result<(), CommandError>
 ///
 /// # Errors
 /// It does not.
-pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a String>) -> Result<(), CommandError> {
+pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };
-    file.policy.allow(names).map_err(refused)
+    file.policy.allow(names).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
 /// Whether the policy lets these stacks be changed.
 ///
 /// # Errors
 /// It forbids one.
-pub fn permits_stacks(context: &Context, names: [&str; 2]) -> Result<(), CommandError> {
+pub fn permits_stacks(context: &Context, names: [&str; 2]) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };
-    names.into_iter().try_for_each(|name| file.policy.stack(Some(name)).map_err(refused))
-}
-
-fn refused(violation: Violation) -> CommandError {
-    CommandError::new(ExitStatus::Refused, violation).hint("nothing was sent")
+    names
+        .into_iter()
+        .try_for_each(|name| file.policy.stack(Some(name)).with_status(ExitStatus::Refused).hint("nothing was sent"))
 }
 
 /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than
@@ -100,7 +98,7 @@ pub fn settle(
     loaded: &mut Loaded,
     head: &SafetySettings,
     base: Option<&SafetySettings>,
-) -> Result<Vec<SettingChange>, CommandError> {
+) -> Result<Vec<SettingChange>> {
     let mut in_force = match base {
         Some(base) => head.safeguards.stricter(&base.safeguards),
         None => head.safeguards.clone(),
@@ -135,10 +133,13 @@ fn check<'a>(
     root: &Path,
     config: &Config,
     namespaces: impl IntoIterator<Item = &'a Namespace>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };
     outside(file, root)?;
-    file.policy.stack(settings::stack(context, config)?.as_deref()).map_err(refused)?;
+    file.policy
+        .stack(settings::stack(context, config)?.as_deref())
+        .with_status(ExitStatus::Refused)
+        .hint("nothing was sent")?;
     permits_namespaces(context, namespaces)
 }
 
@@ -146,7 +147,7 @@ fn check<'a>(
 ///
 /// # Errors
 /// It forbids its stack or a namespace.
-pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(), CommandError> {
+pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
     check(context, Path::new("."), config, plan.scope.keys().chain(keys))
@@ -157,51 +158,44 @@ pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(),
 ///
 /// # Errors
 /// They do not.
-pub fn permits_changes(
-    context: &Context,
-    config: &Config,
-    plan: &Plan,
-    pruned: &BTreeSet<Namespace>,
-) -> Result<(), CommandError> {
+pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: &BTreeSet<Namespace>) -> Result<()> {
     let of_policy = context.policy.as_ref().map_or(Prune::All, |file| file.policy.loosest.prune);
     let prune = if plan.undone().is_some() { of_policy } else { config.safeguards.prune };
     let namespaces: BTreeSet<Namespace> = config.namespaces.iter().chain(pruned).cloned().collect();
     let Some(key) = plan.delete_beyond(prune, &namespaces) else {
         let outside = plan.change_outside(&namespaces).filter(|_| !config.namespaces.is_empty());
         let Some(key) = outside else { return Ok(()) };
-        let message = format!("the plan would change `{key}`, and the settings in force do not list its namespace");
-        return Err(CommandError::words(ExitStatus::Refused, message)
-            .hint(format!("list `{}` under `namespaces:`, or make a plan without this change", key.namespace))
-            .hint("nothing was sent"));
+        return Err(error!(
+            Refused,
+            "the plan would change `{key}`, and the settings in force do not list its namespace"
+        )
+        .hint(format!("list `{}` under `namespaces:`, or make a plan without this change", key.namespace))
+        .hint("nothing was sent"));
     };
     let by =
         if of_policy == prune && prune == Prune::None { "the limits of the policy" } else { "the settings in force" };
     let message = format!("the plan would delete `{key}`, and {by} delete no such object (prune: {prune})");
     let hint = format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace);
-    Err(CommandError::words(ExitStatus::Refused, message).hint(hint).hint("nothing was sent"))
+    Err(error!(Refused, "{message}").hint(hint).hint("nothing was sent"))
 }
 
 /// Whether the policy lets something be changed in these namespaces.
 ///
 /// # Errors
 /// It forbids one.
-pub fn permits_namespaces<'a>(
-    context: &Context,
-    namespaces: impl IntoIterator<Item = &'a Namespace>,
-) -> Result<(), CommandError> {
+pub fn permits_namespaces<'a>(context: &Context, namespaces: impl IntoIterator<Item = &'a Namespace>) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };
-    file.policy.namespaces(namespaces).map_err(refused)
+    file.policy.namespaces(namespaces).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
 /// Refuses a policy that those whom it limits can edit.
-fn outside(file: &PolicyFile, root: &Path) -> Result<(), CommandError> {
+fn outside(file: &PolicyFile, root: &Path) -> Result<()> {
     let top = |path: &Path| path.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned);
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let top_of_stack = top(&root).unwrap_or(root);
     let top_of_policy = top(&file.path).unwrap_or_else(|| file.path.clone());
     if top_of_policy == top_of_stack || (file.path.starts_with(&top_of_stack) && top(&file.path).is_none()) {
-        let message = format!("the policy `{}` is in the repository that it limits", file.path.display());
-        return Err(CommandError::words(ExitStatus::Invalid, message)
+        return Err(error!(Invalid, "the policy `{}` is in the repository that it limits", file.path.display())
             .hint("a pull request could change it: keep it outside, where only those who own the token write"));
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::api::PendingLists;
 use crate::cli::args::{PermissionArgs, ScopeArgs, Shard};
 use crate::cli::commits::{applied, base, base_settings, dropped_namespaces};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::Result;
 use crate::cli::live_source::{self, LiveSource};
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::service::{self, Connection};
@@ -58,11 +58,7 @@ impl<'c> Session<'c> {
     /// # Errors
     /// Problems in the definitions come first, then those of the connection or the snapshot, then those
     /// of the base.
-    pub async fn open(
-        context: &'c Context,
-        scope: &ScopeArgs,
-        options: SessionOptions<'c>,
-    ) -> Result<Self, CommandError> {
+    pub async fn open(context: &'c Context, scope: &ScopeArgs, options: SessionOptions<'c>) -> Result<Self> {
         let begun = Instant::now();
         if options.live.is_some() {
             return Self::compare(context, stack::open(context, scope)?, options).await;
@@ -85,11 +81,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// Those of [`Session::open`] that the definitions do not cause.
-    pub async fn compare(
-        context: &'c Context,
-        mut stack: Stack,
-        options: SessionOptions<'c>,
-    ) -> Result<Self, CommandError> {
+    pub async fn compare(context: &'c Context, mut stack: Stack, options: SessionOptions<'c>) -> Result<Self> {
         let begun = Instant::now();
         let config = &stack.loaded.config;
         let (source, connection) = match options.live {
@@ -115,7 +107,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// A namespace that cannot be pruned.
-    pub fn namespaces(&self, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>, CommandError> {
+    pub fn namespaces(&self, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>> {
         dropped_namespaces::namespaces(self.context, &self.stack, permission)
     }
 
@@ -123,7 +115,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// Those of [`planning::plan`].
-    pub async fn plan(&self, permission: &PermissionArgs) -> Result<Plan, CommandError> {
+    pub async fn plan(&self, permission: &PermissionArgs) -> Result<Plan> {
         self.plan_against(&self.source, permission).await
     }
 
@@ -131,7 +123,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// Those of [`planning::plan`].
-    pub async fn plan_against(&self, source: &LiveSource, permission: &PermissionArgs) -> Result<Plan, CommandError> {
+    pub async fn plan_against(&self, source: &LiveSource, permission: &PermissionArgs) -> Result<Plan> {
         let namespaces = self.namespaces(permission)?;
         self.plan_for(source, &PlanRequest { permission, namespaces, check: None, shard: None }).await
     }
@@ -140,7 +132,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// Those of [`planning::plan`].
-    pub async fn plan_for(&self, source: &LiveSource, request: &PlanRequest<'_>) -> Result<Plan, CommandError> {
+    pub async fn plan_for(&self, source: &LiveSource, request: &PlanRequest<'_>) -> Result<Plan> {
         planning::plan(self.context, &self.stack, source, request).await
     }
 
@@ -155,7 +147,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// There is a base, and git or its definitions cannot be read.
-    pub fn attribute(&self, plan: &mut Plan) -> Result<(), CommandError> {
+    pub fn attribute(&self, plan: &mut Plan) -> Result<()> {
         base::attribute(self.context, &self.stack, plan, self.base)?;
         if self.only_this_change {
             *plan = plan.only_this_change();
@@ -188,8 +180,8 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// The source is a snapshot.
-    pub fn into_connection(self) -> Result<Connection, CommandError> {
-        let missing = || CommandError::words(ExitStatus::Bug, "a snapshot has no service");
+    pub fn into_connection(self) -> Result<Connection> {
+        let missing = || error!(Bug, "a snapshot has no service");
         self.connection.ok_or_else(missing)
     }
 
@@ -204,7 +196,7 @@ async fn connect(
     context: &Context,
     scope: &ScopeArgs,
     shard: Option<Shard>,
-) -> Result<(Stack, Connection, PendingLists), CommandError> {
+) -> Result<(Stack, Connection, PendingLists)> {
     let early = async {
         match stack::settings(context, scope) {
             Some(config) => ask(context, &config, shard).await.ok(),
@@ -225,11 +217,7 @@ async fn connect(
 }
 
 /// Connects, and asks for the namespaces that the settings list.
-async fn ask(
-    context: &Context,
-    config: &Config,
-    shard: Option<Shard>,
-) -> Result<(Connection, PendingLists), CommandError> {
+async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result<(Connection, PendingLists)> {
     let connection = service::connect(context, config).await?;
     let listed = config.namespaces.iter().cloned().collect();
     let namespaces = shard::namespaces(listed, shard, &connection.service().base_url);
@@ -241,7 +229,7 @@ async fn ask(
 ///
 /// # Errors
 /// The configuration is of another stack, or names another service.
-pub async fn of_plan(context: &Context, plan: &Plan) -> Result<(Config, Connection), CommandError> {
+pub async fn of_plan(context: &Context, plan: &Plan) -> Result<(Config, Connection)> {
     let config = configuration::of_plan(context, plan)?;
     let connection = service::connect(context, &config).await?;
     connection.is_for(plan)?;
@@ -252,7 +240,7 @@ pub async fn of_plan(context: &Context, plan: &Plan) -> Result<(Config, Connecti
 ///
 /// # Errors
 /// It names none, or the service cannot be used.
-pub async fn service(context: &Context) -> Result<Connection, CommandError> {
+pub async fn service(context: &Context) -> Result<Connection> {
     let config = configuration::of_directory(context, Path::new("."))?;
     service::connect(context, &config).await
 }

@@ -10,7 +10,7 @@ use crate::api::BaseUrl;
 use crate::cli::args::{GlobalArgs, PermissionArgs};
 use crate::cli::context::Context;
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::service::address::{self, Address, UrlSources};
 use crate::load::Config;
 use crate::model::{Layout, Name};
@@ -42,9 +42,9 @@ impl ServiceLocation {
 ///
 /// # Errors
 /// None is named, one is not a URL, or environment and configuration name different ones.
-pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation, CommandError> {
+pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation> {
     named(context, config)?.ok_or_else(|| {
-        CommandError::words(ExitStatus::Invalid, "no service is named")
+        error!(Invalid, "no service is named")
             .hint("give --base-url, TRUEUP_BASE_URL, or `base_url` in trueup.yaml; or try it with --sandbox")
     })
 }
@@ -53,14 +53,11 @@ pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation, Comm
 ///
 /// # Errors
 /// One is not a URL, or environment and configuration name different ones.
-pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocation>, CommandError> {
+pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocation>> {
     let Context { global, environment, .. } = context;
     if let Some(file) = &global.sandbox {
         if global.base_url.is_some() {
-            return Err(CommandError::words(
-                ExitStatus::Usage,
-                "`--sandbox` and `--base-url` name two services; give one",
-            ));
+            return Err(error!(Usage, "`--sandbox` and `--base-url` name two services; give one"));
         }
         return match file {
             Some(file) => Ok(Some(ServiceLocation::Sandbox(file.clone()))),
@@ -75,7 +72,7 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
 ///
 /// # Errors
 /// A name of no layout.
-pub fn layout(context: &Context, config: &Config) -> Result<Layout, CommandError> {
+pub fn layout(context: &Context, config: &Config) -> Result<Layout> {
     Ok(named_layout(context, config)?.unwrap_or_default())
 }
 
@@ -83,12 +80,12 @@ pub fn layout(context: &Context, config: &Config) -> Result<Layout, CommandError
 ///
 /// # Errors
 /// A name of no layout.
-pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>, CommandError> {
+pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>> {
     let named = context.global.layout.as_deref().or_else(|| context.environment.variable("TRUEUP_LAYOUT"));
     let Some(named) = named else { return Ok(config.layout) };
     Layout::ALL.into_iter().find(|layout| layout.as_str() == named).map(Some).ok_or_else(|| {
         let known = Layout::ALL.map(Layout::as_str).join(", ");
-        CommandError::words(ExitStatus::Usage, format!("unknown layout `{named}`; the layouts are: {known}"))
+        error!(Usage, "unknown layout `{named}`; the layouts are: {known}")
     })
 }
 
@@ -102,7 +99,7 @@ pub fn concurrency(context: &Context, config: &Config) -> usize {
 ///
 /// # Errors
 /// A text that is not a valid name.
-pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, CommandError> {
+pub fn stack(context: &Context, config: &Config) -> Result<Option<String>> {
     if let Some(given) = stack_named(&context.global, &context.environment)? {
         return Ok(Some(given));
     }
@@ -110,17 +107,14 @@ pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, Comma
 }
 
 /// The stack of the flag or of the environment.
-fn stack_named(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>, CommandError> {
+fn stack_named(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>> {
     let flag = global.stack.as_deref().map(|name| (name, "--stack"));
     let named = flag.or_else(|| environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")));
     let Some((name, source)) = named else { return Ok(None) };
     match Name::parse(name) {
         Ok(name) => Ok(Some(name.to_string())),
-        Err(error) => {
-            let message = format!("`{source}` is `{name}`, which {error}");
-            Err(CommandError::words(ExitStatus::Usage, message)
-                .hint("give a name such as shop-prod, as `stack:` of trueup.yaml does"))
-        }
+        Err(error) => Err(error!(Usage, "`{source}` is `{name}`, which {error}")
+            .hint("give a name such as shop-prod, as `stack:` of trueup.yaml does")),
     }
 }
 
@@ -147,10 +141,10 @@ pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
 ///
 /// # Errors
 /// Nothing says where.
-pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf, CommandError> {
+pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf> {
     let given = global.state_dir.clone().or_else(|| environment.path("TRUEUP_STATE_DIR"));
     given.or_else(|| environment.state_directory()).ok_or_else(|| {
-        CommandError::words(ExitStatus::Invalid, "there is no state directory: neither XDG_STATE_HOME nor HOME is set")
+        error!(Invalid, "there is no state directory: neither XDG_STATE_HOME nor HOME is set")
             .hint("give one with --state-dir")
     })
 }
@@ -160,7 +154,7 @@ pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) ->
 ///
 /// # Errors
 /// Nothing says where the state of this machine is kept.
-pub fn sandbox_file(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf, CommandError> {
+pub fn sandbox_file(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf> {
     let sandboxes = state_directory(global, environment)?.join("sandboxes");
     let here = environment.directory.as_deref().unwrap_or(Path::new("."));
     let home = environment.path("HOME");
@@ -185,18 +179,18 @@ pub fn of_plan(config: &Config, permission: &PermissionArgs) -> plan::PlanSettin
 ///
 /// # Errors
 /// A pattern that is none.
-pub fn ignore(config: &Config) -> Result<Ignore, CommandError> {
-    Ignore::new(&config.safeguards.ignore).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+pub fn ignore(config: &Config) -> Result<Ignore> {
+    Ignore::new(&config.safeguards.ignore).with_status(ExitStatus::Invalid)
 }
 
 /// What was allowed by name.
 ///
 /// # Errors
 /// A name that allows nothing.
-pub fn allow(names: &[String]) -> Result<Allowances, CommandError> {
+pub fn allow(names: &[String]) -> Result<Allowances> {
     let mut allow = Allowances::default();
     for text in names {
-        allow.add(text).map_err(|error| CommandError::new(ExitStatus::Usage, error))?;
+        allow.add(text).with_status(ExitStatus::Usage)?;
     }
     Ok(allow)
 }

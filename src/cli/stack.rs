@@ -5,10 +5,12 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::commits::repository::LazyRepository;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::diagnostics;
 use crate::cli::stacks::tenants::DefinedKeys;
 use crate::cli::{configuration, hint, policy, settings};
@@ -50,7 +52,7 @@ struct StackCall {
 ///
 /// # Errors
 /// Paths of two stacks, wrong definitions (reported with their places), or a wrong configuration.
-pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
+pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
     let loaded = load::directory(first(scope), &configuration::load_options(context)?);
     opened(context, scope, loaded)
 }
@@ -59,7 +61,7 @@ pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError>
 ///
 /// # Errors
 /// Those of [`open`], but for a directory without a definition.
-pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
+pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
     let loaded = load::directory(first(scope), &configuration::load_options(context)?);
     bare(context, scope, loaded)
 }
@@ -68,7 +70,7 @@ pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandE
 ///
 /// # Errors
 /// Those of [`open`].
-pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
+pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
     let (path, options) = (first(scope).to_owned(), configuration::load_options(context)?);
     let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
     opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
@@ -78,17 +80,17 @@ fn first(scope: &ScopeArgs) -> &Path {
     scope.paths.first().map_or(Path::new("."), PathBuf::as_path)
 }
 
-fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, CommandError> {
+fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
     let stack = bare(context, scope, loaded)?;
     note_definitions(context, &stack.loaded);
     if let Some((message, hint)) = without_definitions(&stack.loaded, &stack.selection) {
-        return Err(CommandError::words(ExitStatus::Invalid, message).hint(hint).hint("nothing was sent"));
+        return Err(error!(Invalid, "{message}").hint(hint).hint("nothing was sent"));
     }
     known_namespaces(context, &stack.loaded, &stack.selection)?;
     Ok(stack)
 }
 
-fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, CommandError> {
+fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
     let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
     let mut selection = selection(&scope.filter)?;
     let loaded = loaded.map_err(|found| diagnostics::error(context, &found))?;
@@ -152,7 +154,7 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
 }
 
 /// Every namespace of the call is one of the stack's; of several stacks, one is.
-fn known_namespaces(context: &Context, loaded: &Loaded, selection: &Selection) -> Result<(), CommandError> {
+fn known_namespaces(context: &Context, loaded: &Loaded, selection: &Selection) -> Result<()> {
     let known = namespaces(loaded);
     if let Some(several) = &context.tenants.filters {
         several.borrow_mut().namespaces.extend(known.iter().cloned());
@@ -169,12 +171,12 @@ pub fn unknown_namespace(
     selection: &Selection,
     known: &BTreeSet<Namespace>,
     (whose, they): (&str, &str),
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let Some(unknown) = selection.unknown_namespace(known) else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(Namespace::as_str).collect();
-    let error = CommandError::words(ExitStatus::Usage, format!("{whose} no namespace `{unknown}`"));
+    let error = error!(Usage, "{whose} no namespace `{unknown}`");
     let near = load::nearest(unknown.as_str(), names.iter().copied());
-    let error = near.map(|near| format!("did you mean `{near}`?")).into_iter().fold(error, CommandError::hint);
+    let error = error.hint_each(near.map(|near| format!("did you mean `{near}`?")));
     Err(error.hint(format!("{they}: {}", names.join(", "))))
 }
 
@@ -183,7 +185,7 @@ pub fn unknown_namespace(
 ///
 /// # Errors
 /// A filter matches nothing, or they select nothing of one of several stacks.
-pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedFilters>) -> Result<(), CommandError> {
+pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedFilters>) -> Result<()> {
     let selection = &stack.selection;
     match (&context.tenants.filters, matched) {
         (Some(several), None) => several.borrow_mut().is_partial = true,
@@ -223,7 +225,7 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
 ///
 /// # Errors
 /// Those of [`check_filters`].
-fn matched(context: &Context, stack: &Stack) -> Result<(), CommandError> {
+fn matched(context: &Context, stack: &Stack) -> Result<()> {
     let mut matched = MatchedFilters::default();
     for (key, definition) in &stack.loaded.desired.definitions {
         stack.selection.note(&mut matched, key, Some(definition), None);
@@ -262,7 +264,7 @@ impl Stack {
     ///
     /// # Errors
     /// Those of [`policy::settle`].
-    pub fn settle(&mut self, context: &Context, base: Option<&SafetySettings>) -> Result<(), CommandError> {
+    pub fn settle(&mut self, context: &Context, base: Option<&SafetySettings>) -> Result<()> {
         self.setting_changes = policy::settle(context, &mut self.loaded, &self.head, base)?;
         Ok(())
     }
@@ -275,17 +277,15 @@ pub fn namespaces(loaded: &Loaded) -> BTreeSet<Namespace> {
 }
 
 /// `path` relative to the stack's directory, empty for the directory itself.
-fn below(root: &Path, path: &Path) -> Result<String, CommandError> {
-    let full = path.canonicalize().map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
-        CommandError::new(ExitStatus::Invalid, failure)
-    })?;
+fn below(root: &Path, path: &Path) -> Result<String> {
+    let full = path
+        .canonicalize()
+        .with_context(|| format!("cannot read `{}`", path.display()))
+        .with_status(ExitStatus::Invalid)?;
     match full.strip_prefix(root) {
         Ok(below) => Ok(below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")),
-        Err(_) => {
-            let message = format!("`{}` is outside of the stack in `{}`", path.display(), root.display());
-            Err(CommandError::words(ExitStatus::Usage, message).hint("give the paths of one stack at a time"))
-        }
+        Err(_) => Err(error!(Usage, "`{}` is outside of the stack in `{}`", path.display(), root.display())
+            .hint("give the paths of one stack at a time")),
     }
 }
 
@@ -293,21 +293,19 @@ fn below(root: &Path, path: &Path) -> Result<String, CommandError> {
 ///
 /// # Errors
 /// A text that is not a valid pattern, namespace or selector.
-pub fn selection(filter: &FilterArgs) -> Result<Selection, CommandError> {
-    let usage =
-        |error: anyhow::Error, flag: &str| CommandError::new(ExitStatus::Usage, error.context(format!("in `{flag}`")));
+pub fn selection(filter: &FilterArgs) -> Result<Selection> {
     let mut selection = Selection::all();
     for glob in &filter.only {
-        selection.add_only(glob).map_err(|error| usage(error.into(), "--only"))?;
+        selection.add_only(glob).context("in `--only`").with_status(ExitStatus::Usage)?;
     }
     for glob in &filter.except {
-        selection.add_except(glob).map_err(|error| usage(error.into(), "--except"))?;
+        selection.add_except(glob).context("in `--except`").with_status(ExitStatus::Usage)?;
     }
     for name in &filter.namespace {
         selection.add_namespace(namespace(name)?);
     }
     if let Some(selector) = &filter.selector {
-        selection.set_selector(selector).map_err(|error| usage(error.into(), "--selector"))?;
+        selection.set_selector(selector).context("in `--selector`").with_status(ExitStatus::Usage)?;
     }
     Ok(selection)
 }
@@ -324,9 +322,8 @@ pub fn flags(filter: &FilterArgs) -> Vec<String> {
 ///
 /// # Errors
 /// A text that is not a valid name.
-pub fn namespace(name: &str) -> Result<Namespace, CommandError> {
-    Namespace::parse(name)
-        .map_err(|error| CommandError::words(ExitStatus::Usage, format!("the namespace `{name}` {error}")))
+pub fn namespace(name: &str) -> Result<Namespace> {
+    Namespace::parse(name).map_err(|error| error!(Usage, "the namespace `{name}` {error}"))
 }
 
 /// What a check of the definitions found.
@@ -342,14 +339,14 @@ pub enum CheckedDefinitions {
 ///
 /// # Errors
 /// Those of [`open`], and such a filter.
-pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
+pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
     let stack = opened(context, scope, checked(context, scope)?)?;
     matched(context, &stack)?;
     Ok(stack)
 }
 
 /// Loads a stack with the documents of kinds that are not managed, which are checked.
-fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>, CommandError> {
+fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>> {
     let options = LoadOptions { objects: UnmanagedKinds::Check, ..configuration::load_options(context)? };
     Ok(load::directory(first(scope), &options))
 }
@@ -358,7 +355,7 @@ fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagno
 ///
 /// # Errors
 /// Flags that cannot be read.
-pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions, CommandError> {
+pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions> {
     let loaded = match checked(context, scope)? {
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::args::GlobalArgs;
 use crate::cli::context::Context;
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::{hint, settings};
 use crate::journal::JournalError;
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
@@ -15,7 +15,7 @@ use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 ///
 /// # Errors
 /// Nothing says where, an address is not valid, or a variable of the object store is not.
-pub fn store(context: &Context) -> Result<&StateStore, CommandError> {
+pub fn store(context: &Context) -> Result<&StateStore> {
     if let Some(state) = context.state.get() {
         return Ok(state);
     }
@@ -24,8 +24,7 @@ pub fn store(context: &Context) -> Result<&StateStore, CommandError> {
         None => StateStore::Directory(settings::state_directory(global, environment)?),
         Some((text, _)) if !Location::is_meant(text) => StateStore::Directory(PathBuf::from(text)),
         Some((text, source)) => {
-            let location = Location::parse(text)
-                .map_err(|error| CommandError::words(ExitStatus::Usage, format!("`{source}`: {error}")))?;
+            let location = Location::parse(text).map_err(|error| error!(Usage, "`{source}`: {error}"))?;
             let bucket =
                 Bucket::open(&location, environment.variables()).map_err(|error| failed(context, error.into()))?;
             StateStore::Bucket(bucket, lease_timing(environment)?)
@@ -42,12 +41,13 @@ pub fn named_state<'c>(global: &'c GlobalArgs, environment: &'c ProcessEnvironme
     flag.or_else(|| environment.variable("TRUEUP_STATE").filter(|_| !is_local()).map(|text| (text, "TRUEUP_STATE")))
 }
 
-fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming, CommandError> {
+fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming> {
     const NAME: &str = "TRUEUP_STATE_LEASE";
     let Some(text) = environment.variable(NAME) else { return Ok(LeaseTiming::default()) };
-    text.parse().ok().and_then(LeaseTiming::of_seconds).ok_or_else(|| {
-        CommandError::words(ExitStatus::Usage, format!("`{NAME}` is `{text}`; it must be 1 to 600 seconds"))
-    })
+    text.parse()
+        .ok()
+        .and_then(LeaseTiming::of_seconds)
+        .ok_or_else(|| error!(Usage, "`{NAME}` is `{text}`; it must be 1 to 600 seconds"))
 }
 
 /// A journal that cannot be read or written.
@@ -70,9 +70,5 @@ pub fn with_status(context: &Context, status: ExitStatus, error: JournalError) -
         }
         _ => None,
     };
-    let failed = CommandError::new(status, error);
-    match hint {
-        Some(hint) => failed.hint(hint),
-        None => failed,
-    }
+    CommandError::new(status, error).hint_each(hint)
 }

@@ -2,16 +2,16 @@
 
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::Result;
 use crate::report::time::to_second;
 
 /// The time that `text`, given with `flag`, means at `now`.
 ///
 /// # Errors
 /// A text that is not a valid time.
-pub fn read(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp, CommandError> {
+pub fn read(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp> {
     parse(text.trim(), now).ok_or_else(|| {
-        CommandError::words(ExitStatus::Usage, format!("`{flag} {text}` is not a valid time"))
+        error!(Usage, "`{flag} {text}` is not a valid time")
             .hint("write 90s, 15m, 1h, 2d or 1w for so long ago, 2026-11-21T10:00:00Z, or seconds since 1970")
     })
 }
@@ -50,16 +50,18 @@ impl TimeRange {
     ///
     /// # Errors
     /// A text that is not a valid time, or a range that is backwards.
-    pub fn read(since: Option<&str>, until: Option<&str>, now: Timestamp) -> Result<Self, CommandError> {
+    pub fn read(since: Option<&str>, until: Option<&str>, now: Timestamp) -> Result<Self> {
         let since = since.map(|text| read("--since", text, now)).transpose()?;
         let until = until.map(|text| read("--until", text, now)).transpose()?;
         if let Some(since) = since
             && since > until.unwrap_or(now)
         {
             let until = until.map_or_else(|| "now".to_owned(), to_second);
-            let message =
-                format!("the time range is backwards: `--since` {} is after `--until` {until}", to_second(since));
-            return Err(CommandError::words(ExitStatus::Usage, message));
+            return Err(error!(
+                Usage,
+                "the time range is backwards: `--since` {} is after `--until` {until}",
+                to_second(since)
+            ));
         }
         Ok(Self { since, until })
     }
@@ -91,6 +93,7 @@ fn length(time: SignedDuration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::exit_status::ExitStatus;
 
     fn time(text: &str) -> Timestamp {
         text.parse().expect("a time")

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use crate::api;
 use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::planning;
 use crate::cli::session::{Session, SessionOptions};
-use crate::cli::{file, planning};
 use crate::file::{Directory, FileMode};
 use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
@@ -17,7 +17,7 @@ use crate::plan::{ActionKind, Cause, Change, Plan};
 use crate::report::safe;
 
 /// Lets the definitions take over what was changed outside.
-pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> {
     let scope = ScopeArgs { paths: arguments.drift.clone(), filter: arguments.filter.clone() };
     let session = Session::open(context, &scope, SessionOptions::default()).await?;
     let stack = &session.stack;
@@ -38,10 +38,9 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
             removed.insert(key.clone());
         }
     }
-    let failed = |error| file::hinted(ExitStatus::Failed, error);
-    let root = Directory::open(&stack.loaded.root).map_err(failed)?;
+    let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
     for (name, bytes) in &edits.files {
-        root.replace(&**name, bytes, FileMode::Shared).map_err(failed)?;
+        root.replace(&**name, bytes, FileMode::Shared).with_status(ExitStatus::Failed)?;
     }
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
     let (text, status) = summary(&plan, &edits, &removed, (&prefix, &stack.call()));
@@ -51,12 +50,11 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
 
 /// The overlay to write into; nothing where that is the definitions. What other environments share is written only when
 /// somebody chooses it.
-fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> Result<Option<&'l str>, CommandError> {
+fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> Result<Option<&'l str>> {
     let Some(name) = &loaded.options().environment else {
         return match arguments.into {
             Some(AdoptInto::Overlay) => {
-                let message = "`--into overlay` needs an environment";
-                Err(CommandError::words(ExitStatus::Usage, message).hint("choose one with --env"))
+                Err(error!(Usage, "`--into overlay` needs an environment").hint("choose one with --env"))
             }
             Some(AdoptInto::Base) | None => Ok(None),
         };
@@ -67,7 +65,7 @@ fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> R
         (_, None) => {
             let message = format!("the environment `{}` has no overlay of its own to write into", safe::line(name));
             let name = safe::line(name);
-            Err(CommandError::words(ExitStatus::Refused, message)
+            Err(error!(Refused, "{message}")
                 .hint(format!("give it one: `overlay: overlays/{name}` under `environments: {name}:` in trueup.yaml"))
                 .hint("or write into the definitions, which other environments share: --into base")
                 .hint("nothing was written"))
@@ -117,13 +115,12 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
 }
 
 /// Finds the tenants of endpoints with references to take over: the service fills no other one in them.
-async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Result<(), CommandError> {
+async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Result<()> {
     let Some(connection) = session.connection() else { return Ok(()) };
     let reader = connection.reader()?;
     for one in wanted.iter_mut().filter(|one| one.field == Field::Where) {
-        let read = api::fetch_object(&reader, &one.key)
-            .await
-            .map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))?;
+        let read =
+            api::fetch_object(&reader, &one.key).await.with_status(ExitStatus::Unknown).hint("nothing was written")?;
         one.tenant = read.object().and_then(|object| object.live.tenant.clone());
     }
     Ok(())

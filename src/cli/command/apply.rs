@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+
 use crate::cli::args::ApplyArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::run::approval;
 use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
@@ -23,7 +25,7 @@ use crate::report::{Report, safe};
 use crate::run::{RunDocument, RunStatus, RunSummary};
 
 /// Makes the changes of a directory or of a saved plan.
-pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
     if let Some(name) = &arguments.resume {
         return resume(name, arguments, context).await;
     }
@@ -31,7 +33,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus,
         Some((path, plan)) => apply_file(arguments, context, &path, plan).await,
         None => match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
             Targets::One(_) if arguments.waves.is_some() => {
-                Err(CommandError::words(ExitStatus::Usage, "`--waves` is for several stacks, and the call names one")
+                Err(error!(Usage, "`--waves` is for several stacks, and the call names one")
                     .hint("give the directories of several, or --recursive for every stack below one"))
             }
             Targets::One(_) => apply_directory(arguments, context).await,
@@ -40,17 +42,12 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus,
     }
 }
 
-async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
     let proposal = Proposal::of(arguments, context, &arguments.scope).await?;
     run::approve_and_apply(&arguments.decision, context, &proposal.plan, proposal.pending()).await
 }
 
-async fn apply_file(
-    arguments: &ApplyArgs,
-    context: &Context,
-    path: &Path,
-    plan: Plan,
-) -> Result<ExitStatus, CommandError> {
+async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan: Plan) -> Result<ExitStatus> {
     let (config, connection) = session::of_plan(context, &plan).await?;
     let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), hint::settings(&context.global));
     let view = TextView { make: Some(make), ..hint::view(context, &plan) };
@@ -63,7 +60,7 @@ async fn apply_file(
 }
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.
-async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
     let store = state::store(context)?;
     let owner = planning::run_owner(context)?;
     let record = journal::find_newest(store, name, &owner)
@@ -82,8 +79,8 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     context.output.message(&text::resuming(&RunSummary::of(&record), &context.output.message_view()));
     let (config, connection) = session::of_plan(context, plan).await?;
     plan.check().map_err(|reason| {
-        let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
-        CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
+        error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())
+            .hint("nothing was sent")
     })?;
     policy::permits_changes(context, &config, &record.rest(), &pruned(arguments)?)?;
     let view = hint::view(context, plan);
@@ -104,12 +101,12 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
 }
 
 /// The namespaces of `--prune-namespace`.
-fn pruned(arguments: &ApplyArgs) -> Result<BTreeSet<Namespace>, CommandError> {
+fn pruned(arguments: &ApplyArgs) -> Result<BTreeSet<Namespace>> {
     arguments.permission.prune_namespace.iter().map(|name| stack::namespace(name)).collect()
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.
-fn saved(arguments: &ApplyArgs) -> Result<Option<(PathBuf, Plan)>, CommandError> {
+fn saved(arguments: &ApplyArgs) -> Result<Option<(PathBuf, Plan)>> {
     let [path] = arguments.scope.paths.as_slice() else { return Ok(None) };
     if !path.is_file() {
         return Ok(None);
@@ -118,9 +115,9 @@ fn saved(arguments: &ApplyArgs) -> Result<Option<(PathBuf, Plan)>, CommandError>
     if !Plan::is_file(&bytes) {
         return Ok(None);
     }
-    let plan = Plan::from_file(&bytes).map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("`{}` is not applied", path.display()));
-        CommandError::new(ExitStatus::Refused, failure).hint("nothing was sent")
-    })?;
+    let plan = Plan::from_file(&bytes)
+        .with_context(|| format!("`{}` is not applied", path.display()))
+        .with_status(ExitStatus::Refused)
+        .hint("nothing was sent")?;
     Ok(Some((path.clone(), plan)))
 }

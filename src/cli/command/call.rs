@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::args::query::CallArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::prompt;
 use crate::cli::{configuration, service, settings};
 use crate::file::limit;
@@ -14,7 +16,7 @@ use crate::report::operations::{self, OperationList};
 use crate::report::{Report, safe};
 
 /// Calls an operation by its name, or lists the operations.
-pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus> {
     let config = configuration::of_directory(context, Path::new("."))?;
     let layout = settings::layout(context, &config)?;
     let operation = arguments.operation.as_deref().map(operation).transpose()?;
@@ -26,7 +28,7 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, 
     let request = request(arguments, operation, layout)?;
     let connection = service::connect(context, &config).await?;
     let answer = match request.into_read() {
-        Ok(look) => connection.reader()?.ask(&look).await.map_err(prompt::unanswered)?,
+        Ok(look) => connection.reader()?.ask(&look).await.with_status(ExitStatus::Failed)?,
         Err(request) => {
             context.output.notice(&operations::request(&request, &context.output.message_view()));
             if !arguments.yes {
@@ -40,9 +42,9 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, 
     report(context, answer.status, &answer.body)
 }
 
-fn operation(name: &str) -> Result<Operation, CommandError> {
+fn operation(name: &str) -> Result<Operation> {
     Operation::from_name(name).ok_or_else(|| {
-        let error = CommandError::words(ExitStatus::Usage, format!("unknown operation `{name}`"));
+        let error = error!(Usage, "unknown operation `{name}`");
         let part = |entry: &&OperationEntry| name.len() > 2 && entry.name.contains(&name.to_lowercase());
         let mut near: Vec<&str> = TABLE.iter().filter(part).map(|entry| entry.name).collect();
         if near.is_empty() {
@@ -60,10 +62,10 @@ fn operation(name: &str) -> Result<Operation, CommandError> {
     })
 }
 
-fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result<Request, CommandError> {
+fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result<Request> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(CommandError::words(ExitStatus::Usage, format!("`--param {text}` is none; write KEY=VALUE"))),
+        None => Err(error!(Usage, "`--param {text}` is none; write KEY=VALUE")),
     };
     let parameters: Vec<(String, String)> = arguments.param.iter().map(pair).collect::<Result<_, _>>()?;
     let body = arguments.body.as_deref().map(body).transpose()?;
@@ -73,31 +75,23 @@ fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result
             RequestError::MissingParameter { .. } => Some("give each with --param KEY=VALUE"),
             _ => None,
         };
-        let failure = CommandError::new(ExitStatus::Usage, error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        CommandError::new(ExitStatus::Usage, error).hint_each(hint)
     })
 }
 
-fn body(path: &Path) -> Result<Json, CommandError> {
+fn body(path: &Path) -> Result<Json> {
     let (name, text) = if path == Path::new("-") {
         ("stdin".to_owned(), crate::file::stdin(limit::SETTINGS))
     } else {
         (path.display().to_string(), crate::file::read(path, limit::SETTINGS))
     };
-    let text = text.map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("cannot read the body from `{name}`"));
-        CommandError::new(ExitStatus::Invalid, failure)
-    })?;
-    serde_json::from_slice(&text).map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("the body in `{name}` is not valid JSON"));
-        CommandError::new(ExitStatus::Invalid, failure)
-    })
+    let text = text.with_context(|| format!("cannot read the body from `{name}`")).with_status(ExitStatus::Invalid)?;
+    serde_json::from_slice(&text)
+        .with_context(|| format!("the body in `{name}` is not valid JSON"))
+        .with_status(ExitStatus::Invalid)
 }
 
-fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus, CommandError> {
+fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus> {
     let text =
         std::str::from_utf8(body).ok().filter(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
     match text {
@@ -109,9 +103,6 @@ fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus, Com
             context.output.message(&format!("done: the service answered {status} without a body"));
             Ok(ExitStatus::Done)
         }
-        None => Err(CommandError::words(
-            ExitStatus::Failed,
-            format!("the service answered {status} with a body that is not valid JSON"),
-        )),
+        None => Err(error!(Failed, "the service answered {status} with a body that is not valid JSON")),
     }
 }

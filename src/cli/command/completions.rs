@@ -3,11 +3,11 @@
 use crate::cli::args::CompletionsArgs;
 use crate::cli::completer;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 
 /// Prints the script for a shell.
-pub fn run(arguments: &CompletionsArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn run(arguments: &CompletionsArgs, context: &Context) -> Result<ExitStatus> {
     let script = completer::script(&arguments.shell.to_string());
-    context.output.answer(&script.map_err(|error| CommandError::new(ExitStatus::Failed, error))?);
+    context.output.answer(&script.with_status(ExitStatus::Failed)?);
     Ok(ExitStatus::Done)
 }

@@ -7,7 +7,7 @@ use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::query::{self, DdosArgs, DdosCommand};
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::prompt;
 use crate::cli::session;
 use crate::cli::stack;
@@ -18,7 +18,7 @@ use crate::report::{self, Report, safe};
 const DAYS: i64 = 90;
 
 /// Lists, shows or edits DDoS events.
-pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus> {
     let namespace = stack::namespace(&arguments.namespace)?;
     match &arguments.command {
         DdosCommand::List(list) => self::list(list, &namespace, context).await,
@@ -27,11 +27,7 @@ pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus, 
     }
 }
 
-async fn list(
-    arguments: &query::DdosListArgs,
-    namespace: &Namespace,
-    context: &Context,
-) -> Result<ExitStatus, CommandError> {
+async fn list(arguments: &query::DdosListArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let now = context.environment.now();
     let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
     let filter = DdosFilter {
@@ -41,27 +37,19 @@ async fn list(
         mitigation_id: arguments.mitigation.clone(),
     };
     let reader = session::service(context).await?.reader()?;
-    let events = ddos::list(&reader, namespace, &filter).await.map_err(prompt::unanswered)?;
+    let events = ddos::list(&reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
     context.output.report(&Report::DdosEvents(&events), arguments.format);
     Ok(ExitStatus::Done)
 }
 
-async fn show(
-    arguments: &query::DdosShowArgs,
-    namespace: &Namespace,
-    context: &Context,
-) -> Result<ExitStatus, CommandError> {
+async fn show(arguments: &query::DdosShowArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let reader = session::service(context).await?.reader()?;
     let event = read(&reader, namespace, &arguments.id, context).await?;
     context.output.report(&Report::DdosEvent(&event), arguments.format);
     Ok(ExitStatus::Done)
 }
 
-async fn edit(
-    arguments: &query::DdosEditArgs,
-    namespace: &Namespace,
-    context: &Context,
-) -> Result<ExitStatus, CommandError> {
+async fn edit(arguments: &query::DdosEditArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let wanted = wanted(arguments, context.environment.now())?;
     let writer = session::service(context).await?.writer()?;
     let event = read(writer.reader(), namespace, &arguments.id, context).await?;
@@ -79,35 +67,34 @@ async fn edit(
 }
 
 /// The event with this id, or the one of the last [`DAYS`] days whose id begins with it.
-async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Context) -> Result<DdosEvent, CommandError> {
+async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Context) -> Result<DdosEvent> {
     let absent = match ddos::show(reader, namespace, id).await {
         Ok(event) => return Ok(event),
         Err(error) if error.is_absent() && !id.is_empty() => error,
-        Err(error) => return Err(prompt::unanswered(error)),
+        Err(error) => return Err(error).with_status(ExitStatus::Failed),
     };
     let now = context.environment.now();
     let since = now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(now);
     let filter =
         DdosFilter { start_time: Some(since.to_string()), end_time: Some(now.to_string()), ..DdosFilter::default() };
-    let mut events = ddos::list(reader, namespace, &filter).await.map_err(prompt::unanswered)?;
+    let mut events = ddos::list(reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
     events.retain(|event| event.id.starts_with(id));
     match events.as_slice() {
-        [] => Err(prompt::unanswered(absent)
-            .hint(format!("no id of the last {DAYS} days begins with it: trueup ddos list --since {DAYS}d"))),
-        [one] => ddos::show(reader, namespace, &one.id).await.map_err(prompt::unanswered),
+        [] => Err(absent)
+            .with_status(ExitStatus::Failed)
+            .hint(format!("no id of the last {DAYS} days begins with it: trueup ddos list --since {DAYS}d")),
+        [one] => ddos::show(reader, namespace, &one.id).await.with_status(ExitStatus::Failed),
         several => {
             let ids: Vec<&str> = several.iter().map(|event| event.id.as_str()).collect();
-            let message = format!("several DDoS events begin with `{id}`: `{}`", ids.join("`, `"));
-            Err(CommandError::words(ExitStatus::Usage, message))
+            Err(error!(Usage, "several DDoS events begin with `{id}`: `{}`", ids.join("`, `")))
         }
     }
 }
 
-fn wanted(arguments: &query::DdosEditArgs, now: Timestamp) -> Result<DdosEdit, CommandError> {
+fn wanted(arguments: &query::DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
     for (flag, text) in [("--name", &arguments.name), ("--description", &arguments.description)] {
         if text.as_deref() == Some("") {
-            let message = format!("`{flag}` cannot be made empty: the service ignores an empty text");
-            return Err(CommandError::words(ExitStatus::Usage, message));
+            return Err(error!(Usage, "`{flag}` cannot be made empty: the service ignores an empty text"));
         }
     }
     let end = arguments.end.as_deref().map(|text| time::read("--end", text, now)).transpose()?;
@@ -119,12 +106,12 @@ fn wanted(arguments: &query::DdosEditArgs, now: Timestamp) -> Result<DdosEdit, C
 }
 
 /// Refuses an end before the start, before anybody is asked.
-fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<(), CommandError> {
+fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<()> {
     let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
     match (time(&event.start_time), time(&wanted.end_time)) {
         (Some(start), Some(end)) if end < start => {
-            let message = format!("the time range is backwards: `--end` {end} is before the event's start {start}");
-            Err(CommandError::words(ExitStatus::Usage, message).hint("nothing was sent"))
+            Err(error!(Usage, "the time range is backwards: `--end` {end} is before the event's start {start}")
+                .hint("nothing was sent"))
         }
         _ => Ok(()),
     }
@@ -137,7 +124,7 @@ async fn write(
     event: &DdosEvent,
     wanted: &DdosEdit,
     context: &Context,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     let lost = match ddos::edit(writer, namespace, event, wanted).await {
         Ok(()) => None,
         Err(DdosEditError::Moved { now, .. }) => return Err(moved(event, &now, wanted, context)),
@@ -155,18 +142,19 @@ fn verify(
     lost: Option<ApiError>,
     now: Result<DdosEvent, ApiError>,
     context: &Context,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     let now = match (now, lost) {
         (Ok(now), None) => now,
         (Ok(now), Some(error)) => {
             if now == *before {
-                return Err(prompt::unanswered(error).hint("a second read found the event unchanged"));
+                return Err(error).with_status(ExitStatus::Failed).hint("a second read found the event unchanged");
             }
             now
         }
         (Err(error), None) => {
-            return Err(CommandError::new(ExitStatus::Partly, error)
-                .hint("the edit was confirmed; whether it took effect is not known"));
+            return Err(error)
+                .with_status(ExitStatus::Partly)
+                .hint("the edit was confirmed; whether it took effect is not known");
         }
         (Err(_), Some(error)) => return Err(prompt::unconfirmed(error)),
     };
@@ -176,8 +164,7 @@ fn verify(
         context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&before.id)));
         return Ok(ExitStatus::Done);
     }
-    let message = format!("the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"));
-    Err(CommandError::words(ExitStatus::Partly, message)
+    Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))
         .hint(format!("see the event: trueup ddos show {}", safe::shell(&before.id))))
 }
 
@@ -190,5 +177,5 @@ fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
     context.output.notice(&report::ddos::conflict(shown, now, wanted, &context.output.message_view()));
     let message = format!("nothing was sent; show it again: trueup ddos show {}", safe::shell(&shown.id));
-    CommandError::summary(ExitStatus::Refused, anyhow::anyhow!(message))
+    error!(Refused, "{message}").sum()
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use anyhow::Context as _;
 use jiff::Timestamp;
 
 use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, Shard, UnmanagedArg};
 use crate::cli::context::Context;
 use crate::cli::drift_store::DriftStore;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::report_files;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::session::{Session, SessionOptions};
@@ -27,14 +28,11 @@ use crate::report::text::TextView;
 use crate::report::{Format, Report};
 
 /// Reports the verdict over a stack, or over each of several.
-pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus> {
     let begun = Instant::now();
     if arguments.base.is_some() {
-        return Err(CommandError::words(
-            ExitStatus::Usage,
-            "`drift` compares with what was applied, and takes no --base",
-        )
-        .hint("to see whose change each difference is: trueup plan --base REF"));
+        return Err(error!(Usage, "`drift` compares with what was applied, and takes no --base")
+            .hint("to see whose change each difference is: trueup plan --base REF"));
     }
     let shard = shard::given(&context.environment, arguments.shard)?;
     match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
@@ -49,7 +47,7 @@ async fn one(
     paths: &[PathBuf],
     shard: Option<Shard>,
     begun: Instant,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     let files = CheckFiles { drift_state: arguments.drift_state.clone(), acknowledged: arguments.acknowledged.clone() };
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
@@ -69,7 +67,7 @@ async fn one(
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
-fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) -> Result<(), CommandError> {
+fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) -> Result<()> {
     let command = format!("trueup drift {}", view.call);
     report_files::write(report, arguments.format, &arguments.files, (view, &command), context)
 }
@@ -81,7 +79,7 @@ async fn several(
     targets: Vec<Target>,
     shard: Option<Shard>,
     begun: Instant,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     if arguments.format == Format::Acknowledgements {
         return Err(targets::for_one("--format acknowledgements").hint("give the directories one at a time"));
     }
@@ -111,7 +109,7 @@ async fn several(
 }
 
 /// Checks one stack of several.
-async fn member(arguments: &DriftArgs, member: &Member, live: Option<&Path>) -> Result<CheckedStack, CommandError> {
+async fn member(arguments: &DriftArgs, member: &Member, live: Option<&Path>) -> Result<CheckedStack> {
     let stack = stack::open(&member.context, &member.scope(&arguments.scope.filter))?;
     let files = CheckFiles {
         // Each stack has its own drift state: a file of the directory.
@@ -164,7 +162,7 @@ async fn check(
     session: Session<'_>,
     files: CheckFiles,
     shard: Option<Shard>,
-) -> Result<CheckedStack, CommandError> {
+) -> Result<CheckedStack> {
     let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
     let stack = &session.stack;
     let base_url = &session.source.service().base_url;
@@ -195,9 +193,9 @@ async fn check(
     Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard, elsewhere })
 }
 
-fn acknowledgements(path: &Path) -> Result<Acknowledgements, CommandError> {
-    serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?).map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("`{}` contains no acknowledgements", path.display()));
-        CommandError::new(ExitStatus::Invalid, failure).hint("`drift --format acknowledgements` writes such a file")
-    })
+fn acknowledgements(path: &Path) -> Result<Acknowledgements> {
+    serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?)
+        .with_context(|| format!("`{}` contains no acknowledgements", path.display()))
+        .with_status(ExitStatus::Invalid)
+        .hint("`drift --format acknowledgements` writes such a file")
 }

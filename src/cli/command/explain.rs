@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::args::ExplainArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::output::diagnostics;
 use crate::cli::{configuration, policy, settings};
 use crate::load::config::LayerName;
@@ -17,7 +17,7 @@ use crate::report::kinds::{self, Described, UnknownField};
 use crate::report::{self, Report, ReportOptions};
 
 /// Prints where values are from.
-pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus> {
     let asked = arguments.what.as_deref().unwrap_or_default();
     let explanation = match Key::parse(asked) {
         Ok(key) => definition(arguments, context, &key)?,
@@ -33,12 +33,11 @@ pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, Com
 }
 
 /// What a kind or a field of it is.
-fn field(described: Result<Described, UnknownField>) -> Result<Explanation, CommandError> {
+fn field(described: Result<Described, UnknownField>) -> Result<Explanation> {
     let described = described.map_err(|unknown| {
         let known: Vec<&str> = unknown.known.iter().map(String::as_str).collect();
         let near = load::nearest(&unknown.key, known.iter().copied());
-        let error =
-            CommandError::words(ExitStatus::Usage, format!("`{}` has no field `{}`", unknown.above, unknown.key));
+        let error = error!(Usage, "`{}` has no field `{}`", unknown.above, unknown.key);
         match near {
             Some(near) => error.hint(format!("did you mean `{}.{near}`?", unknown.above)),
             None if known.is_empty() => error,
@@ -49,7 +48,7 @@ fn field(described: Result<Described, UnknownField>) -> Result<Explanation, Comm
 }
 
 /// Where the values of a definition are from.
-fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<Explanation, CommandError> {
+fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<Explanation> {
     let directory = arguments.directory.as_deref().unwrap_or(Path::new("."));
     let options = configuration::load_options(context)?;
     let failed = |found| diagnostics::error(context, &found);
@@ -58,9 +57,9 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
     let explained = load::explain::definition(&loaded, key, &settings).ok_or_else(|| {
         let text = key.to_string();
         let keys: Vec<String> = loaded.desired.definitions.keys().map(ToString::to_string).collect();
-        let error = CommandError::words(ExitStatus::Usage, format!("no file defines `{text}`"));
+        let error = error!(Usage, "no file defines `{text}`");
         let near = load::nearest(&text, keys.iter().map(String::as_str));
-        near.into_iter().fold(error, |error, near| error.hint(format!("did you mean `{near}`?")))
+        error.hint_each(near.map(|near| format!("did you mean `{near}`?")))
     })?;
     let prefix = context.environment.shown_from_here(&loaded.root);
     let definition = Some(shown_definition(explained, &prefix));
@@ -68,7 +67,7 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
 }
 
 /// Where the settings are from: all, or those of this path or of this end of a path.
-fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation, CommandError> {
+fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation> {
     /// The word for all of them.
     const ALL: &str = "settings";
     let path: Vec<&str> = asked.split('.').filter(|part| !part.is_empty() && asked != ALL).collect();
@@ -81,7 +80,7 @@ fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Resul
 }
 
 /// What is in force in the environment of the call, with the layers that set it.
-fn values(context: &Context, directory: &Path) -> Result<Vec<ExplainedSetting>, CommandError> {
+fn values(context: &Context, directory: &Path) -> Result<Vec<ExplainedSetting>> {
     let options: LoadOptions = configuration::load_options(context)?;
     let failed = |found| diagnostics::error(context, &found);
     let mut explained = load::explained_settings(directory, &options).map_err(failed)?;

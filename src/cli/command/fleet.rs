@@ -8,7 +8,7 @@ use walkdir::WalkDir;
 
 use crate::cli::args::fleet::ReportArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::file;
 use crate::cli::output::report_files;
 use crate::file::limit;
@@ -17,7 +17,7 @@ use crate::report::text::TextView;
 use crate::report::{Report, safe};
 
 /// Merges the checks of the files into one report.
-pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus> {
     let mut seen = BTreeSet::new();
     let found = arguments.paths.iter().flat_map(|path| files(path));
     // A file that is named twice is one file.

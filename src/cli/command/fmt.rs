@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::setup::FmtArgs;
+use crate::cli::configuration;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::diagnostics;
-use crate::cli::{configuration, file};
 use crate::file::{Directory, FileMode};
 use crate::load;
 use crate::report::safe;
 
 /// Writes definitions in canonical form, or checks that they are.
-pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus> {
     let options = configuration::load_options(context)?;
     let paths = if arguments.paths.is_empty() { vec![PathBuf::from(".")] } else { arguments.paths.clone() };
     let of_path = |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
@@ -27,11 +27,11 @@ pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus, Command
                 .output
                 .notice(&format!("left as it is: {}: its canonical form would read differently", shown(path)));
         }
-        let directory = Directory::open(&one.root).map_err(|error| file::hinted(ExitStatus::Failed, error))?;
+        let directory = Directory::open(&one.root).with_status(ExitStatus::Failed)?;
         for (path, text) in &one.changed {
             if !arguments.check {
                 let written = directory.replace(Path::new(&**path), text.as_bytes(), FileMode::Shared);
-                written.map_err(|error| file::hinted(ExitStatus::Failed, error))?;
+                written.with_status(ExitStatus::Failed)?;
             }
             context.output.answer(&format!("{}\n", shown(path)));
         }

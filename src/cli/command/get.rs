@@ -8,7 +8,7 @@ use crate::api;
 use crate::cli::args::view::{EndpointFormat, GetArgs};
 use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::{configuration, service, stack};
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
@@ -18,9 +18,9 @@ use crate::report::facts::unread;
 use crate::report::safe;
 
 /// Shows live endpoints.
-pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
     if arguments.format != EndpointFormat::Table && !arguments.columns.columns.is_empty() {
-        return Err(CommandError::words(ExitStatus::Usage, "`--columns` chooses the columns of a table")
+        return Err(error!(Usage, "`--columns` chooses the columns of a table")
             .hint("leave out --columns, or give --format table"));
     }
     let config = configuration::of_directory(context, Path::new("."))?;
@@ -50,7 +50,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(arguments: &GetArgs, config: &Config) -> Result<Self, CommandError> {
+    fn of(arguments: &GetArgs, config: &Config) -> Result<Self> {
         let mut namespaces = BTreeSet::new();
         let mut named = BTreeSet::new();
         // Several arguments add up, and so do several globs.
@@ -74,7 +74,7 @@ impl Wanted {
             namespaces.extend(config.namespaces.iter().cloned());
         }
         if namespaces.is_empty() {
-            return Err(CommandError::words(ExitStatus::Usage, "no namespace is named")
+            return Err(error!(Usage, "no namespace is named")
                 .hint("name one: trueup get NAMESPACE, or list them under `namespaces:` in trueup.yaml"));
         }
         if arguments.endpoints.iter().all(|text| !text.contains('/')) {
@@ -91,12 +91,12 @@ impl Wanted {
     }
 
     /// Every endpoint that is named exists, and every filter matches something, as far as the reads show.
-    fn found(&self, live: &Live, items: &[&LiveItem]) -> Result<(), CommandError> {
+    fn found(&self, live: &Live, items: &[&LiveItem]) -> Result<()> {
         for key in &self.named {
             let NamespaceRead::Complete { items } = &live.namespaces[&key.namespace] else { continue };
             if !items.contains_key(key) {
                 let names: Vec<String> = items.keys().map(ToString::to_string).collect();
-                let error = CommandError::words(ExitStatus::Failed, format!("there is no live endpoint `{key}`"));
+                let error = error!(Failed, "there is no live endpoint `{key}`");
                 return Err(match load::nearest(&key.to_string(), names.iter().map(String::as_str)) {
                     Some(near) => error.hint(format!("did you mean `{near}`?")),
                     None => error.hint(format!("to see those of the namespace: trueup get {}", key.namespace)),
@@ -168,7 +168,7 @@ fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
 fn report_unknown(context: &Context, live: &Live) -> ExitStatus {
     let messages = unread::messages(live.unknown());
     for message in &messages {
-        context.output.error(&CommandError::words(ExitStatus::Unknown, message));
+        context.output.error(&error!(Unknown, "{message}"));
     }
     if messages.is_empty() { ExitStatus::Done } else { ExitStatus::Unknown }
 }

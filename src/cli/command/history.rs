@@ -2,7 +2,7 @@
 
 use crate::cli::args::{HistoryArgs, PruneRuns};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::{hint, state};
 use crate::journal::{self, Retention};
 use crate::model::RunId;
@@ -11,7 +11,7 @@ use crate::report::{Report, ReportOptions, render};
 use crate::state::StateStore;
 
 /// Lists the runs that are kept, or removes old ones.
-pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus> {
     let store = state::store(context)?;
     let failed = |error| state::failed(context, error);
     if let Some(run) = &arguments.unlock {
@@ -35,30 +35,25 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
 }
 
 /// Releases the lock that a dead run left.
-fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<(), CommandError> {
-    let run = RunId::new(run).ok_or_else(|| {
-        CommandError::words(ExitStatus::Usage, format!("`{}` is not a valid run", run.escape_debug()))
-    })?;
+fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<()> {
+    let run = RunId::new(run).ok_or_else(|| error!(Usage, "`{}` is not a valid run", run.escape_debug()))?;
     match journal::unlock(store, &run).map_err(|error| state::failed(context, error))? {
         Some(holder) => {
             context.output.message(&format!("released the lock of {} that {holder} held", holder.what));
             Ok(())
         }
-        None => Err(CommandError::words(
-            ExitStatus::Invalid,
-            format!("no lock in `{}` is held by run `{run}`", store.place().display()),
-        )
-        .hint("a lock in a directory ends with its process; one in a bucket ends by itself soon after")),
+        None => Err(error!(Invalid, "no lock in `{}` is held by run `{run}`", store.place().display())
+            .hint("a lock in a directory ends with its process; one in a bucket ends by itself soon after")),
     }
 }
 
-fn since(keep: PruneRuns, context: &Context) -> Result<Retention, CommandError> {
+fn since(keep: PruneRuns, context: &Context) -> Result<Retention> {
     Ok(match keep {
         PruneRuns::Newest(count) => Retention::Newest(count),
         PruneRuns::Days(days) => {
             let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
             let time = context.environment.now().checked_sub(span);
-            Retention::Since(time.map_err(|error| CommandError::new(ExitStatus::Usage, error))?)
+            Retention::Since(time.with_status(ExitStatus::Usage)?)
         }
     })
 }

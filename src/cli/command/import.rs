@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use walkdir::WalkDir;
 
 use crate::cli::args::{ImportArgs, ImportSource, TerraformArgs};
 use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::{configuration, file};
-use crate::file::{Directory, FileError, limit};
+use crate::file::{Directory, limit};
 use crate::report::safe;
 use crate::terraform::{Document, Import, RESOURCE_TYPE};
 
@@ -20,13 +21,13 @@ const STATE: &str = "terraform.tfstate";
 const JSON_SYNTAX: &str = ".tf.json";
 
 /// Writes the endpoints of another tool as definitions.
-pub fn run(arguments: &ImportArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn run(arguments: &ImportArgs, context: &Context) -> Result<ExitStatus> {
     match &arguments.from {
         ImportSource::Terraform(arguments) => terraform(arguments, context),
     }
 }
 
-fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus> {
     let mut import = Import::default();
     for path in &arguments.paths {
         import.add(if path.is_dir() {
@@ -57,11 +58,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus,
         }
     }
     if files.is_empty() && import.left_out.is_empty() {
-        return Err(CommandError::words(
-            ExitStatus::Failed,
-            format!("there are no `{RESOURCE_TYPE}` resources to import"),
-        )
-        .hint("nothing was written"));
+        return Err(error!(Failed, "there are no `{RESOURCE_TYPE}` resources to import").hint("nothing was written"));
     }
     let written = definition_files::write(&arguments.files, &files)?;
     context.output.answer(&definition_files::summary(
@@ -75,42 +72,39 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus,
     }
     match import.left_out.len() {
         0 => Ok(ExitStatus::Done),
-        1 => Err(CommandError::words(ExitStatus::Failed, "1 resource was left out")),
-        count => Err(CommandError::words(ExitStatus::Failed, format!("{count} resources were left out"))),
+        1 => Err(error!(Failed, "1 resource was left out")),
+        count => Err(error!(Failed, "{count} resources were left out")),
     }
 }
 
 /// The configuration in JSON syntax and the state in a directory.
-fn read_directory(path: &Path) -> Result<Vec<Document>, CommandError> {
-    let failed = |error: FileError| file::hinted(ExitStatus::Failed, error);
+fn read_directory(path: &Path) -> Result<Vec<Document>> {
     let mut names = Vec::new();
     for entry in WalkDir::new(path).min_depth(1).max_depth(1) {
-        let entry = entry.map_err(|error| {
-            CommandError::new(
-                ExitStatus::Failed,
-                anyhow::Error::from(error).context(format!("cannot read `{}`", path.display())),
-            )
-        })?;
+        let entry =
+            entry.with_context(|| format!("cannot read `{}`", path.display())).with_status(ExitStatus::Failed)?;
         names.extend(entry.file_name().to_str().filter(|name| is_read(name)).map(str::to_owned));
     }
     names.sort();
     if names.is_empty() {
-        let message = format!("`{}` has neither a state nor a `*{JSON_SYNTAX}` file", path.display());
-        return Err(CommandError::words(ExitStatus::Failed, message)
+        return Err(error!(Failed, "`{}` has neither a state nor a `*{JSON_SYNTAX}` file", path.display())
             .hint(format!("get the state with: terraform state pull > {STATE}"))
             .hint("nothing was written"));
     }
-    let directory = Directory::open(path).map_err(failed)?;
-    names.iter().map(|name| read(&path.join(name), &directory.read(name, limit::SAVED).map_err(failed)?)).collect()
+    let directory = Directory::open(path).with_status(ExitStatus::Failed)?;
+    names
+        .iter()
+        .map(|name| read(&path.join(name), &directory.read(name, limit::SAVED).with_status(ExitStatus::Failed)?))
+        .collect()
 }
 
 fn is_read(name: &str) -> bool {
     name == STATE || name.ends_with(JSON_SYNTAX)
 }
 
-fn read(path: &Path, bytes: &[u8]) -> Result<Document, CommandError> {
-    Document::read(bytes).map_err(|error| {
-        let error = anyhow::Error::from(error).context(format!("`{}` cannot be imported", path.display()));
-        CommandError::new(ExitStatus::Failed, error).hint("nothing was written")
-    })
+fn read(path: &Path, bytes: &[u8]) -> Result<Document> {
+    Document::read(bytes)
+        .with_context(|| format!("`{}` cannot be imported", path.display()))
+        .with_status(ExitStatus::Failed)
+        .hint("nothing was written")
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::cli::args::movement::MoveArgs;
 use crate::cli::args::{FilterArgs, PermissionArgs, ScopeArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stack::{self, Stack};
@@ -20,7 +20,7 @@ use crate::report::safe;
 use crate::report::text::TextView;
 
 /// Plans the move, and saves or applies that plan.
-pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> {
     let begun = Instant::now();
     let scope = ScopeArgs { paths: vec![arguments.directory.clone()], filter: FilterArgs::default() };
     let stack = stack::open_bare(context, &scope)?;
@@ -59,8 +59,8 @@ struct Stacks {
 }
 
 impl Stacks {
-    fn of(arguments: &MoveArgs, context: &Context, stack: &Stack) -> Result<Self, CommandError> {
-        let usage = |message: String| CommandError::words(ExitStatus::Usage, message);
+    fn of(arguments: &MoveArgs, context: &Context, stack: &Stack) -> Result<Self> {
+        let usage = |message: String| error!(Usage, "{message}");
         let Some(own) = settings::stack(context, &stack.loaded.config)? else {
             return Err(usage(format!("`{}` is not a stack", stack.directory))
                 .hint("run it in the directory of one of the two stacks, or name that with --directory"));
@@ -103,7 +103,7 @@ async fn arrange(
     stacks: &Stacks,
     other: &Neighbour,
     (selection, arguments): (&Selection, &MoveArgs),
-) -> Result<Plan, CommandError> {
+) -> Result<Plan> {
     let own = &session.stack.loaded;
     let (other, unknown) = match other {
         Neighbour::Found(loaded) => (Some(&**loaded), None),
@@ -112,8 +112,7 @@ async fn arrange(
     let sides = if stacks.gets { [other, Some(own)] } else { [Some(own), other] };
     let [defined_before, defined_after] = sides.map(|side| side.map(|loaded| &loaded.desired));
     if selection.is_all() && defined_after.is_none_or(|desired| desired.definitions.is_empty()) {
-        let message = format!("the stack `{}` defines nothing here, so it is not clear what moves", stacks.to);
-        return Err(CommandError::words(ExitStatus::Usage, message)
+        return Err(error!(Usage, "the stack `{}` defines nothing here, so it is not clear what moves", stacks.to)
             .hint("name the endpoints, such as 'shop/*', or move their definitions first")
             .hint("nothing was sent"));
     }

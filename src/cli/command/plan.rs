@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::cli::args::{PlanArgs, ScopeArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
@@ -16,7 +16,7 @@ use crate::report::text::TextView;
 use crate::report::{Format, Report, ReportOptions, left_out, safe};
 
 /// Shows what would change.
-pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus> {
     let targets = targets::of(context, &arguments.scope.paths, arguments.stacks)?;
     if let Targets::Several(targets) = targets {
         return several(arguments, context, targets).await;
@@ -29,7 +29,7 @@ pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, 
 }
 
 /// Plans once, and shows or saves it.
-async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Session<'c>, Plan), CommandError> {
+async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Session<'c>, Plan)> {
     let (session, mut plan) = make(arguments, context, &arguments.scope, arguments.live.live.as_deref()).await?;
     if let Some(path) = &arguments.output {
         session.stamp(&mut plan);
@@ -67,7 +67,7 @@ async fn make<'c>(
     context: &'c Context,
     scope: &ScopeArgs,
     live: Option<&'c Path>,
-) -> Result<(Session<'c>, Plan), CommandError> {
+) -> Result<(Session<'c>, Plan)> {
     let (base, only_this_change) = (arguments.base.base.as_deref(), arguments.part.only_this_change);
     let pruned = &arguments.permission.prune_namespace;
     let options = SessionOptions { live, base, only_this_change, shard: None, pruned };
@@ -80,7 +80,7 @@ async fn make<'c>(
 }
 
 /// Plans every stack, whatever happens to the others.
-async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus, CommandError> {
+async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     let begun = Instant::now();
     let output = directory(arguments.output.as_deref())?;
     let is_one_environment = targets.iter().all(|target| target.environment().is_none());
@@ -132,11 +132,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
 }
 
 /// Saves the plan of one of several stacks. Where it has none, that of an earlier call goes: nobody applies it for this one.
-fn save(
-    member: &Member,
-    directory: &Path,
-    made: &Result<((String, String), Plan), NoResult>,
-) -> Result<(), CommandError> {
+fn save(member: &Member, directory: &Path, made: &Result<((String, String), Plan), NoResult>) -> Result<()> {
     let path = member.file_in(directory);
     let Ok(((_, flags), plan)) = made else { return file::remove(&path) };
     file::write_private(&path, |out| plan.write(out))?;
@@ -147,11 +143,10 @@ fn save(
 
 /// The directory in which the plans of several stacks are saved: each is applied with the settings of its own stack, so
 /// that each is a file.
-fn directory(output: Option<&Path>) -> Result<Option<&Path>, CommandError> {
+fn directory(output: Option<&Path>) -> Result<Option<&Path>> {
     let is_file = |path: &&Path| !path.is_dir() && (path.exists() || path.extension().is_some_and(|end| end == "json"));
     let Some(path) = output.filter(is_file) else { return Ok(output) };
-    let message = format!("`--output {}` is not a directory, and the call names several stacks", path.display());
-    Err(CommandError::words(ExitStatus::Usage, message)
+    Err(error!(Usage, "`--output {}` is not a directory, and the call names several stacks", path.display())
         .hint("name a directory: each plan is saved in a file of its own, which `trueup apply FILE` applies")
         .hint("to apply all of them by one digest: give `apply` the same paths, and the --digest that `plan` prints"))
 }

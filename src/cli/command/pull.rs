@@ -8,7 +8,7 @@ use crate::cli::args::PullArgs;
 use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::{configuration, planning, service, stack};
 use crate::load::Config;
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
@@ -16,7 +16,7 @@ use crate::plan::{MatchedFilters, Selection};
 use crate::report::safe;
 
 /// Writes live endpoints as definitions.
-pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> {
     if !arguments.drift.is_empty() {
         return super::adopt::run(arguments, context).await;
     }
@@ -56,19 +56,19 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
     Ok(if unwritable == 0 { ExitStatus::Done } else { ExitStatus::Partly })
 }
 
-fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>, CommandError> {
+fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>> {
     if !arguments.filter.namespace.is_empty() {
         return arguments.filter.namespace.iter().map(|name| stack::namespace(name)).collect();
     }
     if config.namespaces.is_empty() {
-        return Err(CommandError::words(ExitStatus::Usage, "no namespace is named")
+        return Err(error!(Usage, "no namespace is named")
             .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
     }
     Ok(config.namespaces.iter().cloned().collect())
 }
 
 /// Nothing is written from a read that is not complete.
-fn complete(live: &Live) -> Result<(), CommandError> {
+fn complete(live: &Live) -> Result<()> {
     planning::require_all_read(live.unknown(), "nothing was written")
 }
 

@@ -8,7 +8,7 @@ use crate::api::snapshot::{self, ReferrerReads};
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::RehearseArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::live_source::LiveSource;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::interrupt;
@@ -24,7 +24,7 @@ use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
 
 /// Applies the plan of a directory to a copy of live, with faults, and plans again.
-pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStatus> {
     let stack = stack::open(context, &arguments.scope)?;
     let scenario = arguments.faults.scenario()?;
     let (live, base) = (arguments.live.live.as_deref(), arguments.base.base.as_deref());
@@ -37,7 +37,7 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let config = &session.stack.loaded.config;
     let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;
     let filled = running.seed(rehearsal::seeds(&snapshot, &plan)).await;
-    filled.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    filled.with_status(ExitStatus::Failed)?;
     let outcome = apply(context, &arguments.permission.allow, &connection, plan.clone()).await?;
     let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
     // The faults are over: the second plan must be empty.
@@ -54,22 +54,17 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
 }
 
 /// The copy to rehearse on, and the plan against it. The service is only read.
-async fn copy(
-    arguments: &RehearseArgs,
-    context: &Context,
-    session: &Session<'_>,
-) -> Result<(Snapshot, Plan), CommandError> {
+async fn copy(arguments: &RehearseArgs, context: &Context, session: &Session<'_>) -> Result<(Snapshot, Plan)> {
     let Some(connection) = session.connection() else {
         let LiveSource::Snapshot(snapshot) = &session.source else {
-            return Err(CommandError::words(ExitStatus::Bug, "a session without a service has a snapshot"));
+            return Err(error!(Bug, "a session without a service has a snapshot"));
         };
         return Ok((snapshot.clone(), session.plan(&arguments.permission).await?));
     };
     let namespaces = session.namespaces(&arguments.permission)?;
     let reader = connection.reader()?;
     let taken = snapshot::take(&reader, &namespaces, ReferrerReads::Left, context.environment.now()).await;
-    let snapshot =
-        taken.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was rehearsed"))?;
+    let snapshot = taken.with_status(ExitStatus::Unknown).hint("nothing was rehearsed")?;
     let source = LiveSource::Copied(snapshot, reader);
     let plan = session.plan_against(&source, &arguments.permission).await?;
     match source {
@@ -78,28 +73,21 @@ async fn copy(
     }
 }
 
-async fn apply(
-    context: &Context,
-    names: &[String],
-    connection: &Connection,
-    plan: Plan,
-) -> Result<Outcome, CommandError> {
+async fn apply(context: &Context, names: &[String], connection: &Connection, plan: Plan) -> Result<Outcome> {
     let run = journal::run_name(context.environment.now(), plan.stack.as_deref(), context.environment.chance());
     // Guards protect the service; here they are only reported.
     let mut allow = settings::allow(names)?;
     for guard in GuardName::ALL {
-        allow.add(guard.as_str()).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+        allow.add(guard.as_str()).with_status(ExitStatus::Bug)?;
     }
-    let approved =
-        plan.approve(Approval::Given, &allow).map_err(|error| CommandError::new(ExitStatus::Refused, error))?;
+    let approved = plan.approve(Approval::Given, &allow).with_status(ExitStatus::Refused)?;
     let progress = RunProgress::rehearsing(context, &plan);
     let options = ApplyOptions {
         run,
         concurrency: connection.concurrency(),
         stop: interrupt::watch(progress.output(), "it was only a copy".to_owned()),
         version_checked: plan.settings.safeguards.version_checked,
-        ignore: Ignore::new(&plan.settings.safeguards.ignore)
-            .map_err(|error| CommandError::new(ExitStatus::Invalid, error))?,
+        ignore: Ignore::new(&plan.settings.safeguards.ignore).with_status(ExitStatus::Invalid)?,
         poll_policy: PollPolicy::default(),
         clock: Clock::new(jiff::Timestamp::now),
         pace: Timing::noted(|_| {}),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::cli::args::{FilterArgs, RollbackArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{hint, planning, policy, session, settings, stack, state};
 use crate::journal;
@@ -15,7 +15,7 @@ use crate::report::text::TextView;
 use crate::run::RunRecord;
 
 /// Plans the rollback of a run, and saves or applies that plan.
-pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus> {
     let begun = Instant::now();
     let store = state::store(context)?;
     let owner = planning::run_owner(context)?;

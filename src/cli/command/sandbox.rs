@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use crate::cli::args::SandboxArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::service::token;
 use crate::cli::{file, output, service, settings};
 use crate::file::limit;
@@ -12,7 +14,7 @@ use crate::report::safe;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
 
 /// Runs the embedded service until Ctrl-C.
-pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatus> {
     if arguments.reset {
         return reset(context);
     }
@@ -26,9 +28,9 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
     options.tenant_file = arguments.tenant.as_deref().map(|path| tenant(path, context)).transpose()?;
     options.log_file = arguments.log.as_ref().map(Into::into);
     if let Some(path) = &arguments.faults {
-        options.scenario = Scenario::read(path).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+        options.scenario = Scenario::read(path).with_status(ExitStatus::Invalid)?;
     }
-    let running = sandbox::start(options).await.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    let running = sandbox::start(options).await.with_status(ExitStatus::Failed)?;
     let base_url = running.base_url();
     // Whoever cannot read the address has no use for the service.
     let greeted = output::write(&greeting(&base_url, shown.as_deref()));
@@ -45,7 +47,7 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
 }
 
 /// Deletes the file that `--sandbox` uses in the working directory.
-fn reset(context: &Context) -> Result<ExitStatus, CommandError> {
+fn reset(context: &Context) -> Result<ExitStatus> {
     let file = settings::sandbox_file(&context.global, &context.environment)?;
     let shown = file.display().to_string();
     match std::fs::remove_file(&file) {
@@ -69,10 +71,9 @@ fn greeting(base_url: &str, token: Option<&str>) -> String {
     text
 }
 
-fn tenant(path: &Path, context: &Context) -> Result<Tenant, CommandError> {
-    let wrong = |error: anyhow::Error, what: &str| {
-        CommandError::new(ExitStatus::Invalid, error.context(format!("{what} the tenant file `{}`", path.display())))
-    };
+fn tenant(path: &Path, context: &Context) -> Result<Tenant> {
     let text = file::read_yaml(path, limit::SETTINGS)?;
-    Tenant::read(&text, context.environment.now()).map_err(|error| wrong(error.into(), "cannot use"))
+    Tenant::read(&text, context.environment.now())
+        .with_context(|| format!("cannot use the tenant file `{}`", path.display()))
+        .with_status(ExitStatus::Invalid)
 }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use serde::Deserialize;
 
 use crate::api;
 use crate::cli::args::view::ShowArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::run::document;
 use crate::cli::{file, hint};
 use crate::file::limit;
@@ -19,7 +20,7 @@ use crate::report::{Format, Report, ReportOptions, safe};
 use crate::run::{RUN_KIND, RunDocument};
 
 /// Shows a saved plan, a snapshot or a recorded run.
-pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus> {
     let path = arguments.what.as_path();
     if path.is_file() {
         file(arguments, context, path)?;
@@ -29,40 +30,37 @@ pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus, Comman
     Ok(ExitStatus::Done)
 }
 
-fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<(), CommandError> {
+fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
     #[derive(Deserialize)]
     struct Head {
         kind: String,
     }
     let bytes = file::read(path, limit::SAVED)?;
-    let refused = |error: anyhow::Error| {
-        CommandError::new(ExitStatus::Invalid, error.context(format!("`{}` is not shown", path.display())))
-    };
+    let not_shown = || format!("`{}` is not shown", path.display());
     match serde_json::from_slice::<Head>(&bytes).map(|head| head.kind).as_deref() {
         Ok("plan") => {
-            let plan = Plan::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            let plan = Plan::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
             if arguments.format == Format::Prometheus {
                 return Err(no_format("a plan", arguments.format, "text, json, markdown, html, github, sarif"));
             }
             show_plan(arguments, context, &plan, Some(path));
         }
         Ok("snapshot") => {
-            let snapshot = Snapshot::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            let snapshot = Snapshot::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
             context.output.answer(&render_snapshot(arguments, context, &snapshot)?);
         }
         Ok(RUN_KIND) => {
-            let (document, digest) = RunDocument::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            let (document, digest) =
+                RunDocument::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
             show_run(arguments, context, &document);
             context.output.message(&format!("digest {digest}, as the file says"));
         }
         Ok("drift" | "fleet") => {
-            let message = format!("`{}` is a check", path.display());
-            let report = format!("to show it: trueup fleet report {}", safe::shell(&path.to_string_lossy()));
-            return Err(CommandError::words(ExitStatus::Invalid, message).hint(report));
+            return Err(error!(Invalid, "`{}` is a check", path.display())
+                .hint(format!("to show it: trueup fleet report {}", safe::shell(&path.to_string_lossy()))));
         }
         _ => {
-            let message = format!("`{}` is neither a saved plan nor a snapshot nor a run", path.display());
-            return Err(CommandError::words(ExitStatus::Invalid, message).hint(
+            return Err(error!(Invalid, "`{}` is neither a saved plan nor a snapshot nor a run", path.display()).hint(
                 "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --write json=FILE` write such files",
             ));
         }
@@ -70,11 +68,11 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<(), Comm
     Ok(())
 }
 
-fn recorded(arguments: &ShowArgs, context: &Context) -> Result<(), CommandError> {
+fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
     let name = arguments.what.to_string_lossy();
-    let document = document::find(context, &name).map_err(|error| {
-        error.hint(format!("there is no file `{name}` either")).hint("to list the runs: trueup history")
-    })?;
+    let document = document::find(context, &name)
+        .hint(format!("there is no file `{name}` either"))
+        .hint("to list the runs: trueup history")?;
     show_run(arguments, context, &document);
     Ok(())
 }
@@ -101,7 +99,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
     context.output.report_with(&Report::Run(document), arguments.format, &ReportOptions::new(&view));
 }
 
-fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String, CommandError> {
+fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String> {
     let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect());
     let items: Vec<&LiveItem> = live
         .namespaces
@@ -128,6 +126,5 @@ fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot)
 }
 
 fn no_format(what: &str, format: Format, formats: &str) -> CommandError {
-    CommandError::words(ExitStatus::Usage, format!("{what} has no format `{}`", format.as_str()))
-        .hint(format!("its formats are: {formats}"))
+    error!(Usage, "{what} has no format `{}`", format.as_str()).hint(format!("its formats are: {formats}"))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::args::{self, FilterArgs, ScopeArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::stacks::fleet::{self, FleetNeeds, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{configuration, file, hint, service, stack};
@@ -15,7 +15,7 @@ use crate::model::{Namespace, Snapshot};
 use crate::report::safe;
 
 /// Writes what the service contains to a sealed file, or to one for each of several stacks.
-pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus> {
     match targets::of(context, &arguments.paths, arguments.stacks)? {
         Targets::One(paths) => {
             let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
@@ -29,11 +29,7 @@ pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<Ex
 }
 
 /// Writes a file for each stack, whatever happens to the others.
-async fn several(
-    arguments: &args::SnapshotArgs,
-    context: &Context,
-    targets: Vec<Target>,
-) -> Result<ExitStatus, CommandError> {
+async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     if !arguments.namespace.is_empty() {
         return Err(targets::for_one("--namespace").hint("each stack names its own under `namespaces:`"));
     }
@@ -74,20 +70,16 @@ async fn several(
     Ok(status)
 }
 
-async fn take(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<Snapshot, CommandError> {
+async fn take(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<Snapshot> {
     let (config, namespaces) = scope(arguments, context, directory)?;
     let reader = service::connect(context, &config).await?.reader()?;
     let referring = if arguments.referrers { ReferrerReads::Asked } else { ReferrerReads::Left };
     let taken = snapshot::take(&reader, &namespaces, referring, context.environment.now()).await;
-    taken.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))
+    taken.with_status(ExitStatus::Unknown).hint("nothing was written")
 }
 
 /// The namespaces of the call, else those of the stack, with the configuration that names the service.
-fn scope(
-    arguments: &args::SnapshotArgs,
-    context: &Context,
-    directory: &Path,
-) -> Result<(Config, BTreeSet<Namespace>), CommandError> {
+fn scope(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<(Config, BTreeSet<Namespace>)> {
     if !arguments.namespace.is_empty() {
         let named = arguments.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
         return Ok((configuration::of_directory(context, directory)?, named));
@@ -96,14 +88,14 @@ fn scope(
     let stack = stack::open_bare(context, &scope)?;
     let namespaces = stack.namespaces();
     if namespaces.is_empty() {
-        return Err(CommandError::words(ExitStatus::Usage, "no namespace is named")
+        return Err(error!(Usage, "no namespace is named")
             .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
     }
     Ok((stack.loaded.config, namespaces))
 }
 
 /// Writes the file, and returns the digest of the snapshot.
-fn write(path: &Path, snapshot: &Snapshot) -> Result<String, CommandError> {
+fn write(path: &Path, snapshot: &Snapshot) -> Result<String> {
     let mut digest = String::new();
     file::write_private(path, |out| {
         digest = snapshot.write(out)?;

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+
 use crate::cli::args::setup::StacksListArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
 use crate::load::{self, Config, LoadOptions, StackFiles};
@@ -13,7 +15,7 @@ use crate::report::stacks::{StackEntry, StackList};
 use crate::report::{Format, Report};
 
 /// Lists the stacks below the directories.
-pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus> {
     let given = if arguments.directories.is_empty() { vec![PathBuf::from(".")] } else { arguments.directories.clone() };
     let filter = LabelFilter::new(arguments.selector.as_deref())?;
     let (mut roots, mut stacks) = (Vec::new(), Vec::new());
@@ -25,7 +27,7 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
         }
     }
     if let Some(selector) = arguments.selector.as_ref().filter(|_| stacks.is_empty()) {
-        let error = CommandError::words(ExitStatus::Usage, format!("`--selector {selector}` selects no stack"));
+        let error = error!(Usage, "`--selector {selector}` selects no stack");
         return Err(error.hint("to see the labels of the stacks: trueup stacks"));
     }
     let mut status = ExitStatus::Done;
@@ -56,13 +58,12 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
 }
 
 /// Refuses directories that a forge would expand, or could not name.
-fn check_matrix(list: &StackList) -> Result<(), CommandError> {
+fn check_matrix(list: &StackList) -> Result<()> {
     let names: Vec<String> = list.outside_of_matrix().map(|name| format!("`{name}`")).collect();
     if names.is_empty() {
         return Ok(());
     }
-    let message = format!("a matrix cannot name {}", names.join(", "));
-    Err(CommandError::words(ExitStatus::Invalid, message)
+    Err(error!(Invalid, "a matrix cannot name {}", names.join(", "))
         .hint("rename it: forges expand `$`, and control and invisible characters are not part of a name"))
 }
 
@@ -70,11 +71,9 @@ fn check_matrix(list: &StackList) -> Result<(), CommandError> {
 struct LabelFilter(Vec<Requirement>);
 
 impl LabelFilter {
-    fn new(selector: Option<&str>) -> Result<Self, CommandError> {
+    fn new(selector: Option<&str>) -> Result<Self> {
         let requirements = selector.map(Selector::parse).transpose();
-        let requirements = requirements.map_err(|error| {
-            CommandError::new(ExitStatus::Usage, anyhow::Error::from(error).context("in `--selector`"))
-        })?;
+        let requirements = requirements.context("in `--selector`").with_status(ExitStatus::Usage)?;
         Ok(Self(requirements.unwrap_or_default()))
     }
 

@@ -3,7 +3,7 @@
 
 use crate::cli::args::{ScopeArgs, ValidateArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::output::diagnostics;
 use crate::cli::stack::{self, CheckedDefinitions};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
@@ -13,7 +13,7 @@ use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::{Format, Report, StackSize, Validation};
 
 /// Checks the definitions, without the service.
-pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStatus> {
     match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
         Targets::One(_) => {
             let checked = check(arguments.format, context, &arguments.scope)?;
@@ -74,7 +74,7 @@ impl Checked {
     }
 }
 
-fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Checked, CommandError> {
+fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Checked> {
     let definitions = match format {
         // People read the problems on stderr, drawn as a compiler draws them.
         Format::Text => CheckedDefinitions::Valid(stack::open_matched(context, scope)?),

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::cli::commits::base::{self, LookupError};
 use crate::cli::context::Context;
-use crate::cli::exit_status::CommandError;
+use crate::cli::exit_status::Result;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::stack::Stack;
 use crate::cli::state;
@@ -39,7 +39,7 @@ pub fn judge_missing(
     request: &PlanRequest<'_>,
     commits: &NamedCommits,
     plan: &mut Plan,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let missing: BTreeSet<Key> = plan.missing().map(|change| change.key.clone()).collect();
     if missing.is_empty() {
         return Ok(());

@@ -8,7 +8,7 @@ pub use crate::cli::commits::at_commit::LookupError;
 use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::output::diagnostics;
 use crate::cli::stack::Stack;
 use crate::git::Repository;
@@ -20,7 +20,7 @@ use crate::plan::{Action, Change, DefinitionHistory, Plan};
 ///
 /// # Errors
 /// There is a base, and no repository, no history, or definitions in it that do not load.
-pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<(), CommandError> {
+pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<()> {
     let repository = match (stack.repository.open(), base) {
         (Ok(repository), _) => repository,
         (Err(error), Some(_)) => return Err(failed(error)),
@@ -70,7 +70,7 @@ struct Commits<'a> {
 }
 
 impl<'a> Commits<'a> {
-    fn find(repository: &Repository, name: &'a str) -> Result<Self, CommandError> {
+    fn find(repository: &Repository, name: &'a str) -> Result<Self> {
         let merge_base = repository.merge_base(name).map_err(failed)?;
         Ok(Self { name, merge_base, tip: repository.resolve(name).map_err(failed)? })
     }
@@ -98,7 +98,7 @@ fn desired(
     repository: &Repository,
     commits: &Commits<'_>,
     keys: &BTreeSet<Key>,
-) -> Result<(Desired, Desired), CommandError> {
+) -> Result<(Desired, Desired)> {
     let merge_base_name = format!("the merge base with {}", commits.name);
     let (tip, at_tip) = (CommitLookup::new(stack, repository, &commits.tip), commits.name);
     let (merge_base, at_merge_base) =
@@ -173,28 +173,22 @@ pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &s
         LookupError::Git(error) => failed(error),
         LookupError::Wrong(diagnostics) => {
             let wrong = diagnostics::error(context, &diagnostics);
-            let message = format!("the definitions of {name} ({short}) do not load: {wrong}");
-            CommandError::words(ExitStatus::Invalid, message).hint(hint)
+            error!(Invalid, "the definitions of {name} ({short}) do not load: {wrong}").hint(hint)
         }
         error @ LookupError::Moved { .. } => {
-            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
-                .hint(hint)
-                .hint("nothing was sent")
+            error!(Invalid, "at {name} ({short}): {error}").hint(hint).hint("nothing was sent")
         }
         error @ LookupError::Unreadable { .. } => {
             let remedy = format!("merge that change by itself first, or exclude the path in `files:` at {name}");
-            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
-                .hint(remedy)
-                .hint("nothing was sent")
+            error!(Invalid, "at {name} ({short}): {error}").hint(remedy).hint("nothing was sent")
         }
         error @ LookupError::NoEnvironment { .. } => {
-            let message = format!("at {name} ({short}): {error}, and changed since this branch was made");
-            CommandError::words(ExitStatus::Invalid, message)
+            error!(Invalid, "at {name} ({short}): {error}, and changed since this branch was made")
                 .hint(format!("merge {name} into this change first"))
                 .hint("nothing was sent")
         }
         error @ (LookupError::Ambiguous { .. } | LookupError::Absent) => {
-            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
+            error!(Invalid, "at {name} ({short}): {error}")
                 .hint("move it in a change of its own, and merge that first")
                 .hint("nothing was sent")
         }

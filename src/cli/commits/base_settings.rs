@@ -7,7 +7,7 @@ use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError};
 use crate::cli::commits::base;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, Result};
 use crate::cli::output::diagnostics;
 use crate::cli::settings;
 use crate::cli::stack::{self, Stack};
@@ -21,7 +21,7 @@ use crate::model::policy::SafetySettings;
 ///
 /// # Errors
 /// The base's settings are not known, or the policy forbids something.
-pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>, pruned: &[String]) -> Result<(), CommandError> {
+pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>, pruned: &[String]) -> Result<()> {
     let Some(base) = base else { return Ok(()) };
     let settings = at(context, stack, base, pruned)?;
     stack.settle(context, Some(&settings))
@@ -30,7 +30,7 @@ pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>, pruned: 
 /// The settings of the stack at a base, wherever it was there; the defaults where it had none. They are as strict as
 /// everything at the base that names the stack, in whichever directory and environment: what takes a stack over must
 /// not bring looser rules along.
-fn at(context: &Context, stack: &Stack, base: &str, pruned: &[String]) -> Result<SafetySettings, CommandError> {
+fn at(context: &Context, stack: &Stack, base: &str, pruned: &[String]) -> Result<SafetySettings> {
     let repository = stack.repository.open().map_err(base::failed)?;
     // The following needs the whole history.
     repository.merge_base(base).map_err(base::failed)?;
@@ -69,7 +69,7 @@ fn is_own(directory: &DeclaredDirectory, own: Option<&str>) -> bool {
 }
 
 fn unknown(base: &str, why: &str) -> CommandError {
-    CommandError::words(ExitStatus::Invalid, format!("the settings of {base} do not load: {why}"))
+    error!(Invalid, "the settings of {base} do not load: {why}")
         .hint("they are needed to see which of them were loosened")
 }
 
@@ -85,13 +85,7 @@ struct BaseTarget {
 }
 
 impl BaseTarget {
-    fn of(
-        context: &Context,
-        stack: &Stack,
-        own: Option<&Config>,
-        name: &str,
-        pruned: &[String],
-    ) -> Result<Self, CommandError> {
+    fn of(context: &Context, stack: &Stack, own: Option<&Config>, name: &str, pruned: &[String]) -> Result<Self> {
         let (now, environment) = (&stack.loaded.config, stack.loaded.options().environment.as_ref());
         let is_there = |own: &&Config| environment.is_none_or(|name| own.environments.contains_key(name));
         let is_it = |own: &&Config| own.stack.as_ref().is_some_and(|stack| stack.as_str() == name);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::cli::args::PermissionArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::Result;
 use crate::cli::live_source::LiveSource;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::stack::{self, Stack};
@@ -29,11 +29,7 @@ const LARGEST_VERSION: usize = 64 * 1024;
 ///
 /// # Errors
 /// A namespace that cannot be pruned.
-pub fn namespaces(
-    context: &Context,
-    stack: &Stack,
-    permission: &PermissionArgs,
-) -> Result<BTreeSet<Namespace>, CommandError> {
+pub fn namespaces(context: &Context, stack: &Stack, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>> {
     let mut namespaces = stack.namespaces();
     namespaces.extend(pruned(context, stack, permission)?);
     Ok(namespaces)
@@ -44,13 +40,9 @@ pub fn namespaces(
 /// # Errors
 /// A text that is not a valid name, a namespace that the settings list, or settings that delete nothing or
 /// everything.
-pub fn pruned(
-    context: &Context,
-    stack: &Stack,
-    permission: &PermissionArgs,
-) -> Result<BTreeSet<Namespace>, CommandError> {
+pub fn pruned(context: &Context, stack: &Stack, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>> {
     let config = &stack.loaded.config;
-    let refused = |entry: String, hint: &'static str| Err(CommandError::words(ExitStatus::Usage, entry).hint(hint));
+    let refused = |entry: String, hint: &'static str| Err(error!(Usage, "{entry}").hint(hint));
     let mut pruned = BTreeSet::new();
     for name in &permission.prune_namespace {
         let namespace = stack::namespace(name)?;

@@ -2,7 +2,7 @@
 //! paths that can be opened from the working directory, and summed up in one line as the error.
 
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::CommandError;
 use crate::load::{Diagnostics, RenderOptions};
 use crate::report::Palette;
 
@@ -10,8 +10,7 @@ use crate::report::Palette;
 pub fn error(context: &Context, diagnostics: &Diagnostics) -> CommandError {
     context.output.unnamed(&render(context, diagnostics));
     context.output.unnamed("");
-    let sum = anyhow::anyhow!("{}; nothing was sent", diagnostics.summary());
-    CommandError::summary(ExitStatus::Invalid, sum).diagnostics(diagnostics.list.clone())
+    error!(Invalid, "{}; nothing was sent", diagnostics.summary()).sum().diagnostics(diagnostics.list.clone())
 }
 
 /// Prints what is not wrong and that a person may want to know; `--quiet` leaves it out.

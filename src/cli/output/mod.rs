@@ -14,11 +14,12 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use anyhow::Context as _;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs};
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::document::Promise;
 use crate::report::line_source::LineSource;
 use crate::report::text::TextView;
@@ -72,7 +73,7 @@ pub enum WriteStatus {
 ///
 /// # Errors
 /// Those of [`write_with`].
-pub fn write(piece: &str) -> Result<WriteStatus, CommandError> {
+pub fn write(piece: &str) -> Result<WriteStatus> {
     write_with(|out| out.write_all(piece.as_bytes()))
 }
 
@@ -80,14 +81,12 @@ pub fn write(piece: &str) -> Result<WriteStatus, CommandError> {
 ///
 /// # Errors
 /// Anything but a reader that went away: a full disk, say.
-pub fn write_with(piece: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<WriteStatus, CommandError> {
+pub fn write_with(piece: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<WriteStatus> {
     let mut stdout = io::stdout().lock();
     match piece(&mut stdout).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(WriteStatus::Whole),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(WriteStatus::Closed),
-        Err(error) => {
-            Err(CommandError::new(ExitStatus::Failed, anyhow::Error::from(error).context("cannot write the answer")))
-        }
+        Err(error) => Err(error).context("cannot write the answer").with_status(ExitStatus::Failed),
     }
 }
 
@@ -207,7 +206,7 @@ impl Output {
         self.answered(self.bars.suspend(|| write(text)));
     }
 
-    fn answered(&self, written: Result<WriteStatus, CommandError>) {
+    fn answered(&self, written: Result<WriteStatus>) {
         if let Err(error) = written {
             self.progress().failed.get_or_insert(error.to_string());
         }
@@ -237,12 +236,12 @@ impl Output {
         };
         let Some(reason) = failed else {
             if !answered && ending != ExitStatus::Done {
-                self.answer_error(&CommandError::words(ending, ending.as_str()));
+                self.answer_error(&CommandError::new(ending, anyhow::anyhow!(ending.as_str())));
             }
             return ending;
         };
         let ending = ending.without_answer(changed);
-        let error = CommandError::words(ending, reason);
+        let error = CommandError::new(ending, anyhow::anyhow!(reason));
         self.error(&match changed {
             true => error.hint("the changes were made; to see each result: trueup show last"),
             false => error,

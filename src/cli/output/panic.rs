@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::ExitStatus;
 use crate::report::{error, safe};
 
 /// The call promises a document, and none was begun.
@@ -15,7 +15,7 @@ pub fn promise_document(promised: bool) {
 }
 
 fn document(what: &str) -> String {
-    let error = CommandError::words(ExitStatus::Bug, format!("bug: {what}"));
+    let error = error!(Bug, "bug: {what}");
     error::json(&error.hint("please report it with the command that led to it").report())
 }
 

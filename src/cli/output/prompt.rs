@@ -4,16 +4,16 @@ use std::io::{BufRead as _, Write as _};
 
 use crate::api::{ApiError, Certainty};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 
 /// Asks on stderr whether to do `action`; whatever is to be done must have been shown. `hint` says what a
 /// call without a terminal can give instead.
 ///
 /// # Errors
 /// Stdin is not a terminal, or the answer is not `yes`: refused, nothing sent.
-pub fn confirm(context: &Context, action: &str, hint: &str) -> Result<(), CommandError> {
+pub fn confirm(context: &Context, action: &str, hint: &str) -> Result<()> {
     if !context.environment.can_ask {
-        return Err(CommandError::words(ExitStatus::Refused, "confirmation required, but stdin is not a terminal")
+        return Err(error!(Refused, "confirmation required, but stdin is not a terminal")
             .hint(hint)
             .hint("nothing was sent"));
     }
@@ -24,12 +24,7 @@ pub fn confirm(context: &Context, action: &str, hint: &str) -> Result<(), Comman
     if read.is_ok() && line.trim() == "yes" {
         return Ok(());
     }
-    Err(CommandError::summary(ExitStatus::Refused, anyhow::anyhow!("declined: nothing was sent")))
-}
-
-/// The error of a read that failed.
-pub fn unanswered(error: ApiError) -> CommandError {
-    CommandError::new(ExitStatus::Failed, error)
+    Err(error!(Refused, "declined: nothing was sent").sum())
 }
 
 /// The error of a change that the service did not confirm; it says whether the change may have taken effect.

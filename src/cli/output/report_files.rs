@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::args::shared::ReportFileArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::CommandError;
+use crate::cli::exit_status::Result;
 use crate::cli::file;
 use crate::report::text::TextView;
 use crate::report::{self, Format, Palette, Report, ReportOptions, left_out};
@@ -19,7 +19,7 @@ pub fn write(
     files: &ReportFileArgs,
     (view, command): (&TextView, &str),
     context: &Context,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     write_beside(report, files, (view, command))?;
     match &files.output {
         Some(path) => into(path, report, format, files, (view, command))?,
@@ -36,11 +36,7 @@ pub fn write(
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_beside(
-    report: &Report<'_>,
-    files: &ReportFileArgs,
-    (view, command): (&TextView, &str),
-) -> Result<(), CommandError> {
+pub fn write_beside(report: &Report<'_>, files: &ReportFileArgs, (view, command): (&TextView, &str)) -> Result<()> {
     files.write.iter().try_for_each(|written| into(&written.path, report, written.format, files, (view, command)))
 }
 
@@ -50,7 +46,7 @@ fn into(
     format: Format,
     files: &ReportFileArgs,
     (view, command): (&TextView, &str),
-) -> Result<(), CommandError> {
+) -> Result<()> {
     // A file is no terminal.
     let plain = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
     file::replace(path, |out| report::write(report, format, &options(files, &plain, command), out))

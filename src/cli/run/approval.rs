@@ -3,7 +3,7 @@
 
 use crate::cli::args::ApprovalArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::output::prompt;
 use crate::cli::planning;
 use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
@@ -35,11 +35,7 @@ pub struct PlanPrompt<'a> {
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
-pub fn ask<'a>(
-    decision: &ApprovalArgs,
-    context: &Context,
-    question: PlanPrompt<'a>,
-) -> Result<PromptResult<'a>, CommandError> {
+pub fn ask<'a>(decision: &ApprovalArgs, context: &Context, question: PlanPrompt<'a>) -> Result<PromptResult<'a>> {
     let PlanPrompt { plan, allow, limits, view } = question;
     let consent = consent(decision);
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
@@ -92,10 +88,8 @@ fn refused(context: &Context, refusal: &ApprovalError, plan: &Plan, view: &TextV
     context.output.notice(&text::refusal(refusal, &view));
     let status = ExitStatus::of_refusal(refusal);
     let reasons = Refusal::of(refusal, plan.digest().full());
-    let mut error = CommandError::words(status, refusal);
-    for name in &reasons.allow {
-        error = error.hint(format!("to allow it: --allow {name}"));
-    }
+    let error = CommandError::new(status, anyhow::anyhow!("{refusal}"));
+    let error = error.hint_each(reasons.allow.iter().map(|name| format!("to allow it: --allow {name}")));
     context.output.answer_error(&error.hint("nothing was sent").refusal(reasons));
     status
 }
@@ -114,7 +108,7 @@ pub fn ask_to_resume(
     context: &Context,
     question: PlanPrompt<'_>,
     left: usize,
-) -> Result<Option<ExitStatus>, CommandError> {
+) -> Result<Option<ExitStatus>> {
     let PlanPrompt { plan, allow, limits, view } = question;
     // The guards cover the whole plan, and consents that the record names come from a file.
     if let Err(refusal) = plan.approve_within(consent(decision), allow, limits) {

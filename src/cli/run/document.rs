@@ -3,7 +3,7 @@
 
 use crate::cli::args::shared::WrittenReport;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::{file, state};
 use crate::journal;
 use crate::model::RunId;
@@ -16,7 +16,7 @@ use crate::run::{InForce, PolicyDigest, RunDocument};
 ///
 /// # Errors
 /// There is none, or the state cannot be read.
-pub fn find(context: &Context, name: &str) -> Result<RunDocument, CommandError> {
+pub fn find(context: &Context, name: &str) -> Result<RunDocument> {
     let store = state::store(context)?;
     let record = journal::find(store, name).map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
     let history = journal::history(store).map_err(|error| state::failed(context, error))?;

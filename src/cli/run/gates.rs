@@ -2,7 +2,7 @@
 //! blocks refuses the run.
 
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::Result;
 use crate::cli::service::Connection;
 use crate::gate;
 use crate::model::policy::{GateMode, Gates};
@@ -13,7 +13,7 @@ use crate::report::{Role, safe};
 ///
 /// # Errors
 /// A gate that blocks, or certificates that cannot be used.
-pub async fn check(context: &Context, connection: &Connection, plan: &Plan, gates: &Gates) -> Result<(), CommandError> {
+pub async fn check(context: &Context, connection: &Connection, plan: &Plan, gates: &Gates) -> Result<()> {
     let findings = gate::check(&connection.reader()?, plan, gates, context.environment.now()).await;
     let palette = context.output.message_view().palette;
     let mut refused = None;
@@ -21,7 +21,7 @@ pub async fn check(context: &Context, connection: &Connection, plan: &Plan, gate
         let text = finding.to_string();
         match finding.mode {
             GateMode::Block => {
-                let error = CommandError::words(ExitStatus::Refused, text).hint("nothing was sent");
+                let error = error!(Refused, "{text}").hint("nothing was sent");
                 refused = Some(error.hint(format!("to apply anyway: set `gates.{}: warn`", finding.gate)));
             }
             GateMode::Warn | GateMode::Off => {

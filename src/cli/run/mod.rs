@@ -18,7 +18,7 @@ use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::ApprovalArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::approval::{PlanPrompt, PromptResult};
 use crate::cli::service::Connection;
@@ -87,7 +87,7 @@ impl RunLimits {
         context: &Context,
         (connection, config): (&Connection, &Config),
         plan: &Plan,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         policy::permits_names(context, plan.allowed.iter().map(|allowed| &allowed.name))?;
         let mut trust = Self::of_record(config, plan);
         if decision.digest.is_none() {
@@ -131,7 +131,7 @@ pub async fn approve_and_apply(
     context: &Context,
     plan: &Plan,
     work: PendingRun<'_>,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     check(context, plan, &work).await?;
     let approved = match approval::ask(decision, context, work.question(plan))? {
         PromptResult::Given(approved) => approved,
@@ -145,7 +145,7 @@ pub async fn approve_and_apply(
 ///
 /// # Errors
 /// A gate that blocks, or a state directory that cannot be read.
-pub async fn check(context: &Context, plan: &Plan, work: &PendingRun<'_>) -> Result<(), CommandError> {
+pub async fn check(context: &Context, plan: &Plan, work: &PendingRun<'_>) -> Result<()> {
     if matches!(work.origin, RunOrigin::Definitions) {
         report_unfinished(context, plan, work.view)?;
     }
@@ -161,7 +161,7 @@ pub async fn carry_out(
     control: RunControl<'_>,
     approved: ApprovedPlan<'_>,
     work: &PendingRun<'_>,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let progress = RunProgress::new(context, approved.plan());
     let (files, is_one_of_several) = (&control.decision.write, control.stop.is_some());
     let BegunRun { journal, options } = begin(context, control, work, approved.plan(), &progress).await?;
@@ -175,12 +175,7 @@ pub async fn carry_out(
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn save(
-    path: &Path,
-    context: &Context,
-    plan: &Plan,
-    (view, format): (&TextView, Format),
-) -> Result<ExitStatus, CommandError> {
+pub fn save(path: &Path, context: &Context, plan: &Plan, (view, format): (&TextView, Format)) -> Result<ExitStatus> {
     file::write_private(path, |out| plan.write(out))?;
     if format == Format::Text
         && let Some(error) = planning::unread(plan)
@@ -201,7 +196,7 @@ pub async fn resume(
     context: &Context,
     record: &RunRecord,
     work: PendingRun<'_>,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     let plan = &record.header.plan;
     // The configuration decides, as for an apply: the record is a file like any other.
     gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
@@ -227,7 +222,7 @@ async fn begin(
     work: &PendingRun<'_>,
     plan: &Plan,
     progress: &RunProgress,
-) -> Result<BegunRun, CommandError> {
+) -> Result<BegunRun> {
     let environment = &context.environment;
     let store = state::store(context)?;
     let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
@@ -265,8 +260,7 @@ async fn begin(
         run,
         concurrency: work.connection.concurrency(),
         version_checked: work.trust.safeguards.version_checked,
-        ignore: Ignore::new(&work.trust.safeguards.ignore)
-            .map_err(|error| CommandError::new(ExitStatus::Refused, error))?,
+        ignore: Ignore::new(&work.trust.safeguards.ignore).with_status(ExitStatus::Refused)?,
         poll_policy: PollPolicy::default(),
         clock: Clock::new(jiff::Timestamp::now),
         pace: Timing::real(environment.chance()),
@@ -294,7 +288,7 @@ fn report(
 ///
 /// # Errors
 /// The state directory cannot be read.
-fn report_unfinished(context: &Context, plan: &Plan, view: &TextView) -> Result<(), CommandError> {
+fn report_unfinished(context: &Context, plan: &Plan, view: &TextView) -> Result<()> {
     let store = state::store(context)?;
     let open = journal::open_run(store, plan.stack.as_deref(), &plan.service.base_url);
     if let Some(open) = open.map_err(|error| state::failed(context, error))? {

@@ -2,7 +2,7 @@
 
 use crate::cli::args::{ApplyArgs, ScopeArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::CommandError;
+use crate::cli::exit_status::Result;
 use crate::cli::planning;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::service::Connection;
@@ -27,7 +27,7 @@ impl Proposal {
     ///
     /// # Errors
     /// As those of a session and of its plan.
-    pub async fn of(arguments: &ApplyArgs, context: &Context, scope: &ScopeArgs) -> Result<Self, CommandError> {
+    pub async fn of(arguments: &ApplyArgs, context: &Context, scope: &ScopeArgs) -> Result<Self> {
         let (base, only_this_change) = (arguments.base.base.as_deref(), arguments.part.only_this_change);
         let pruned = &arguments.permission.prune_namespace;
         let options = SessionOptions { base, only_this_change, pruned, ..SessionOptions::default() };

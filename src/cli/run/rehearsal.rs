@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot, SnapshotItem};
 use crate::plan::{Action, BlockReason, Plan};
 use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
@@ -63,16 +63,13 @@ impl FaultOption {
     ///
     /// # Errors
     /// A file that holds none.
-    pub fn scenario(&self) -> Result<Scenario, CommandError> {
+    pub fn scenario(&self) -> Result<Scenario> {
         let read = match self {
             FaultOption::None => return Ok(Scenario::default()),
             FaultOption::Rough => Scenario::parse(ROUGH),
             FaultOption::File(path) => Scenario::read(path),
         };
-        read.map_err(|error| {
-            CommandError::new(ExitStatus::Invalid, error)
-                .hint("docs/sandbox.md describes scenarios; or use --faults rough")
-        })
+        read.with_status(ExitStatus::Invalid).hint("docs/sandbox.md describes scenarios; or use --faults rough")
     }
 }
 

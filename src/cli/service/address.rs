@@ -2,10 +2,12 @@
 //! edits the configuration must not send a token elsewhere. Functions of flags, environment,
 //! configuration and policy alone, so that every combination is tested.
 
+use anyhow::Context as _;
+
 use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::model::policy::{Policy, Violation};
 
 /// The variables that name the service. Where several are set, they name the same one.
@@ -35,7 +37,7 @@ pub struct UrlSources<'a> {
 ///
 /// # Errors
 /// One is not a URL, two of environment and configuration differ, or the policy forbids it.
-pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Address>, CommandError> {
+pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Address>> {
     let UrlSources { global, environment, policy } = sources;
     if let Some(text) = &global.base_url {
         let url = read(text, "`--base-url`")?;
@@ -56,12 +58,12 @@ pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Ad
     }
     let Some((url, source)) = named.first() else { return Ok(None) };
     if let Some((other, other_source)) = named.iter().find(|(other, _)| other != url) {
-        let message = format!(
+        return Err(error!(
+            Invalid,
             "{source} is {url} and {other_source} is {other}: the token would go to another service than the one \
              that was meant"
-        );
-        return Err(CommandError::words(ExitStatus::Invalid, message)
-            .hint("make them equal, or name the service with --base-url"));
+        )
+        .hint("make them equal, or name the service with --base-url"));
     }
     let in_policy = listed(policy, url)?;
     Ok(Some(Address { url: url.clone(), pinned: in_environment || in_policy }))
@@ -71,23 +73,21 @@ pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Ad
 ///
 /// # Errors
 /// It is none.
-pub fn read(text: &str, source: &str) -> Result<BaseUrl, CommandError> {
-    BaseUrl::parse(text).map_err(|error| {
-        CommandError::new(ExitStatus::Invalid, anyhow::Error::from(error).context(format!("in {source}")))
-    })
+pub fn read(text: &str, source: &str) -> Result<BaseUrl> {
+    BaseUrl::parse(text).with_context(|| format!("in {source}")).with_status(ExitStatus::Invalid)
 }
 
 /// Whether the policy lists the service.
 ///
 /// # Errors
 /// It lists others.
-fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool, CommandError> {
+fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool> {
     let Some(listed) = policy.and_then(|policy| policy.base_urls.as_ref()) else { return Ok(false) };
     if listed.iter().any(|text| BaseUrl::parse(text).is_ok_and(|allowed| allowed == *url)) {
         return Ok(true);
     }
     let violation = Violation::BaseUrl { base_url: url.to_string(), allowed: listed.clone() };
-    Err(CommandError::new(ExitStatus::Refused, violation).hint("nothing was sent"))
+    Err(violation).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
 #[cfg(test)]

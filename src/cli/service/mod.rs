@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::activity::Activity;
 use crate::cli::service::address::Address;
 use crate::cli::service::token::TokenSources;
@@ -36,7 +36,7 @@ pub struct Connection {
 ///
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
-pub async fn connect(context: &Context, config: &Config) -> Result<Connection, CommandError> {
+pub async fn connect(context: &Context, config: &Config) -> Result<Connection> {
     connect_with(context, config, settings::layout(context, config)?, TokenUse::Required).await
 }
 
@@ -58,7 +58,7 @@ pub async fn connect_with(
     config: &Config,
     layout: Layout,
     token_use: TokenUse,
-) -> Result<Connection, CommandError> {
+) -> Result<Connection> {
     let place = settings::place(context, config)?;
     let (rate_limit, concurrency) = context.tenants.limits(place.base_url().as_str());
     let pace = Timing::real(context.environment.chance());
@@ -101,7 +101,7 @@ pub async fn connect_with(
     if !context.global.verbose {
         settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
     }
-    context.tenants.share(&mut settings).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+    context.tenants.share(&mut settings).with_status(ExitStatus::Invalid)?;
     Ok(Connection { settings })
 }
 
@@ -109,10 +109,10 @@ pub async fn connect_with(
 ///
 /// # Errors
 /// It does not start.
-pub async fn embed(context: &Context, file: &Path) -> Result<EmbeddedService, CommandError> {
+pub async fn embed(context: &Context, file: &Path) -> Result<EmbeddedService> {
     let secret = context.environment.secret();
     let running = start(file, &secret).await?;
-    let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+    let token = Secret::new(&secret).with_status(ExitStatus::Bug)?;
     let address = running.address();
     context.keep(running);
     Ok(EmbeddedService { address, token })
@@ -137,32 +137,36 @@ impl Connection {
     ///
     /// # Errors
     /// They name another.
-    pub fn is_for(&self, plan: &plan::Plan) -> Result<(), CommandError> {
+    pub fn is_for(&self, plan: &plan::Plan) -> Result<()> {
         let (is, planned) = (self.service(), &plan.service);
         if is == *planned {
             return Ok(());
         }
-        let message = format!(
+        Err(error!(
+            Refused,
             "the plan is for {} ({} layout), and the settings name {} ({} layout)",
-            planned.base_url, planned.layout, is.base_url, is.layout
-        );
-        Err(CommandError::words(ExitStatus::Refused, message).hint("nothing was sent"))
+            planned.base_url,
+            planned.layout,
+            is.base_url,
+            is.layout
+        )
+        .hint("nothing was sent"))
     }
 
     /// A client that only reads.
     ///
     /// # Errors
     /// Certificates that cannot be used.
-    pub fn reader(&self) -> Result<Reader, CommandError> {
-        Reader::new(self.settings.clone()).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+    pub fn reader(&self) -> Result<Reader> {
+        Reader::new(self.settings.clone()).with_status(ExitStatus::Invalid)
     }
 
     /// A client that may change something.
     ///
     /// # Errors
     /// Certificates that cannot be used.
-    pub fn writer(&self) -> Result<Writer, CommandError> {
-        Writer::new(self.settings.clone()).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+    pub fn writer(&self) -> Result<Writer> {
+        Writer::new(self.settings.clone()).with_status(ExitStatus::Invalid)
     }
 }
 
@@ -176,13 +180,13 @@ pub async fn rehearse(
     layout: Layout,
     config: &Config,
     scenario: Scenario,
-) -> Result<(Connection, Running), CommandError> {
+) -> Result<(Connection, Running)> {
     let secret = context.environment.secret();
     let mut options = SandboxOptions::new(Storage::Memory, RequiredToken::new(&secret), clock());
     options.scenario = scenario;
     options.log_size = REHEARSED_REQUESTS;
-    let running = sandbox::start(options).await.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
-    let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+    let running = sandbox::start(options).await.with_status(ExitStatus::Failed)?;
+    let token = Secret::new(&secret).with_status(ExitStatus::Bug)?;
     let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(token), Timing::noted(|_| {}));
     settings.address = Some(running.address());
     settings.concurrency = settings::concurrency(context, config);
@@ -195,22 +199,20 @@ pub fn clock() -> Clock {
     Clock::new(Timestamp::now)
 }
 
-async fn start(file: &Path, token: &str) -> Result<Running, CommandError> {
+async fn start(file: &Path, token: &str) -> Result<Running> {
     let options = SandboxOptions::new(Storage::File(file.to_owned()), RequiredToken::new(token), clock());
-    sandbox::start(options)
-        .await
-        .map_err(|error| CommandError::new(ExitStatus::Failed, error).hint("another file: --sandbox=FILE"))
+    sandbox::start(options).await.with_status(ExitStatus::Failed).hint("another file: --sandbox=FILE")
 }
 
-fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>, CommandError> {
+fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>> {
     let sources = TokenSources { global: &context.global, environment: &context.environment, named: variable };
     let given = token::given(sources, address)?;
     let Some(text) = given else {
         if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
             return Ok(None);
         }
-        return Err(CommandError::words(ExitStatus::Invalid, "there is no API token")
+        return Err(error!(Invalid, "there is no API token")
             .hint("set TRUEUP_TOKEN, or give a file with --token-file; or try it with --sandbox"));
     };
-    Secret::new(&text).map(Some).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+    Secret::new(&text).map(Some).with_status(ExitStatus::Invalid)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::Result;
 use crate::cli::file;
 use crate::cli::service::address::{self, Address};
 use crate::file::limit;
@@ -46,7 +46,7 @@ pub struct TokenSource {
 ///
 /// # Errors
 /// Those of [`given`].
-pub fn source(sources: TokenSources<'_>, address: &Address) -> Result<Option<TokenSource>, CommandError> {
+pub fn source(sources: TokenSources<'_>, address: &Address) -> Result<Option<TokenSource>> {
     checked(sources, address).map(|found| found.map(|found| found.source))
 }
 
@@ -57,19 +57,20 @@ pub fn source(sources: TokenSources<'_>, address: &Address) -> Result<Option<Tok
 /// # Errors
 /// A file that cannot be read, a variable that the configuration may not name, that is not set or that
 /// is bound to another service; in a pipeline, a service that only the repository names.
-pub fn given(sources: TokenSources<'_>, address: &Address) -> Result<Option<String>, CommandError> {
+pub fn given(sources: TokenSources<'_>, address: &Address) -> Result<Option<String>> {
     checked(sources, address).map(|found| found.map(|found| found.text))
 }
 
-fn checked(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>, CommandError> {
+fn checked(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>> {
     let Some(found) = found(sources, address)? else { return Ok(None) };
     let pipeline = sources.environment.pipeline();
     if let Some(variable) = pipeline.filter(|_| !address.pinned && !found.source.bound) {
-        let message = format!(
+        return Err(error!(
+            Invalid,
             "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`{variable}` is set)",
             address.url
-        );
-        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!(
+        )
+        .hint(format!(
             "if that is the service, pin it outside of the repository: TRUEUP_BASE_URL={} beside the token, or \
              `base_urls:` of a policy (TRUEUP_POLICY)",
             address.url
@@ -79,18 +80,17 @@ fn checked(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundT
 }
 
 /// The text of `--token-file`.
-fn from_file(global: &GlobalArgs) -> Result<Option<String>, CommandError> {
+fn from_file(global: &GlobalArgs) -> Result<Option<String>> {
     global.token_file.as_deref().map(read).transpose()
 }
 
 /// The text of a file with a token.
-fn read(path: &Path) -> Result<String, CommandError> {
-    String::from_utf8(file::read_secret(path, limit::TOKEN)?).map_err(|_| {
-        CommandError::words(ExitStatus::Invalid, format!("the token file `{}` is not text", path.display()))
-    })
+fn read(path: &Path) -> Result<String> {
+    String::from_utf8(file::read_secret(path, limit::TOKEN)?)
+        .map_err(|_| error!(Invalid, "the token file `{}` is not text", path.display()))
 }
 
-fn found(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>, CommandError> {
+fn found(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>> {
     let TokenSources { global, environment, named } = sources;
     let source = |name: &str, bound| TokenSource { name: name.to_owned(), bound };
     if let Some(text) = from_file(global)? {
@@ -108,14 +108,11 @@ fn found(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundTok
 }
 
 /// The token of a variable, or of the file that `NAME_FILE` names.
-fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<String>, CommandError> {
+fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<String>> {
     let file = format!("{name}_FILE");
     match (environment.variable(name), environment.path(&file)) {
-        (Some(_), Some(_)) => {
-            let message = format!("`{name}` and `{file}` are both set");
-            Err(CommandError::words(ExitStatus::Invalid, message)
-                .hint(format!("unset one of them: {file} names a file")))
-        }
+        (Some(_), Some(_)) => Err(error!(Invalid, "`{name}` and `{file}` are both set")
+            .hint(format!("unset one of them: {file} names a file"))),
         (None, Some(path)) => read(&path).map(Some),
         (text, None) => Ok(text.map(str::to_owned)),
     }
@@ -125,48 +122,46 @@ fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<St
 ///
 /// # Errors
 /// It could contain another secret, or belongs to another variable.
-fn check_name(variable: &str) -> Result<(), CommandError> {
+fn check_name(variable: &str) -> Result<()> {
     if let Some(of) = ["_URL", "_FILE"].iter().find_map(|ending| variable.strip_suffix(ending)) {
-        let message =
-            format!("`token_variable` names `{variable}`, which says something about `{of}` and contains no token");
-        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("name {of}")));
+        return Err(error!(
+            Invalid,
+            "`token_variable` names `{variable}`, which says something about `{of}` and contains no token"
+        )
+        .hint(format!("name {of}")));
     }
     if variable.starts_with(VARIABLE) {
         return Ok(());
     }
-    let message = format!("`token_variable` names `{variable}`, which does not begin with `{VARIABLE}`");
-    Err(CommandError::words(ExitStatus::Invalid, message)
+    Err(error!(Invalid, "`token_variable` names `{variable}`, which does not begin with `{VARIABLE}`")
         .hint("a definition's author must not be able to send away another secret; rename the variable"))
 }
 
 /// The token of the variable that the configuration names.
-fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<FoundToken, CommandError> {
+fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<FoundToken> {
     check_name(name)?;
     let Some(text) = of_variable(environment, name)? else {
-        let message = format!("`token_variable` names `{name}`, which is not set");
-        return Err(CommandError::words(ExitStatus::Invalid, message)
+        return Err(error!(Invalid, "`token_variable` names `{name}`, which is not set")
             .hint(format!("set {name}, or {name}_FILE to the path of a file, or give --token-file")));
     };
     let bound = is_bound(environment, name, address)?;
     // Whoever writes the configuration chooses among all the tokens of the environment.
     if !bound && name != VARIABLE {
-        let message = format!("`{name}` is bound to no service: `{name}_URL` is not set");
-        return Err(CommandError::words(ExitStatus::Invalid, message)
+        return Err(error!(Invalid, "`{name}` is bound to no service: `{name}_URL` is not set")
             .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
     }
     Ok(FoundToken { text, source: TokenSource { name: name.to_owned(), bound } })
 }
 
 /// Whether `VARIABLE_URL` says that the token of `variable` is for this service.
-fn is_bound(environment: &ProcessEnvironment, variable: &str, address: &Address) -> Result<bool, CommandError> {
+fn is_bound(environment: &ProcessEnvironment, variable: &str, address: &Address) -> Result<bool> {
     let name = format!("{variable}_URL");
     let Some(text) = environment.variable(&name) else { return Ok(false) };
     let url = address::read(text, &format!("`{name}`"))?;
     if url == address.url {
         return Ok(true);
     }
-    let message = format!("`{name}` binds the token of `{variable}` to {url}, and the service is {}", address.url);
-    Err(CommandError::words(ExitStatus::Invalid, message)
+    Err(error!(Invalid, "`{name}` binds the token of `{variable}` to {url}, and the service is {}", address.url)
         .hint("a token goes to the service that it is bound to, and to no other"))
 }
 
@@ -178,7 +173,7 @@ const SANDBOX_VARIABLE: &str = "TRUEUP_SANDBOX_TOKEN";
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn of_sandbox(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>, CommandError> {
+pub fn of_sandbox(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>> {
     let variable = || environment.variable(SANDBOX_VARIABLE).map(str::to_owned);
     Ok(from_file(global)?.or_else(variable))
 }
@@ -199,7 +194,7 @@ mod tests {
         Arguments::try_parse_from(["trueup", "man"].iter().chain(flags)).expect("a command line").global
     }
 
-    fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>, CommandError> {
+    fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>> {
         let address = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
         let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
         given(TokenSources { global: &global, environment: &environment, named }, &address)

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::api::{Identity, TlsTrust};
 use crate::cli::context::Context;
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::file;
 
 /// The variables that may contain the password, the first one set: ours, and that of the vendor's tools.
@@ -16,7 +16,7 @@ const PASSWORD_VARIABLES: [&str; 2] = ["TRUEUP_P12_PASSWORD", "VES_P12_PASSWORD"
 ///
 /// # Errors
 /// A file that cannot be read, or a PKCS #12 file without a password.
-pub fn given(context: &Context) -> Result<TlsTrust, CommandError> {
+pub fn given(context: &Context) -> Result<TlsTrust> {
     let global = &context.global;
     let authorities = global.ca_cert.as_deref().map(read).transpose()?;
     let identity = match (&global.client_cert, &global.client_key, &global.client_p12) {
@@ -24,7 +24,7 @@ pub fn given(context: &Context) -> Result<TlsTrust, CommandError> {
         (_, _, Some(path)) => {
             let password = password(global.client_p12_password_file.as_deref(), &context.environment)?;
             let password = password.ok_or_else(|| {
-                CommandError::words(ExitStatus::Invalid, format!("there is no password for `{}`", path.display()))
+                error!(Invalid, "there is no password for `{}`", path.display())
                     .hint("set TRUEUP_P12_PASSWORD, or name a file with --client-p12-password-file")
             })?;
             Some(Identity::Pkcs12 { file: read(path)?, password })
@@ -35,19 +35,19 @@ pub fn given(context: &Context) -> Result<TlsTrust, CommandError> {
 }
 
 /// The password, without the end of the line that an editor leaves. Blanks may be part of it.
-fn password(path: Option<&Path>, environment: &ProcessEnvironment) -> Result<Option<String>, CommandError> {
+fn password(path: Option<&Path>, environment: &ProcessEnvironment) -> Result<Option<String>> {
     let Some(path) = path else {
         return Ok(PASSWORD_VARIABLES.iter().find_map(|name| environment.variable(name)).map(str::to_owned));
     };
-    let mut text = String::from_utf8(read(path)?)
-        .map_err(|_| CommandError::words(ExitStatus::Invalid, format!("`{}` is not UTF-8 text", path.display())))?;
+    let mut text =
+        String::from_utf8(read(path)?).map_err(|_| error!(Invalid, "`{}` is not UTF-8 text", path.display()))?;
     let line = text.trim_end_matches(['\r', '\n']).len();
     text.truncate(line);
     Ok(Some(text))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
-    file::read_secret(path, file::limit::CERTIFICATES).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+fn read(path: &Path) -> Result<Vec<u8>> {
+    file::read_secret(path, file::limit::CERTIFICATES).with_status(ExitStatus::Invalid)
 }
 
 #[cfg(test)]

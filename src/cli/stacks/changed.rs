@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::commits::base;
 use crate::cli::commits::repository::LazyRepository;
 use crate::cli::context::Context;
-use crate::cli::exit_status::CommandError;
+use crate::cli::exit_status::Result;
 use crate::cli::stacks::defined_elsewhere;
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config};
@@ -74,12 +74,7 @@ fn labels(config: &Config) -> BTreeMap<String, String> {
 ///
 /// # Errors
 /// There is no repository, or it does not have the revision or its history.
-pub fn since(
-    context: &Context,
-    revision: &str,
-    below: &[PathBuf],
-    stacks: &[ListedStack],
-) -> Result<ChangedStacks, CommandError> {
+pub fn since(context: &Context, revision: &str, below: &[PathBuf], stacks: &[ListedStack]) -> Result<ChangedStacks> {
     let directory = below.first().map_or(Path::new("."), PathBuf::as_path);
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let lazy = LazyRepository::new(context, &directory);

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::cli::args::Shard;
 use crate::cli::args::shared::{FilterArgs, ScopeArgs};
 use crate::cli::context::{Context, StackEnvironment};
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::Target;
@@ -102,10 +102,9 @@ impl FleetNeeds {
 ///
 /// # Errors
 /// It is not a directory.
-pub fn snapshots(live: Option<&Path>) -> Result<Option<&Path>, CommandError> {
+pub fn snapshots(live: Option<&Path>) -> Result<Option<&Path>> {
     let Some(path) = live.filter(|path| !path.is_dir()) else { return Ok(live) };
-    let message = format!("`--live {}` is not a directory, and the call names several stacks", path.display());
-    Err(CommandError::words(ExitStatus::Usage, message)
+    Err(error!(Usage, "`--live {}` is not a directory, and the call names several stacks", path.display())
         .hint("a snapshot is of one service: `trueup snapshot DIR DIR -o LIVE` writes one for each stack"))
 }
 
@@ -119,7 +118,7 @@ pub async fn open(
     targets: Vec<Target>,
     needs: FleetNeeds,
     shard: Option<Shard>,
-) -> Result<Vec<Member>, CommandError> {
+) -> Result<Vec<Member>> {
     let embedded = match (&context.global.sandbox, needs) {
         (Some(_), FleetNeeds::Service) => match settings::place(context, &Config::default())? {
             settings::ServiceLocation::Sandbox(file) => Some(service::embed(context, &file).await?),
@@ -153,7 +152,7 @@ pub async fn open(
 }
 
 /// Why a stack does not have the environment that the call names; nothing if it has it, or its settings cannot be read.
-fn missing_environment(context: &Context, target: &Target) -> Result<Option<MissingEnvironment>, CommandError> {
+fn missing_environment(context: &Context, target: &Target) -> Result<Option<MissingEnvironment>> {
     let (StackEnvironment::OfCall, Some(name)) = (&target.environment, context.chosen_environment()) else {
         return Ok(None);
     };
@@ -172,7 +171,7 @@ fn missing_environment(context: &Context, target: &Target) -> Result<Option<Miss
 }
 
 /// Refuses an environment that none of the stacks has.
-fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<(), CommandError> {
+fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<()> {
     if members.iter().any(|member| member.missing_environment.is_none()) {
         return Ok(());
     }
@@ -186,15 +185,13 @@ fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<(), 
         None if names.is_empty() => "none of them has `environments:`".to_owned(),
         None => format!("they have: {}", names.iter().cloned().collect::<Vec<_>>().join(", ")),
     };
-    Err(CommandError::words(ExitStatus::Invalid, format!("no stack has the environment `{name}`"))
-        .hint(hint)
-        .hint("nothing was sent"))
+    Err(error!(Invalid, "no stack has the environment `{name}`").hint(hint).hint("nothing was sent"))
 }
 
 /// Works on each stack, many at the same time; the results are in the order of the stacks.
 pub async fn each<'m, T>(
     members: impl IntoIterator<Item = &'m Member>,
-    work: impl AsyncFn(&'m Member) -> Result<T, CommandError>,
+    work: impl AsyncFn(&'m Member) -> Result<T>,
 ) -> Vec<Result<T, NoResult>> {
     let work = &work;
     let works = members.into_iter().map(|member| async move {
@@ -235,7 +232,7 @@ impl MissingEnvironment {
         if member.target.skips_missing_environment {
             return NoResult::Skipped(format!("{}; {}", self.message, self.hint));
         }
-        let error = CommandError::words(ExitStatus::Invalid, &self.message);
+        let error = error!(Invalid, "{}", self.message);
         NoResult::Failed(error.hint(self.hint.as_str()).hint("to skip such stacks: --skip-missing-env"))
     }
 }
@@ -279,8 +276,7 @@ pub fn refuse_shared<T>(members: &[Member], done: &mut [Result<T, NoResult>]) {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            let message = format!("`{}` is defined by two stacks, in {here} and in {there}{more}", keys[0]);
-            let error = CommandError::words(ExitStatus::Invalid, message)
+            let error = error!(Invalid, "`{}` is defined by two stacks, in {here} and in {there}{more}", keys[0])
                 .hint("remove one of the definitions, or give the stacks different services");
             done[at] = Err(NoResult::Failed(error));
         }
@@ -292,11 +288,7 @@ pub fn refuse_shared<T>(members: &[Member], done: &mut [Result<T, NoResult>]) {
 ///
 /// # Errors
 /// There is one.
-pub fn check_filters<T>(
-    members: &[Member],
-    filter: &FilterArgs,
-    done: &[Result<T, NoResult>],
-) -> Result<(), CommandError> {
+pub fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[Result<T, NoResult>]) -> Result<()> {
     let is_known = |done: &Result<T, NoResult>| matches!(done, Ok(_) | Err(NoResult::Skipped(_)));
     let several = members.first().and_then(|member| member.context.tenants.filters.as_ref());
     let Some(several) = several.map(|several| several.borrow()) else { return Ok(()) };
@@ -401,22 +393,26 @@ impl Member {
 ///
 /// # Errors
 /// There are two.
-pub fn have_own_files(members: &[Member]) -> Result<(), CommandError> {
+pub fn have_own_files(members: &[Member]) -> Result<()> {
     let mut seen = BTreeMap::new();
     for member in members {
         let file = member.file_in(Path::new(""));
         let Some(other) = seen.insert(file.clone(), member) else { continue };
-        let message =
-            format!("`{}` and `{}` would have the same file, `{}`", other.name(), member.name(), file.display());
-        return Err(CommandError::words(ExitStatus::Invalid, message)
-            .hint("give each a `stack:` of its own")
-            .hint("nothing was sent"));
+        return Err(error!(
+            Invalid,
+            "`{}` and `{}` would have the same file, `{}`",
+            other.name(),
+            member.name(),
+            file.display()
+        )
+        .hint("give each a `stack:` of its own")
+        .hint("nothing was sent"));
     }
     Ok(())
 }
 
 /// Refuses two stacks of one name that would each delete what the other one defines.
-fn distinct(members: &[Member]) -> Result<(), CommandError> {
+fn distinct(members: &[Member]) -> Result<()> {
     let mut seen: Vec<(String, String, BTreeSet<&Namespace>, &Member)> = Vec::new();
     for member in members {
         let (Some(config), Some(stack)) = (&member.config, member.stack_name()) else { continue };
@@ -426,15 +422,15 @@ fn distinct(members: &[Member]) -> Result<(), CommandError> {
             other.0 == url && other.1 == stack && !other.2.is_disjoint(&namespaces)
         };
         if let Some((.., other)) = seen.iter().find(is_same) {
-            let message = format!(
+            return Err(error!(
+                Invalid,
                 "`{}` and `{}` are both stack `{stack}` and list the same namespace: each would delete what the other \
                  defines",
                 other.name(),
                 member.name()
-            );
-            return Err(CommandError::words(ExitStatus::Invalid, message)
-                .hint("give each a `stack:` of its own")
-                .hint("nothing was sent"));
+            )
+            .hint("give each a `stack:` of its own")
+            .hint("nothing was sent"));
         }
         seen.push((url, stack, namespaces, member));
     }

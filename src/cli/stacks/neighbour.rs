@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::configuration;
 use crate::cli::context::Context;
-use crate::cli::exit_status::CommandError;
+use crate::cli::exit_status::Result;
 use crate::cli::output::diagnostics;
 use crate::load::{self, Config, LoadOptions, Loaded};
 
@@ -21,7 +21,7 @@ pub enum Neighbour {
 ///
 /// # Errors
 /// Its definitions are wrong.
-pub fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour, CommandError> {
+pub fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
     let top = beside.root.ancestors().find(|above| above.join(".git").exists());
     let given = LoadOptions { config: None, ..configuration::load_options(context)? };
     let is_it = |config: &Config| {

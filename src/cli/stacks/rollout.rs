@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::cli::args::{ApplyArgs, ApprovalArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::output::prompt;
 use crate::cli::run::interrupt;
 use crate::cli::run::proposal::Proposal;
@@ -45,10 +45,10 @@ enum StackResult {
 ///
 /// # Errors
 /// The digest is of other plans, or nobody approves them: nothing was sent.
-pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     let begun = Instant::now();
     if targets.iter().any(|target| target.environment().is_some()) {
-        return Err(CommandError::words(ExitStatus::Usage, "`--env all` is for commands that change nothing")
+        return Err(error!(Usage, "`--env all` is for commands that change nothing")
             .hint("apply one environment at a time: --env NAME"));
     }
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
@@ -98,11 +98,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
 }
 
 /// The waves of the call; without any, one stack is applied after the other.
-fn waves(
-    arguments: &ApplyArgs,
-    members: &[Member],
-    takes_part: impl Fn(usize) -> bool,
-) -> Result<Vec<Wave>, CommandError> {
+fn waves(arguments: &ApplyArgs, members: &[Member], takes_part: impl Fn(usize) -> bool) -> Result<Vec<Wave>> {
     let Some(waves) = &arguments.waves else { return Ok(Waves::one_by_one(members.len())) };
     let none = StringMap::new();
     let labels: Vec<&StringMap> =
@@ -125,7 +121,7 @@ fn wave_title(waves: &[Wave], at: usize) -> String {
 }
 
 /// Plans one stack and looks at its gates.
-async fn plan(arguments: &ApplyArgs, member: &Member) -> Result<Proposal, CommandError> {
+async fn plan(arguments: &ApplyArgs, member: &Member) -> Result<Proposal> {
     let scope = member.scope(&arguments.scope.filter);
     let proposal = Proposal::of(arguments, &member.context, &scope).await?;
     run::check(&member.context, &proposal.plan, &proposal.pending()).await?;
@@ -138,7 +134,7 @@ fn approve(
     context: &Context,
     (members, planned): (&[Member], &mut [Result<Proposal, NoResult>]),
     digest: &Digest,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     for (member, stack) in members.iter().zip(planned.iter_mut()) {
         let Ok(made) = stack else { continue };
         let refusal = made.plan.approve(Approval::Given, &made.allow).err().map(|refusal| {
@@ -156,16 +152,10 @@ fn approve(
     let Some(given) = &arguments.decision.digest else { return Ok(()) };
     match digest.is_named(given) {
         Some(true) => Ok(()),
-        Some(false) => Err(CommandError::words(
-            ExitStatus::Refused,
-            format!("the digest of these plans is not {given}: the files, the services, the stacks or their order are not those of the review"),
-        )
+        Some(false) => Err(error!(Refused, "the digest of these plans is not {given}: the files, the services, the stacks or their order are not those of the review")
         .hint(format!("to see the plans: trueup plan {}", call(arguments, context)))
         .hint("nothing was sent")),
-        None => Err(CommandError::words(
-            ExitStatus::Usage,
-            format!("`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST),
-        )),
+        None => Err(error!(Usage, "`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST)),
     }
 }
 
@@ -176,7 +166,7 @@ fn ask(
     (members, waves): (&[Member], &[Wave]),
     planned: &[Result<Proposal, NoResult>],
     digest: &Digest,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     if arguments.decision.yes || arguments.decision.digest.is_some() {
         return Ok(());
     }

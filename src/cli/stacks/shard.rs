@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::{Shard, ShardArg};
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::Result;
 use crate::model::Namespace;
 
 /// The variables of `--shard env`: the index, as Kubernetes sets it in the pods of an Indexed Job, and the number.
@@ -18,7 +18,7 @@ const VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "TRUEUP_SHARDS"];
 ///
 /// # Errors
 /// The environment names none.
-pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Result<Option<Shard>, CommandError> {
+pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Result<Option<Shard>> {
     match argument {
         None => Ok(None),
         Some(ShardArg::Given(shard)) => Ok(Some(shard)),
@@ -26,8 +26,7 @@ pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Re
             let [index, of] = VARIABLES.map(|name| environment.variable(name).unwrap_or_default());
             format!("{index}/{of}").parse().map(Some).map_err(|_| {
                 let [index_name, of_name] = VARIABLES;
-                let message = format!("`--shard env` needs {index_name} and {of_name}, which are `{index}` and `{of}`");
-                CommandError::words(ExitStatus::Usage, message)
+                error!(Usage, "`--shard env` needs {index_name} and {of_name}, which are `{index}` and `{of}`")
                     .hint("an Indexed Job of Kubernetes sets the first; set the second to its `completions`")
             })
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::shared::{FilterArgs, StacksArgs};
 use crate::cli::context::{Context, StackEnvironment};
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, Result};
 use crate::cli::{configuration, hint, stack};
 use crate::load::{self, LoadOptions, config};
 use crate::report::{fleet, safe};
@@ -67,7 +67,7 @@ impl Target {
 ///
 /// # Errors
 /// A path that cannot be read, or a directory without a stack below it.
-pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Targets, CommandError> {
+pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Targets> {
     let recursive = stacks.recursive;
     let all = context.chosen_environment().is_some_and(|name| name == ALL);
     let given = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
@@ -93,7 +93,7 @@ pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Ta
 
 /// The error of what is for one stack, in a call about several.
 pub fn for_one(what: &str) -> CommandError {
-    CommandError::words(ExitStatus::Usage, format!("`{what}` is for one stack, and the call names several"))
+    error!(Usage, "`{what}` is for one stack, and the call names several")
 }
 
 /// The words of a command about the same stacks.
@@ -116,15 +116,14 @@ pub fn call(context: &Context, paths: &[PathBuf], stacks: StacksArgs, filter: &F
 ///
 /// # Errors
 /// There is none below one of them, or one cannot be searched.
-pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError> {
+pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
     let mut found: Vec<PathBuf> = Vec::new();
     for directory in directories {
-        let stacks = load::stacks_below(directory).map_err(|problem| {
-            CommandError::words(ExitStatus::Invalid, problem.message).hint("give the directories of the stacks")
-        })?;
+        let stacks = load::stacks_below(directory)
+            .map_err(|problem| error!(Invalid, "{}", problem.message).hint("give the directories of the stacks"))?;
         if stacks.is_empty() {
-            let message = format!("there is no {} in or below `{}`", config::FILE, directory.display());
-            return Err(CommandError::words(ExitStatus::Usage, message).hint("a stack is a directory with that file"));
+            return Err(error!(Usage, "there is no {} in or below `{}`", config::FILE, directory.display())
+                .hint("a stack is a directory with that file"));
         }
         // Without `./`, a name that begins with `-` would be an option of the next command.
         let is_option = |path: &Path| path.as_os_str().as_encoded_bytes().starts_with(b"-");
@@ -139,7 +138,7 @@ pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError>
 }
 
 /// The paths of the call by their stack, in the order of the call.
-fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError> {
+fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
     let mut order: BTreeMap<PathBuf, usize> = BTreeMap::new();
     let mut stacks: Vec<Vec<PathBuf>> = Vec::new();
     for path in given {
@@ -153,15 +152,19 @@ fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Co
 }
 
 /// Every environment of a stack; settings that cannot be read are an error of the stack, and not of the call.
-fn environments(paths: &[PathBuf]) -> Result<Vec<StackEnvironment>, CommandError> {
+fn environments(paths: &[PathBuf]) -> Result<Vec<StackEnvironment>> {
     let path = paths.first().map_or(Path::new("."), PathBuf::as_path);
     let names: Vec<String> = match load::settings(path, &LoadOptions::default()) {
         Ok(config) => config.environments.into_keys().collect(),
         Err(_) => Vec::new(),
     };
     if names.iter().any(|name| name == ALL) {
-        let message = format!("`{}` has an environment `{ALL}`, and `--env {ALL}` means every one", path.display());
-        return Err(CommandError::words(ExitStatus::Usage, message).hint("rename that environment"));
+        return Err(error!(
+            Usage,
+            "`{}` has an environment `{ALL}`, and `--env {ALL}` means every one",
+            path.display()
+        )
+        .hint("rename that environment"));
     }
     if names.is_empty() {
         return Ok(vec![StackEnvironment::Chosen(None)]);

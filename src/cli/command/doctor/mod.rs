@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::cli::args::setup::DoctorArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::service::address::VARIABLES;
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
@@ -23,7 +23,7 @@ use crate::report::{Format, safe};
 use crate::state::StateStore;
 
 /// Checks everything that a plan and an apply need.
-pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus> {
     let mut health = Health::default();
     check(arguments, context, &mut health).await?;
     context.output.answer(&match arguments.format {
@@ -33,7 +33,7 @@ pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus
     Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
-async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -> Result<(), CommandError> {
+async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -> Result<()> {
     let directory = arguments.directory.as_path();
     let Some(config) = settings_file(context, directory, health) else { return Ok(()) };
     let has_stack =
@@ -82,7 +82,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     }
 }
 
-fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> Result<(), CommandError> {
+fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> Result<()> {
     let shown = safe::shell(&directory.display().to_string()) + &hint::settings(&context.global);
     match load::directory(directory, &configuration::load_options(context)?) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {

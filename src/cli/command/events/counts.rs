@@ -7,8 +7,7 @@ use crate::api::Reader;
 use crate::api::events::{self, COUNTED_FIELDS};
 use crate::cli::args::query::EventsArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::output::prompt;
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::model::Json;
 use crate::report::Report;
 use crate::report::event_counts::{EventCounts, FieldTally, Tally};
@@ -27,7 +26,7 @@ pub async fn run(
     context: &Context,
     mut question: EventsRequest,
     reader: &Reader,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     let to = question.range.until.unwrap_or(question.now);
     let from = question.range.since.unwrap_or_else(|| to.checked_sub(REACH).unwrap_or(to));
     // The report names both ends, so the query has both.
@@ -48,7 +47,7 @@ pub async fn run(
 }
 
 /// Has the service count: one query for all fields.
-async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -> Result<Tally, CommandError> {
+async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -> Result<Tally> {
     let mut aggregations = serde_json::Map::new();
     for (at, field) in fields.iter().enumerate() {
         aggregations.insert(format!("by_{at}"), events::count_by(counted(field)?, VALUES));
@@ -56,7 +55,7 @@ async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -
     question.query.aggregations = Json::Object(aggregations);
     // An answer has events whether they are wanted or not.
     question.query.limit = Some(1);
-    let page = events::query(reader, &question.query).await.map_err(prompt::unanswered)?;
+    let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
     let total = page.total_hits.unwrap_or_default();
     let field = |(at, field): (usize, &String)| field_tally(field, &page.aggregations, at, total);
     Ok(Tally { fields: fields.iter().enumerate().map(field).collect(), total })
@@ -72,7 +71,7 @@ fn field_tally(field: &str, aggregations: &Json, at: usize, total: u64) -> Field
 }
 
 /// The field's name among those that the service counts.
-fn counted(field: &str) -> Result<&str, CommandError> {
+fn counted(field: &str) -> Result<&str> {
     let field = COUNTED_AS.iter().find(|(name, _)| *name == field).map_or(field, |(_, counted)| counted);
     if COUNTED_FIELDS.contains(&field) {
         return Ok(field);
@@ -81,7 +80,7 @@ fn counted(field: &str) -> Result<&str, CommandError> {
         COUNTED_FIELDS.iter().map(|known| (strsim::jaro_winkler(field, known), *known)).collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
     let near = near.iter().take(3).map(|(_, known)| format!("`{known}`")).collect::<Vec<_>>().join(", ");
-    Err(CommandError::words(ExitStatus::Usage, format!("the service does not count events by `{field}`"))
+    Err(error!(Usage, "the service does not count events by `{field}`")
         .hint(format!("it counts by {near} and {} more fields", COUNTED_FIELDS.len() - 3))
         .hint("to count by another one: `--all --fields FIELD --format ndjson`, and a tool such as jq"))
 }

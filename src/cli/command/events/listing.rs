@@ -6,8 +6,7 @@ use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::args::query::EventsArgs;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::output::prompt;
+use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::{self, WriteStatus};
 use crate::cli::run::interrupt;
 use crate::report::Format;
@@ -19,7 +18,7 @@ pub async fn run(
     context: &Context,
     mut question: EventsRequest,
     reader: &Reader,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<ExitStatus> {
     let most = if arguments.all { u64::MAX } else { arguments.limit.unwrap_or(u64::from(MOST_EVENTS)) };
     question.query.scroll = most > u64::from(MOST_EVENTS);
     question.query.limit = Some(u32::try_from(most.min(u64::from(MOST_EVENTS))).unwrap_or(MOST_EVENTS));
@@ -36,7 +35,7 @@ pub async fn run(
     }
     let listed = tokio::select! {
         listed = batches(&mut pages, &mut list, most) => listed,
-        () = interrupt::interrupted() => Err(CommandError::words(ExitStatus::Interrupted, "interrupted")
+        () = interrupt::interrupted() => Err(error!(Interrupted, "interrupted")
             .hint("the answer is not whole")),
     };
     let listed = match listed {
@@ -59,7 +58,7 @@ pub async fn run(
 }
 
 /// Writes batch after batch, up to `most` events; returns how many, or nothing where the reader went away.
-async fn batches(pages: &mut Pages<'_>, list: &mut EventList<'_>, most: u64) -> Result<Option<u64>, CommandError> {
+async fn batches(pages: &mut Pages<'_>, list: &mut EventList<'_>, most: u64) -> Result<Option<u64>> {
     let mut listed: u64 = 0;
     while let Some(page) = pages.next(listed).await? {
         let left = usize::try_from(most - listed).unwrap_or(usize::MAX);
@@ -89,8 +88,8 @@ impl<'a> Pages<'a> {
     ///
     /// # Errors
     /// It was not answered.
-    pub async fn first(reader: &'a Reader, question: &'a EventsRequest) -> Result<Self, CommandError> {
-        let page = events::query(reader, &question.query).await.map_err(prompt::unanswered)?;
+    pub async fn first(reader: &'a Reader, question: &'a EventsRequest) -> Result<Self> {
+        let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
         Ok(Self { reader, question, total: page.total_hits, scroll_id: page.scroll_id.clone(), page: Some(page) })
     }
 
@@ -103,7 +102,7 @@ impl<'a> Pages<'a> {
     ///
     /// # Errors
     /// It was not answered; it is not asked for again.
-    pub async fn next(&mut self, earlier: u64) -> Result<Option<Vec<Event>>, CommandError> {
+    pub async fn next(&mut self, earlier: u64) -> Result<Option<Vec<Event>>> {
         if let Some(page) = self.page.take() {
             return Ok(Some(page.events));
         }
@@ -113,7 +112,7 @@ impl<'a> Pages<'a> {
         let namespace = &self.question.query.namespace;
         let page = events::scroll(self.reader, namespace, &self.scroll_id).await.map_err(|error| {
             let total = self.total.map_or_else(String::new, |total| format!(" of {total}"));
-            prompt::unanswered(error)
+            CommandError::new(ExitStatus::Failed, error)
                 .hint(format!("{earlier}{total} events had been read; the answer is not whole"))
                 .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
         })?;

@@ -4,13 +4,14 @@ mod caveats;
 mod counts;
 mod listing;
 
+use anyhow::Context as _;
 use jiff::Timestamp;
 
 use crate::api::events::{EventQuery, Match, Sort};
 use crate::cli::args::query::EventsArgs;
 use crate::cli::args::time::TimeRange;
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::run::interrupt;
 use crate::cli::{session, stack};
 
@@ -25,7 +26,7 @@ struct EventsRequest {
 }
 
 /// Queries security events.
-pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus> {
     let question = EventsRequest::read(arguments, context.environment.now())?;
     caveats::warn(arguments, context);
     let reader = session::service(context).await?.reader()?;
@@ -40,13 +41,9 @@ pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus
 }
 
 impl EventsRequest {
-    fn read(arguments: &EventsArgs, now: Timestamp) -> Result<Self, CommandError> {
+    fn read(arguments: &EventsArgs, now: Timestamp) -> Result<Self> {
         let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
-        let parsed = |text: &String| {
-            text.parse::<Match>().map_err(|error| {
-                CommandError::new(ExitStatus::Usage, anyhow::Error::from(error).context("in `--match`"))
-            })
-        };
+        let parsed = |text: &String| text.parse::<Match>().context("in `--match`").with_status(ExitStatus::Usage);
         let mut query = EventQuery::new(stack::namespace(&arguments.namespace)?);
         query.matches = arguments.matches.iter().map(parsed).collect::<Result<_, _>>()?;
         query.text.clone_from(&arguments.query);

@@ -6,7 +6,7 @@ use super::files::NewStack;
 use crate::api::BaseUrl;
 use crate::cli::args::setup::{Forge, InitArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::CommandError;
+use crate::cli::exit_status::Result;
 use crate::cli::service::address::{self, UrlSources};
 use crate::cli::{settings, stack};
 use crate::load::Config;
@@ -29,12 +29,7 @@ pub struct InitRequest {
 ///
 /// # Errors
 /// A flag that is not valid.
-pub fn request(
-    arguments: &InitArgs,
-    context: &Context,
-    directory: &Path,
-    top: &Path,
-) -> Result<InitRequest, CommandError> {
+pub fn request(arguments: &InitArgs, context: &Context, directory: &Path, top: &Path) -> Result<InitRequest> {
     let base_url = base_url(context)?;
     let given = settings::stack(context, &Config::default())?.and_then(|name| Name::parse(&name).ok());
     let name = given.clone().unwrap_or_else(|| stack_name(directory));
@@ -55,7 +50,7 @@ pub fn request(
 }
 
 /// The service that a flag or the environment names; nothing for a first hour in the sandbox.
-fn base_url(context: &Context) -> Result<Option<BaseUrl>, CommandError> {
+fn base_url(context: &Context) -> Result<Option<BaseUrl>> {
     if context.global.sandbox.is_some() {
         return Ok(None);
     }

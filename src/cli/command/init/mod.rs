@@ -5,11 +5,13 @@ mod files;
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+
 use crate::cli::args::setup::{Forge, InitArgs};
 use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::diagnostics;
-use crate::cli::{configuration, file, hint};
+use crate::cli::{configuration, hint};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, config};
 use crate::model::Namespace;
@@ -18,14 +20,13 @@ use answers::InitRequest;
 use files::{NewFile, NewStack};
 
 /// Writes the files of a new stack.
-pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let failed = |error| file::hinted(ExitStatus::Failed, error);
+pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus> {
     let directory = full(&arguments.directory)?;
     outside_of_stacks(context, &directory)?;
     let top = top(context, &directory);
     let InitRequest { stack, forge, suggested } = answers::request(arguments, context, &directory, &top)?;
     let mut written = InitFiles::default();
-    let root = crate::file::create_directory(&directory).map_err(failed)?;
+    let root = crate::file::create_directory(&directory).with_status(ExitStatus::Failed)?;
     let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
     let shown =
         |base: &Path, file: &NewFile| format!("{}{}", context.environment.shown_from_here(base), file.path.display());
@@ -34,7 +35,7 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
     }
     let pipelines = files::pipelines(forge, &stack);
     if !pipelines.is_empty() {
-        let root = Directory::open(&top).map_err(failed)?;
+        let root = Directory::open(&top).with_status(ExitStatus::Failed)?;
         for new in &pipelines {
             written.write(&root, new, shown(&top, new))?;
         }
@@ -47,14 +48,14 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
 }
 
 /// The directory without links, as far as it exists.
-fn full(directory: &Path) -> Result<PathBuf, CommandError> {
+fn full(directory: &Path) -> Result<PathBuf> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
     let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
     let rest = directory.strip_prefix(there).unwrap_or(directory);
-    let full = there.canonicalize().map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("cannot read `{}`", directory.display()));
-        CommandError::new(ExitStatus::Failed, failure)
-    })?;
+    let full = there
+        .canonicalize()
+        .with_context(|| format!("cannot read `{}`", directory.display()))
+        .with_status(ExitStatus::Failed)?;
     // `.` has no parts of its own.
     Ok(rest.components().fold(full, |path, part| match part {
         std::path::Component::Normal(name) => path.join(name),
@@ -63,15 +64,14 @@ fn full(directory: &Path) -> Result<PathBuf, CommandError> {
 }
 
 /// Refuses a directory in another stack: one directory is one stack.
-fn outside_of_stacks(context: &Context, directory: &Path) -> Result<(), CommandError> {
+fn outside_of_stacks(context: &Context, directory: &Path) -> Result<()> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(directory);
     let options = configuration::load_options(context)?;
     let root = load::root(there, &options).map_err(|found| diagnostics::error(context, &found))?;
     if root == *directory || !crate::file::exists(&root.join(config::FILE)) {
         return Ok(());
     }
-    let message = format!("`{}` is in the stack of `{}`", directory.display(), root.join(config::FILE).display());
-    Err(CommandError::words(ExitStatus::Refused, message)
+    Err(error!(Refused, "`{}` is in the stack of `{}`", directory.display(), root.join(config::FILE).display())
         .hint("one directory is one stack: give a directory beside it")
         .hint("nothing was written"))
 }
@@ -97,13 +97,13 @@ struct InitFiles {
 }
 
 impl InitFiles {
-    fn write(&mut self, root: &Directory, new: &NewFile, shown: String) -> Result<(), CommandError> {
+    fn write(&mut self, root: &Directory, new: &NewFile, shown: String) -> Result<()> {
         if crate::file::exists(&root.path().join(&new.path)) {
             self.left.push(shown);
             return Ok(());
         }
         let written = root.replace(&new.path, new.text.as_bytes(), FileMode::Shared);
-        written.map_err(|error| file::hinted(ExitStatus::Failed, error))?;
+        written.with_status(ExitStatus::Failed)?;
         self.written.push(shown);
         Ok(())
     }
