@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::api::RequestIds;
 use crate::cli::args::GlobalArgs;
+use crate::cli::call::Call;
 use crate::cli::environment::ProcessEnvironment;
 use crate::cli::output::Output;
 use crate::cli::service::exchanges;
@@ -21,6 +22,8 @@ use crate::state::StateStore;
 pub struct Context {
     /// The global flags.
     pub global: GlobalArgs,
+    /// The call as it was typed.
+    pub call: Call,
     /// The environment of the process.
     pub environment: ProcessEnvironment,
     /// Where answers and messages are written.
@@ -56,11 +59,12 @@ pub struct PolicyFile {
 
 impl Context {
     /// The context of a command in this process; its policy is not read yet.
-    pub fn new(global: GlobalArgs) -> Self {
+    pub fn new(global: GlobalArgs, call: Call) -> Self {
         let environment = ProcessEnvironment::read();
         let output = Output::new(&global, &environment);
         Self {
             global,
+            call,
             environment,
             output,
             policy: None,
@@ -86,6 +90,7 @@ impl Context {
     pub fn of_stack(&self, environment: &StackEnvironment, output: Output, tenants: &Rc<Tenants>) -> Self {
         let mut context = Self {
             global: self.global.clone(),
+            call: self.call.clone(),
             environment: self.environment.clone(),
             output,
             policy: self.policy.clone(),
@@ -96,6 +101,7 @@ impl Context {
         };
         if let StackEnvironment::Chosen(name) = environment {
             context.global.env.clone_from(name);
+            context.call = context.call.with("env", name.clone());
             context.environment = context.environment.without("TRUEUP_ENV");
         }
         context

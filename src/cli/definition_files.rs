@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::DefinitionFileArgs;
+use crate::cli::configuration;
 use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::{configuration, hint};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
@@ -185,7 +185,7 @@ pub fn summary(context: &Context, verb: &str, directory: &Path, (files, written)
     }
     let shown = directory.display().to_string();
     let same = if files == written { String::new() } else { format!(", {} unchanged", files - written) };
-    let flags = hint::settings(&context.global);
+    let flags = context.call.settings();
     format!(
         "{verb} {endpoints} into {}{same}.\nNext:  trueup plan {}{flags}\n",
         safe::line(&shown),

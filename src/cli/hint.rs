@@ -1,10 +1,9 @@
-//! What makes a proposed command complete: the flags of this call that decide which settings, service
-//! and state it uses, quoted for a shell.
+//! What a proposed command needs beside the flags of the call: where it is about a recorded plan, or runs in another
+//! directory.
 
 use std::path::Path;
 
 use crate::api::BaseUrl;
-use crate::cli::args::{GlobalArgs, PermissionArgs};
 use crate::cli::context::Context;
 use crate::load::config;
 use crate::load::{self, Config, Loaded, StackFile};
@@ -12,54 +11,10 @@ use crate::plan::Plan;
 use crate::report::safe;
 use crate::report::text::TextView;
 
-/// The global flags of the call that another call needs to use the same settings, each behind a blank.
-pub fn settings(global: &GlobalArgs) -> String {
-    let mut flags = String::new();
-    let mut add = |flag: &str, value: Option<&str>| {
-        if let Some(value) = value {
-            flags.push_str(&format!(" {flag} {}", safe::shell(value)));
-        }
-    };
-    add("--base-url", global.base_url.as_deref());
-    add("--layout", global.layout.as_deref());
-    for (flag, path) in [
-        ("--token-file", &global.token_file),
-        ("--ca-cert", &global.ca_cert),
-        ("--client-cert", &global.client_cert),
-        ("--client-key", &global.client_key),
-        ("--client-p12", &global.client_p12),
-        ("--client-p12-password-file", &global.client_p12_password_file),
-        ("--config", &global.config),
-        ("--policy", &global.policy),
-        ("--state-dir", &global.state_dir),
-    ] {
-        add(flag, path.as_deref().map(Path::to_string_lossy).as_deref());
-    }
-    add("--state", global.state.as_deref());
-    add("--env", global.env.as_deref());
-    add("--stack", global.stack.as_deref());
-    for variable in &global.var {
-        add("--var", Some(variable));
-    }
-    match &global.sandbox {
-        None => {}
-        Some(None) => flags.push_str(" --sandbox"),
-        Some(Some(file)) => flags.push_str(&format!(" --sandbox={}", safe::shell(&file.to_string_lossy()))),
-    }
-    flags
-}
-
-/// The flags that decide what a plan contains, each behind a blank; what a guard blocks is proposed by the plan itself.
-pub fn permission(permission: &PermissionArgs) -> String {
-    let adopt = if permission.adopt { " --adopt" } else { "" };
-    let prune = permission.prune_namespace.iter().map(|name| format!(" --prune-namespace {}", safe::shell(name)));
-    prune.fold(adopt.to_owned(), |flags, flag| flags + &flag)
-}
-
-/// The same for a command that does not name the stack's directory: with the configuration of the
+/// The settings of the call for a command that does not name the stack's directory: with the configuration of the
 /// stack, where the working directory does not lead to it.
 pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
-    let flags = settings(&context.global);
+    let flags = context.call.settings();
     let found = || load::root(Path::new("."), &load::LoadOptions::default()).ok();
     if context.global.config.is_some() || loaded.stack == StackFile::Missing || found().as_ref() == Some(&loaded.root) {
         return flags;
@@ -82,7 +37,7 @@ pub fn configuration_of(directory: &str) -> String {
 /// or the run that it rolls back.
 pub fn view(context: &Context, plan: &Plan) -> TextView {
     // This call has found the settings, so the next one with the same flags does.
-    let flags = settings(&context.global);
+    let flags = context.call.settings();
     TextView {
         call: format!("{}{flags}", safe::shell(&plan.source.origin.to_string())),
         again: plan.undone().map(|run| format!("trueup rollback {run}{flags}")),
@@ -103,7 +58,7 @@ pub fn service(context: &Context, config: &Config, url: &str) -> String {
 /// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
 /// where the working directory has others, and with the service of the plan, where nothing else names one.
 pub fn of_recorded(context: &Context, plan: &Plan) -> String {
-    let mut flags = settings(&context.global);
+    let mut flags = context.call.settings();
     let root = |directory: &Path| load::root(directory, &load::LoadOptions::default()).ok();
     let directory = plan.source.origin.to_string();
     let there = root(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());

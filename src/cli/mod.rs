@@ -6,6 +6,7 @@
 mod exit_status;
 
 mod args;
+mod call;
 mod command;
 mod commits;
 mod completer;
@@ -34,10 +35,11 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
+use clap::{ArgMatches, FromArgMatches as _};
 
 use args::fleet::FleetSubcommand;
 use args::{Arguments, Command};
+use call::Call;
 use context::Context;
 use exit_status::{CommandResult as _, ExitStatus, Result};
 use run::interrupt;
@@ -63,7 +65,7 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => Err(error),
     };
     match parsed {
-        Ok(arguments) => dispatch(arguments),
+        Ok((arguments, matches)) => dispatch(arguments, innermost(&matches)),
         Err(message) => {
             let status = printed(message.print());
             if message.use_stderr() { ExitStatus::Usage } else { status }
@@ -83,7 +85,12 @@ fn printed(result: std::io::Result<()>) -> ExitStatus {
     }
 }
 
-fn parse(mut words: Vec<OsString>) -> Result<Arguments, clap::Error> {
+/// What clap matched of the command that is called, below the commands that it is one of.
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, matches)| innermost(matches))
+}
+
+fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Error> {
     if words.len() == 2 && words[1] == "version" {
         words[1] = "--version".into();
     }
@@ -97,7 +104,7 @@ fn parse(mut words: Vec<OsString>) -> Result<Arguments, clap::Error> {
     let command = || if asks_help { args::help::pages(is_whole) } else { args::help::command() };
     let parsed = |words: &[OsString]| {
         let matches = command().try_get_matches_from(words).map_err(|error| args::help::guessed(error, words))?;
-        Arguments::from_arg_matches(&matches)
+        Arguments::from_arg_matches(&matches).map(|arguments| (arguments, matches))
     };
     parsed(&words).map_err(|error| {
         if !error.use_stderr() {
@@ -117,11 +124,11 @@ fn parse(mut words: Vec<OsString>) -> Result<Arguments, clap::Error> {
     })
 }
 
-fn dispatch(arguments: Arguments) -> ExitStatus {
-    let mut context = Context::new(arguments.global);
-    context.output.promise(output::document::promised(&arguments.command));
+fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
+    let mut context = Context::new(arguments.global, Call::of(matches));
+    context.output.promise(output::document::promised(matches));
     let result = policy::read(&mut context)
-        .and_then(|()| policy::permits(&context, &arguments.command))
+        .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {
             runtime.block_on(async {

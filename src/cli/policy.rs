@@ -9,7 +9,6 @@ use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::args::Command;
 use crate::cli::context::{Context, PolicyFile};
 use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::diagnostics;
@@ -51,21 +50,6 @@ pub fn read(context: &mut Context) -> Result<()> {
     let path = path.canonicalize().unwrap_or(path);
     context.policy = Some(Rc::new(PolicyFile { path, sha256, policy }));
     Ok(())
-}
-
-/// Whether the policy lets this call allow what it wants to allow.
-///
-/// # Errors
-/// It does not.
-pub fn permits(context: &Context, command: &Command) -> Result<()> {
-    let names = match command {
-        Command::Plan(arguments) => &arguments.permission.allow,
-        Command::Apply(arguments) => &arguments.permission.allow,
-        Command::Rehearse(arguments) => &arguments.permission.allow,
-        Command::Rollback(arguments) => &arguments.allow,
-        _ => return Ok(()),
-    };
-    permits_names(context, names)
 }
 
 /// Whether the policy lets these names be allowed, by a call or by a saved plan.

@@ -162,7 +162,7 @@ impl<'c> Session<'c> {
     }
 
     /// How a report of this session is drawn for people.
-    pub fn view(&self, permission: &PermissionArgs) -> TextView {
+    pub fn view(&self) -> TextView {
         // A snapshot names its service, where nothing else does.
         let service = match &self.source {
             LiveSource::Snapshot(taken) => hint::service(self.context, &self.stack.loaded.config, &taken.base_url),
@@ -170,7 +170,7 @@ impl<'c> Session<'c> {
         };
         TextView {
             elapsed: Some(self.begun.elapsed()),
-            call: format!("{}{}{service}", self.stack.call(), hint::permission(permission)),
+            call: self.stack.call() + &self.context.call.flags("adopt prune_namespace") + &service,
             flags: hint::elsewhere(self.context, &self.stack.loaded),
             ..self.context.output.view()
         }

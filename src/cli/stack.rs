@@ -8,17 +8,20 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
+use crate::cli::call::Call;
 use crate::cli::commits::repository::LazyRepository;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::diagnostics;
 use crate::cli::stacks::tenants::DefinedKeys;
-use crate::cli::{configuration, hint, policy, settings};
+use crate::cli::{configuration, policy, settings};
 use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, Loaded, UnmanagedKinds};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
-use crate::report::safe;
+
+/// The filters of a call.
+const FILTERS: &str = "only except namespace selector";
 
 /// A stack as a command sees it.
 pub struct Stack {
@@ -30,22 +33,15 @@ pub struct Stack {
     pub filters: Vec<String>,
     /// Its directory, as it can be opened from the working directory.
     pub directory: String,
-    call: StackCall,
+    call: Call,
+    /// Of several stacks: which globs of `--only` match something in this one.
+    matched: OnceCell<Vec<bool>>,
     /// The safety settings as the working tree has them.
     pub head: SafetySettings,
     /// Settings that are others than at the base, or that the policy limits.
     pub setting_changes: Vec<SettingChange>,
     /// What git knows of its directory.
     pub repository: LazyRepository,
-}
-
-/// Paths, filters and settings as the person wrote them.
-struct StackCall {
-    paths: String,
-    filter: FilterArgs,
-    settings: String,
-    /// Of several stacks: which globs of `--only` match something in this one.
-    matched: OnceCell<Vec<bool>>,
 }
 
 /// Loads the stack that the paths of a call name. Paths below the stack's directory become filters.
@@ -99,21 +95,15 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     if !below.iter().any(String::is_empty) {
         below.iter().for_each(|path| selection.add_path(path));
     }
-    let shown: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
-    let flags = flags(&scope.filter);
-    let call = StackCall {
-        paths: shown.join(" "),
-        filter: scope.filter.clone(),
-        settings: hint::settings(&context.global),
-        matched: OnceCell::new(),
-    };
+    let call = context.call.clone().with("paths", paths.iter().map(|path| path.display().to_string()));
     let is_whole = below.iter().any(String::is_empty);
-    let filters = below.into_iter().filter(|_| !is_whole).chain(flags).collect();
+    let filters = below.into_iter().filter(|_| !is_whole).chain(call.words(FILTERS)).collect();
     let directory = context.environment.shown_from_here(&loaded.root);
     let directory = if directory.is_empty() { ".".to_owned() } else { directory.trim_end_matches('/').to_owned() };
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
-    let mut stack = Stack { loaded, selection, filters, call, directory, head, setting_changes, repository };
+    let matched = OnceCell::new();
+    let mut stack = Stack { loaded, selection, filters, call, matched, directory, head, setting_changes, repository };
     stack.settle(context, None)?;
     Ok(stack)
 }
@@ -191,7 +181,7 @@ pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedF
         (Some(several), None) => several.borrow_mut().is_partial = true,
         (Some(several), Some(matched)) => {
             several.borrow_mut().matched.add(matched);
-            stack.call.matched.get_or_init(|| matched.only().to_vec());
+            stack.matched.get_or_init(|| matched.only().to_vec());
             if !selection.leaves_some(matched) {
                 return Err(nothing_selected());
             }
@@ -243,16 +233,11 @@ impl Stack {
     /// The words of the call for the commands that a report proposes. Of several stacks, without the filters that another
     /// one matches: alone, this stack would refuse them.
     pub fn call(&self) -> String {
-        let StackCall { paths, filter, settings, matched } = &self.call;
-        let mut filter = filter.clone();
-        if let Some(matched) = matched.get() {
-            let known = self.namespaces();
-            let mut is_matched = matched.iter();
-            filter.only.retain(|_| is_matched.next() != Some(&false));
-            filter.namespace.retain(|name| known.iter().any(|known| known.as_str() == name));
-        }
-        let flags: String = flags(&filter).iter().map(|flag| format!(" {flag}")).collect();
-        format!("{paths}{flags}{settings}")
+        let Some(matched) = self.matched.get() else { return self.call.about(FILTERS) };
+        let known = self.namespaces();
+        let mut is_matched = matched.iter();
+        let call = self.call.clone().retain("only", |_| is_matched.next() != Some(&false));
+        call.retain("namespace", |name| known.iter().any(|known| known.as_str() == name)).about(FILTERS)
     }
 
     /// Every namespace that must be read: those of definitions and those that the configuration lists.
@@ -308,14 +293,6 @@ pub fn selection(filter: &FilterArgs) -> Result<Selection> {
         selection.set_selector(selector).context("in `--selector`").with_status(ExitStatus::Usage)?;
     }
     Ok(selection)
-}
-
-/// The filters as flags.
-pub fn flags(filter: &FilterArgs) -> Vec<String> {
-    let many = [("--only", &filter.only), ("--except", &filter.except), ("--namespace", &filter.namespace)];
-    let many = many.into_iter().flat_map(|(flag, values)| values.iter().map(move |value| (flag, value)));
-    let all = many.chain(filter.selector.iter().map(|selector| ("--selector", selector)));
-    all.map(|(flag, value)| format!("{flag} {}", safe::shell(value))).collect()
 }
 
 /// A namespace of `--namespace`.

@@ -6,7 +6,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::context::Context;
 use crate::cli::environment::ProcessEnvironment;
 use crate::cli::exit_status::{CommandError, ExitStatus, Result};
-use crate::cli::{hint, settings};
+use crate::cli::settings;
 use crate::journal::JournalError;
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
@@ -63,10 +63,10 @@ pub fn with_status(context: &Context, status: ExitStatus, error: JournalError) -
         JournalError::Lease(LeaseError::Held { holder }) => Some(format!(
             "wait for it to end; if nobody runs it any more: trueup history --unlock {}{}",
             holder.run,
-            hint::settings(&context.global)
+            context.call.settings()
         )),
         JournalError::NoLast { there, .. } if !there.is_empty() => {
-            Some(format!("to see them with their commands: trueup history{}", hint::settings(&context.global)))
+            Some(format!("to see them with their commands: trueup history{}", context.call.settings()))
         }
         _ => None,
     };

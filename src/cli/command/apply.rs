@@ -49,7 +49,7 @@ async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<Exi
 
 async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan: Plan) -> Result<ExitStatus> {
     let (config, connection) = session::of_plan(context, &plan).await?;
-    let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), hint::settings(&context.global));
+    let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), context.call.settings());
     let view = TextView { make: Some(make), ..hint::view(context, &plan) };
     let allow = settings::allow(&arguments.permission.allow)?;
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);

@@ -101,9 +101,7 @@ async fn several(
     }
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
-    let scope = &arguments.scope;
-    let call = targets::call(context, &scope.paths, arguments.stacks, &scope.filter);
-    let view = TextView { elapsed: Some(begun.elapsed()), call, ..context.output.view() };
+    let view = TextView { elapsed: Some(begun.elapsed()), call: targets::call(context), ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&fleet), &view)?;
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
 }

@@ -12,9 +12,9 @@ use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::file;
 use crate::cli::output::report_files;
 use crate::file::limit;
+use crate::report::Report;
 use crate::report::merge::{self, MergeInput};
 use crate::report::text::TextView;
-use crate::report::{Report, safe};
 
 /// Merges the checks of the files into one report.
 pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus> {
@@ -32,8 +32,7 @@ pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus> {
     let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age.0);
     let fleet = merged.fleet();
     let report = Report::Fleet(&fleet);
-    let words: Vec<String> = arguments.paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
-    let view = TextView { call: words.join(" "), ..context.output.view() };
+    let view = TextView { call: context.call.paths(), ..context.output.view() };
     let command = format!("trueup fleet report {}", view.call);
     report_files::write(&report, arguments.format, &arguments.files, (&view, &command), context)?;
     let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };

@@ -41,9 +41,8 @@ pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus> {
     if !arguments.check || changed == 0 {
         return Ok(ExitStatus::Done);
     }
-    let shown: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
     let sum = if changed == 1 { "1 file is".to_owned() } else { format!("{changed} files are") };
-    let next = format!("trueup fmt {}", shown.join(" "));
+    let next = format!("trueup fmt {}", context.call.paths());
     context.output.message(&format!("{sum} not in canonical form, of {files}\n  to format: {next}"));
     Ok(ExitStatus::Pending)
 }

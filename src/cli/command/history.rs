@@ -23,7 +23,7 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus> {
     }
     let mut history = journal::history(store).map_err(failed)?;
     history.runs.reverse();
-    let view = TextView { flags: hint::settings(&context.global), ..context.output.view() };
+    let view = TextView { flags: context.call.settings(), ..context.output.view() };
     let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
     // The commands below the table are about the newest run.
     let newest = history.runs.first().and_then(|newest| journal::find(store, &newest.run.to_string()).ok());

@@ -1,7 +1,6 @@
 //! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Instant;
 
 use crate::cli::args::movement::MoveArgs;
@@ -33,7 +32,9 @@ pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> 
     let mut plan = arrange(&session, &stacks, &other, (&selection, arguments)).await?;
     policy::check_plan(context, &session.stack.loaded.config, &plan)?;
     let allow = planning::consent(context, &mut plan, &stacks.consents(arguments))?;
-    let command = command(arguments, context);
+    let globs: String = arguments.globs.iter().map(|glob| format!(" {}", safe::shell(glob))).collect();
+    let flags = context.call.flags("from to directory");
+    let command = format!("trueup move{flags}{globs}{}", context.call.settings());
     let view = TextView {
         elapsed: Some(begun.elapsed()),
         make: Some(command.clone()),
@@ -153,17 +154,4 @@ fn namespaces(sides: &[Option<&Loaded>; 2], selection: &Selection, globs: &[Stri
     let of_sides = sides.iter().flatten().flat_map(|loaded| stack::namespaces(loaded));
     let none = Desired::default();
     named.chain(of_sides).filter(|namespace| selection.reaches(namespace, &none)).collect()
-}
-
-/// The command that plans it again.
-fn command(arguments: &MoveArgs, context: &Context) -> String {
-    let mut command = format!("trueup move --from {}", safe::shell(&arguments.from));
-    if let Some(to) = &arguments.to {
-        command += &format!(" --to {}", safe::shell(to));
-    }
-    if arguments.directory != Path::new(".") {
-        command += &format!(" --directory {}", safe::shell(&arguments.directory.to_string_lossy()));
-    }
-    let globs = arguments.globs.iter().map(|glob| format!(" {}", safe::shell(glob)));
-    globs.fold(command, |command, glob| command + &glob) + &hint::settings(&context.global)
 }

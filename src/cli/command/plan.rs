@@ -9,7 +9,7 @@ use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{file, hint, planning};
+use crate::cli::{file, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
@@ -40,18 +40,16 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
     {
         return Err(error);
     }
-    let view = session.view(&arguments.permission);
+    let view = session.view();
     answer(arguments, context, &Report::Plan(&plan), &view);
     Ok((session, plan))
 }
 
 fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &TextView) {
-    let base = arguments.base.base.as_deref();
-    let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
     let options = ReportOptions {
         saved: arguments.output.as_deref(),
         budget: arguments.budget,
-        command: format!("trueup plan {}{base}", view.call),
+        command: format!("trueup plan {}{}", view.call, context.call.flags("base")),
         now: Some(context.environment.now()),
         view,
     };
@@ -95,7 +93,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         if output.is_some() {
             session.stamp(&mut plan);
         }
-        let view = session.view(&arguments.permission);
+        let view = session.view();
         Ok(((view.call, view.flags), plan))
     })
     .await;
@@ -115,16 +113,11 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
             Err(no_result) => no_result.part(member, &mut status),
         });
     }
-    let scope = &arguments.scope;
-    let call = targets::call(context, &scope.paths, arguments.stacks, &scope.filter);
-    let call = format!("{call}{}", hint::permission(&arguments.permission));
+    let call = targets::call(context) + &context.call.flags("adopt prune_namespace");
     let mut report = Fleet::new(FleetCommand::Plan, parts);
     if report.failed() == 0 && is_one_environment && live.is_none() {
-        let base = arguments.base.base.as_ref().map(|base| format!(" --base {}", safe::shell(base)));
-        let allow = arguments.permission.allow.iter().map(|name| format!(" --allow {}", safe::shell(name)));
-        let part = arguments.part.only_this_change.then(|| " --only-this-change".to_owned());
-        let flags: String = base.into_iter().chain(part).chain(allow).collect();
-        report.plans = Some((Digest::of_all(report.plans().map(|(_, plan)| plan)), format!("{call}{flags}")));
+        let digest = Digest::of_all(report.plans().map(|(_, plan)| plan));
+        report.plans = Some((digest, targets::call_of_plans(context)));
     }
     let view = TextView { call, elapsed: Some(begun.elapsed()), ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&report), &view);

@@ -46,7 +46,7 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let second = session.plan_against(&source, &arguments.permission).await?;
     let faults = InjectedFaults { chosen: arguments.faults.name(), met };
     let rehearsal = Rehearsal { plan, outcome, second, faults };
-    let view = session.view(&arguments.permission);
+    let view = session.view();
     let report = Report::Rehearsal(&rehearsal);
     context.output.answer(&render(&report, arguments.format, &ReportOptions::new(&view)));
     running.stop().await;

@@ -10,7 +10,6 @@ use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{hint, planning, policy, session, settings, stack, state};
 use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
-use crate::report::safe;
 use crate::report::text::TextView;
 use crate::run::RunRecord;
 
@@ -35,9 +34,8 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     planning::consent(context, &mut plan, &arguments.allow)?;
     plan.source.planned_by = context.environment.person();
     let elapsed = Some(begun.elapsed());
-    let only: String = arguments.only.iter().map(|glob| format!(" --only {}", safe::shell(glob))).collect();
     let view = hint::view(context, &plan);
-    let again = view.again.clone().map(|again| again + &only);
+    let again = view.again.clone().map(|again| again + &context.call.flags("only"));
     let view = TextView { elapsed, make: again.clone(), again, ..view };
     let Some(path) = &arguments.output else {
         let origin = RunOrigin::Undone(record.run().clone());

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::api::snapshot::{self, ReferrerReads};
-use crate::cli::args::{self, FilterArgs, ScopeArgs};
+use crate::cli::args::{self, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::stacks::fleet::{self, FleetNeeds, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{configuration, file, hint, service, stack};
+use crate::cli::{configuration, file, service, stack};
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::safe;
@@ -60,7 +60,7 @@ async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec
             Err(NoResult::Elsewhere) => {}
         }
     }
-    let call = targets::call(context, &arguments.paths, arguments.stacks, &FilterArgs::default());
+    let call = targets::call(context);
     let directory = arguments.output.display().to_string();
     text += &format!("{written} of {} stacks written.\n", members.len());
     if written > 0 {
@@ -113,7 +113,7 @@ fn summary(context: &Context, path: &Path, directory: &Path, (snapshot, digest):
          Next:  trueup plan {directory} --live {path}{}\n",
         safe::line(&snapshot.base_url),
         &digest[..32],
-        hint::settings(&context.global),
+        context.call.settings(),
     )
 }
 

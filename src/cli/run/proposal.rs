@@ -39,7 +39,7 @@ impl Proposal {
         }
         session.attribute(&mut plan)?;
         session.stamp(&mut plan);
-        let view = session.view(&arguments.permission);
+        let view = session.view();
         let connection = session.into_connection()?;
         let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
         Ok(Self { plan, connection, allow, view })

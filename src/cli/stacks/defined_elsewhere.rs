@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
-use crate::cli::args::GlobalArgs;
 use crate::cli::context::Context;
-use crate::cli::hint;
 use crate::cli::stack::Stack;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
 use crate::load::{self, Config, LoadOptions, StackFiles, config};
@@ -58,10 +56,11 @@ fn unknown(reason: String) -> BlockReason {
 /// The command that transfers what the stack in `directory` defines in this environment from the stack `from`. What the
 /// call sets for its own stack alone would be wrong for the other.
 fn transfer(context: &Context, from: &str, directory: &str, environment: Option<String>) -> Option<String> {
-    let global = GlobalArgs { env: environment, ..context.global.clone() };
+    let Context { call, global, .. } = context;
+    let settings = call.clone().with("env", environment).settings();
     let is_own = global.config.is_some() || global.stack.is_some() || !global.var.is_empty();
     let (from, directory) = (safe::shell(from), safe::shell(directory));
-    (!is_own).then(|| format!("trueup move --from {from} --directory {directory}{}", hint::settings(&global)))
+    (!is_own).then(|| format!("trueup move --from {from} --directory {directory}{settings}"))
 }
 
 /// Those of `keys` that a stack below `top` defines now for the service of these settings.

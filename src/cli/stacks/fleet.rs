@@ -17,7 +17,7 @@ use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::Target;
 use crate::cli::stacks::tenants::{DefinedKeys, Tenants};
-use crate::cli::{configuration, hint, service, settings};
+use crate::cli::{configuration, service, settings};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
 use crate::report::fleet::{FleetPart, PartOutcome};
@@ -337,11 +337,11 @@ impl Member {
     pub fn part<'a>(&self, call: &str, outcome: PartOutcome<'a>) -> FleetPart<'a> {
         let directory = self.target.directory();
         let call = match call {
-            "" => format!("{}{}", safe::shell(&directory), hint::settings(&self.context.global)),
+            "" => format!("{}{}", safe::shell(&directory), self.context.call.settings()),
             call => call.to_owned(),
         };
         let environment = self.target.environment().map(str::to_owned);
-        FleetPart { directory, environment, id: self.id(), call, flags: hint::settings(&self.context.global), outcome }
+        FleetPart { directory, environment, id: self.id(), call, flags: self.context.call.settings(), outcome }
     }
 
     /// The file of a directory that is for this stack: by service, stack and environment.

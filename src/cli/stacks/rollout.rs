@@ -12,13 +12,13 @@ use crate::cli::args::{ApplyArgs, ApprovalArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::output::prompt;
+use crate::cli::planning;
 use crate::cli::run::interrupt;
 use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, RunControl};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
-use crate::cli::{hint, planning};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NotBegun, PartOutcome};
@@ -87,7 +87,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         }
     }
     let mut report = Fleet::new(FleetCommand::Apply, parts);
-    report.plans = Some((digest, call(arguments, context)));
+    report.plans = Some((digest, targets::call_of_plans(context)));
     let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
     context.output.answer(&render(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view)));
     if !was_applied && status != ExitStatus::Done {
@@ -153,7 +153,7 @@ fn approve(
     match digest.is_named(given) {
         Some(true) => Ok(()),
         Some(false) => Err(error!(Refused, "the digest of these plans is not {given}: the files, the services, the stacks or their order are not those of the review")
-        .hint(format!("to see the plans: trueup plan {}", call(arguments, context)))
+        .hint(format!("to see the plans: trueup plan {}", targets::call_of_plans(context)))
         .hint("nothing was sent")),
         None => Err(error!(Usage, "`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST)),
     }
@@ -317,21 +317,4 @@ fn not_begun<'p>(planned: impl Iterator<Item = &'p Result<Proposal, NoResult>>) 
 
 fn count(number: usize, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
-}
-
-/// The words of the same call, without its approval.
-fn call(arguments: &ApplyArgs, context: &Context) -> String {
-    let scope = &arguments.scope;
-    let mut call = targets::call(context, &scope.paths, arguments.stacks, &scope.filter);
-    call += &hint::permission(&arguments.permission);
-    if let Some(base) = &arguments.base.base {
-        call += &format!(" --base {}", safe::shell(base));
-    }
-    if arguments.part.only_this_change {
-        call += " --only-this-change";
-    }
-    for name in &arguments.permission.allow {
-        call += &format!(" --allow {}", safe::shell(name));
-    }
-    call
 }

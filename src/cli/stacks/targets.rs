@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::shared::{FilterArgs, StacksArgs};
+use crate::cli::args::shared::StacksArgs;
+use crate::cli::configuration;
 use crate::cli::context::{Context, StackEnvironment};
 use crate::cli::exit_status::{CommandError, Result};
-use crate::cli::{configuration, hint, stack};
 use crate::load::{self, LoadOptions, config};
-use crate::report::{fleet, safe};
+use crate::report::fleet;
 
 /// The word that chooses every environment.
 pub const ALL: &str = "all";
@@ -97,19 +97,13 @@ pub fn for_one(what: &str) -> CommandError {
 }
 
 /// The words of a command about the same stacks.
-pub fn call(context: &Context, paths: &[PathBuf], stacks: StacksArgs, filter: &FilterArgs) -> String {
-    let mut words: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
-    if words.is_empty() {
-        words.push(".".to_owned());
-    }
-    if stacks.recursive {
-        words.push("--recursive".to_owned());
-    }
-    if stacks.skip_missing_env {
-        words.push("--skip-missing-env".to_owned());
-    }
-    words.extend(stack::flags(filter));
-    words.join(" ") + &hint::settings(&context.global)
+pub fn call(context: &Context) -> String {
+    context.call.about("recursive skip_missing_env only except namespace selector")
+}
+
+/// The words of a command that makes the same plans of them.
+pub fn call_of_plans(context: &Context) -> String {
+    call(context) + &context.call.flags("adopt prune_namespace base only_this_change allow")
 }
 
 /// Every stack below the directories.

@@ -12,7 +12,7 @@ use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::service::address::VARIABLES;
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
-use crate::cli::{configuration, hint, stack, state};
+use crate::cli::{configuration, stack, state};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};
@@ -83,7 +83,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
 }
 
 fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> Result<()> {
-    let shown = safe::shell(&directory.display().to_string()) + &hint::settings(&context.global);
+    let shown = safe::shell(&directory.display().to_string()) + &context.call.settings();
     match load::directory(directory, &configuration::load_options(context)?) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
             let check = health.add("definitions", HealthStatus::Note, "there are none yet");
@@ -222,7 +222,7 @@ fn kept_state(context: &Context, config: &Config, health: &mut Health) {
             "trueup apply --resume {}{}{}",
             open.run,
             plan::consents(open.allowed.iter()),
-            hint::settings(&context.global)
+            context.call.settings()
         ));
     }
 }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::setup::{Forge, InitArgs};
+use crate::cli::configuration;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::diagnostics;
-use crate::cli::{configuration, hint};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, config};
 use crate::model::Namespace;
@@ -142,14 +142,12 @@ fn defaults(stack: &NewStack, forge: Forge, suggested: &[&str]) -> String {
 /// What to do next; the last line is a command that works as it is printed.
 fn next(arguments: &InitArgs, context: &Context, (stack, forge): (&NewStack, Forge), example: Option<&str>) -> String {
     let directory = safe::shell(&arguments.directory.display().to_string());
-    let global = &context.global;
+    let Context { global, call, .. } = context;
     // What is in the settings now need not be repeated.
-    let mut repeated = global.clone();
-    (repeated.base_url, repeated.stack, repeated.sandbox) = (None, None, None);
-    let others = hint::settings(&repeated);
-    repeated.sandbox.clone_from(&global.sandbox);
+    let others = ["base_url", "stack", "sandbox"].into_iter().fold(call.clone(), |call, id| call.with(id, []));
+    let others = others.settings();
     let sandbox = match &global.sandbox {
-        Some(_) => hint::settings(&repeated),
+        Some(_) => others.clone() + &call.flags("sandbox"),
         None => format!("{others} --sandbox"),
     };
     let mut text = String::new();

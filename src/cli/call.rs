@@ -1,0 +1,135 @@
+//! The call as it was typed, read back from what clap matched. Every command that a message or a report proposes takes
+//! the flags from here, by the ids of their arguments, so that a new flag is in all of them or in none.
+
+use std::collections::BTreeMap;
+
+use clap::ArgMatches;
+
+use crate::report::safe;
+
+/// The global flags that decide which settings, service and state a command uses, in the order of a proposed command.
+const SETTINGS: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
+                        config policy state_dir state env stack var sandbox";
+
+/// What was typed behind the name of the command, by the ids of the arguments.
+#[derive(Debug, Clone, Default)]
+pub struct Call(BTreeMap<String, Vec<String>>);
+
+impl Call {
+    /// What clap matched of the arguments of a command, and of the global ones.
+    pub fn of(matches: &ArgMatches) -> Self {
+        let is_typed =
+            |id: &str| matches.value_source(id).is_some_and(|source| source == clap::parser::ValueSource::CommandLine);
+        let ids = matches.ids().map(clap::Id::as_str).filter(|id| is_typed(id));
+        let values = |id: &str| match matches.try_get_one::<bool>(id) {
+            // A switch has no value.
+            Ok(_) => Vec::new(),
+            Err(_) => matches.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into()).collect(),
+        };
+        Self(ids.map(|id| (id.to_owned(), values(id))).collect())
+    }
+
+    /// The same call with these values of an argument instead of its own; with none, without the argument.
+    #[must_use]
+    pub fn with(mut self, id: &str, values: impl IntoIterator<Item = String>) -> Self {
+        let values: Vec<String> = values.into_iter().collect();
+        match values.is_empty() {
+            true => self.0.remove(id),
+            false => self.0.insert(id.to_owned(), values),
+        };
+        self
+    }
+
+    /// The same call with those values of an argument that are `wanted`.
+    #[must_use]
+    pub fn retain(self, id: &str, mut wanted: impl FnMut(&str) -> bool) -> Self {
+        let values = self.values(id).to_vec();
+        self.with(id, values.into_iter().filter(|value| wanted(value)))
+    }
+
+    /// What was typed for an argument.
+    pub fn values(&self, id: &str) -> &[String] {
+        self.0.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The flags with these ids as they were typed, quoted for a shell.
+    pub fn words(&self, ids: &str) -> Vec<String> {
+        let given = ids.split(' ').filter_map(|id| self.0.get_key_value(id));
+        let words = |(id, values): (&String, &Vec<String>)| {
+            let flag = format!("--{}", id.replace('_', "-"));
+            // Its value is behind `=`, because it need not have one.
+            let between = if id == "sandbox" { '=' } else { ' ' };
+            match values.as_slice() {
+                [] => vec![flag],
+                values => values.iter().map(|value| format!("{flag}{between}{}", safe::shell(value))).collect(),
+            }
+        };
+        given.flat_map(words).collect()
+    }
+
+    /// The same in one text, each behind a blank.
+    pub fn flags(&self, ids: &str) -> String {
+        self.words(ids).iter().map(|flag| format!(" {flag}")).collect()
+    }
+
+    /// The flags that another command needs to use the same settings, each behind a blank.
+    pub fn settings(&self) -> String {
+        self.flags(SETTINGS)
+    }
+
+    /// The paths of the call; `.` where it has none.
+    pub fn paths(&self) -> String {
+        let paths: Vec<_> = self.values("paths").iter().map(|path| safe::shell(path)).collect();
+        if paths.is_empty() { ".".to_owned() } else { paths.join(" ") }
+    }
+
+    /// The words of a command about the same paths, with these flags and the settings of the call.
+    pub fn about(&self, ids: &str) -> String {
+        self.paths() + &self.flags(ids) + &self.settings()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cli::args::help;
+
+    fn call(words: &str) -> Call {
+        let words = ["trueup"].into_iter().chain(words.split(' '));
+        let matches = help::command().try_get_matches_from(words).expect("a command line");
+        Call::of(crate::cli::innermost(&matches))
+    }
+
+    #[test]
+    fn a_call_is_read_back_as_it_was_typed() {
+        let call = call("--env prod plan b a -l tier=$x --var b=2 --var a=1 --adopt --sandbox --only x --only y");
+        assert_eq!(
+            call.about("only except selector adopt base"),
+            "b a --only x --only y --selector 'tier=$x' --adopt --env prod --var b=2 --var a=1 --sandbox"
+        );
+        assert_eq!(call.with("paths", []).with("sandbox", ["a b".to_owned()]).with("var", []).about(""), {
+            ". --env prod --sandbox='a b'"
+        });
+    }
+
+    #[test]
+    fn what_was_not_typed_is_no_part_of_a_call() {
+        assert_eq!(call("plan").about("format budget output"), ".");
+        assert_eq!(call("fleet report x --json").about("max_age format"), "x");
+    }
+
+    #[test]
+    fn every_global_flag_decides_which_settings_are_used_or_how_a_command_works() {
+        let works = "concurrency rate color verbose log quiet";
+        let known: BTreeSet<&str> = SETTINGS.split(' ').chain(works.split(' ')).collect();
+        let command = help::command();
+        let globals = command.get_arguments().filter(|arg| arg.is_global_set());
+        let globals: BTreeSet<&str> = globals.map(|arg| arg.get_id().as_str()).collect();
+        assert_eq!(globals, known);
+        for arg in command.get_arguments().filter(|arg| arg.is_global_set()) {
+            assert_eq!(arg.get_long(), Some(&*arg.get_id().as_str().replace('_', "-")));
+        }
+    }
+}
