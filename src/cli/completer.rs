@@ -12,8 +12,8 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathComplete
 use clap_complete::env::Shells;
 
 use crate::api::TABLE;
+use crate::cli::ProcessEnvironment;
 use crate::cli::args::help;
-use crate::cli::environment::ProcessEnvironment;
 use crate::journal;
 use crate::kind;
 use crate::load::{self, LoadOptions};

@@ -4,10 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
-use crate::cli::output::diagnostics;
-use crate::cli::{hint, policy, settings};
+use crate::cli::{Context, Result, diagnostics, hint, policy, settings};
 use crate::load::{self, Config, LoadOptions};
 use crate::plan::Plan;
 use crate::report::safe;

@@ -9,11 +9,9 @@ use std::sync::Arc;
 
 use crate::api::RequestIds;
 use crate::cli::args::GlobalArgs;
-use crate::cli::call::Call;
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::output::Output;
 use crate::cli::service::exchanges;
 use crate::cli::stacks::tenants::Tenants;
+use crate::cli::{Call, Output, ProcessEnvironment};
 use crate::model::policy::Policy;
 use crate::sandbox::Running;
 use crate::state::StateStore;

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::DefinitionFileArgs;
-use crate::cli::configuration;
-use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};

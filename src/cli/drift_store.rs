@@ -7,10 +7,7 @@ use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::stack::Stack;
-use crate::cli::{file, settings, state};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, file, settings, state};
 use crate::drift::{DriftState, DriftStateOwner};
 use crate::file::{Directory, FileMode, limit, read_own};
 use crate::state::{Bucket, CreateResult, StateStore, Tag};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{CommandResult as _, ExitStatus, Result};
 use crate::file::{self, FileMode};
 
 /// The bytes of an input, at most `limit`.

@@ -4,12 +4,11 @@
 use std::path::Path;
 
 use crate::api::BaseUrl;
-use crate::cli::context::Context;
+use crate::cli::Context;
 use crate::load::config;
 use crate::load::{self, Config, Loaded, StackFile};
 use crate::plan::Plan;
-use crate::report::safe;
-use crate::report::text::TextView;
+use crate::report::{TextView, safe};
 
 /// The settings of the call for a command that does not name the stack's directory: with the configuration of the
 /// stack, where the working directory does not lead to it.

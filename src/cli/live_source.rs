@@ -8,10 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::api::{self, PendingLists, Reader};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::service::Connection;
-use crate::cli::{file, settings};
+use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, settings};
 use crate::file::limit;
 use crate::load::Config;
 use crate::model::{Key, Live, Namespace, NamespaceRead, RelatedObject, Snapshot};

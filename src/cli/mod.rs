@@ -31,6 +31,16 @@ mod stack;
 mod stacks;
 mod state;
 
+pub(in crate::cli) use call::Call;
+pub(in crate::cli) use context::Context;
+pub(in crate::cli) use environment::ProcessEnvironment;
+pub(in crate::cli) use exit_status::{CommandError, CommandResult, ExitStatus, Result};
+pub(in crate::cli) use live_source::LiveSource;
+pub(in crate::cli) use output::{Output, diagnostics};
+pub(in crate::cli) use service::Connection;
+pub(in crate::cli) use session::{Session, SessionOptions};
+pub(in crate::cli) use stack::Stack;
+
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -39,9 +49,6 @@ use clap::{ArgMatches, FromArgMatches as _};
 
 use args::fleet::FleetSubcommand;
 use args::{Arguments, Command};
-use call::Call;
-use context::Context;
-use exit_status::{CommandResult as _, ExitStatus, Result};
 use run::interrupt;
 use tokio::runtime::Runtime;
 

@@ -4,14 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::cli::commits::{applied, dropped_namespaces};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, Result};
-use crate::cli::live_source::LiveSource;
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::service::Connection;
-use crate::cli::stack::{self, Stack};
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::{configuration, settings};
+use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, configuration, settings, stack};
 use crate::journal::RunOwner;
 use crate::load::{Diagnostic, Loaded, SourceMap};
 use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};

@@ -9,11 +9,9 @@ use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::context::{Context, PolicyFile};
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::output::diagnostics;
+use crate::cli::context::PolicyFile;
 use crate::cli::service::address;
-use crate::cli::settings;
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, settings};
 use crate::file;
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{Prune, SafetySettings, SettingChange, changes};

@@ -9,18 +9,15 @@ use std::time::Instant;
 use crate::api::PendingLists;
 use crate::cli::args::{PermissionArgs, ScopeArgs, Shard};
 use crate::cli::commits::{applied, base, base_settings, dropped_namespaces};
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
-use crate::cli::live_source::{self, LiveSource};
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::service::{self, Connection};
-use crate::cli::stack::{self, Stack};
 use crate::cli::stacks::shard;
-use crate::cli::{configuration, hint, planning};
+use crate::cli::{
+    Connection, Context, LiveSource, Result, Stack, configuration, hint, live_source, planning, service, stack,
+};
 use crate::load::Config;
 use crate::model::Namespace;
 use crate::plan::Plan;
-use crate::report::text::TextView;
+use crate::report::TextView;
 
 /// A stack and the live source that it is compared with.
 pub struct Session<'c> {

@@ -8,10 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::args::{GlobalArgs, PermissionArgs};
-use crate::cli::context::Context;
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::service::address::{self, Address, UrlSources};
+use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result};
 use crate::load::Config;
 use crate::model::{Layout, Name};
 use crate::plan::{self, Allowances, Ignore};

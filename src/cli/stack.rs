@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::call::Call;
 use crate::cli::commits::repository::LazyRepository;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
-use crate::cli::output::diagnostics;
 use crate::cli::stacks::tenants::DefinedKeys;
-use crate::cli::{configuration, policy, settings};
+use crate::cli::{
+    Call, CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, policy, settings,
+};
 use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, Loaded, UnmanagedKinds};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};

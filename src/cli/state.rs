@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::GlobalArgs;
-use crate::cli::context::Context;
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, ExitStatus, Result};
-use crate::cli::settings;
+use crate::cli::{CommandError, Context, ExitStatus, ProcessEnvironment, Result, settings};
 use crate::journal::JournalError;
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
-use crate::cli::exit_status::Result;
+use crate::cli::Result;
 use crate::report::time::to_second;
 
 /// The time that `text`, given with `flag`, means at `now`.

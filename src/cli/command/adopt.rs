@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::api;
 use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::planning;
-use crate::cli::session::{Session, SessionOptions};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, planning};
 use crate::file::{Directory, FileMode};
 use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};

@@ -7,21 +7,19 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::ApplyArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::run::approval;
 use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::session;
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{file, hint, planning, policy, settings, stack, state};
+use crate::cli::{
+    CommandResult as _, Context, ExitStatus, Result, file, hint, planning, policy, session, settings, stack, state,
+};
 use crate::file::limit;
 use crate::journal;
 use crate::model::Namespace;
 use crate::plan::Plan;
-use crate::report::text::{self, TextView};
-use crate::report::{Report, safe};
+use crate::report::{Report, TextView, safe, text};
 use crate::run::{RunDocument, RunStatus, RunSummary};
 
 /// Makes the changes of a directory or of a saved plan.

@@ -6,10 +6,8 @@ use anyhow::Context as _;
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::args::query::CallArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::prompt;
-use crate::cli::{configuration, service, settings};
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, service, settings};
 use crate::file::limit;
 use crate::model::{Json, Layout};
 use crate::report::operations::{self, OperationList};

@@ -1,9 +1,7 @@
 //! `completions`: prints the script that completes in a shell.
 
 use crate::cli::args::CompletionsArgs;
-use crate::cli::completer;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, completer};
 
 /// Prints the script for a shell.
 pub fn run(arguments: &CompletionsArgs, context: &Context) -> Result<ExitStatus> {

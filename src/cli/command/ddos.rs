@@ -6,11 +6,8 @@ use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::query::{self, DdosArgs, DdosCommand};
 use crate::cli::args::time::{self, TimeRange};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::prompt;
-use crate::cli::session;
-use crate::cli::stack;
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session, stack};
 use crate::model::Namespace;
 use crate::report::{self, Report, safe};
 

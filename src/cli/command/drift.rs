@@ -9,23 +9,19 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 
 use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, Shard, UnmanagedArg};
-use crate::cli::context::Context;
 use crate::cli::drift_store::DriftStore;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::report_files;
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{file, planning, stack};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning, stack};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
 use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
-use crate::report::text::TextView;
-use crate::report::{Format, Report};
+use crate::report::{Format, Report, TextView};
 
 /// Reports the verdict over a stack, or over each of several.
 pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus> {

@@ -4,10 +4,7 @@
 use std::path::Path;
 
 use crate::cli::args::ExplainArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{ExitStatus, Result};
-use crate::cli::output::diagnostics;
-use crate::cli::{configuration, policy, settings};
+use crate::cli::{Context, ExitStatus, Result, configuration, diagnostics, policy, settings};
 use crate::load::config::LayerName;
 use crate::load::explain::ExplainedDefinition;
 use crate::load::{self, ExplainedSetting, LoadOptions};

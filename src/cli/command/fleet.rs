@@ -7,14 +7,11 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use crate::cli::args::fleet::ReportArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{ExitStatus, Result};
-use crate::cli::file;
 use crate::cli::output::report_files;
+use crate::cli::{Context, ExitStatus, Result, file};
 use crate::file::limit;
-use crate::report::Report;
 use crate::report::merge::{self, MergeInput};
-use crate::report::text::TextView;
+use crate::report::{Report, TextView};
 
 /// Merges the checks of the files into one report.
 pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus> {

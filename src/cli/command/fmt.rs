@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::setup::FmtArgs;
-use crate::cli::configuration;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::output::diagnostics;
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load;
 use crate::report::safe;

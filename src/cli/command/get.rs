@@ -6,10 +6,8 @@ use std::path::Path;
 
 use crate::api;
 use crate::cli::args::view::{EndpointFormat, GetArgs};
-use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::exit_status::{ExitStatus, Result};
-use crate::cli::{configuration, service, stack};
+use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{MatchedFilters, Selection};

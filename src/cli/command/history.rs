@@ -1,13 +1,10 @@
 //! `history`: lists the recorded runs, removes old ones, or releases the lock of a dead one.
 
 use crate::cli::args::{HistoryArgs, PruneRuns};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::{hint, state};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, hint, state};
 use crate::journal::{self, Retention};
 use crate::model::RunId;
-use crate::report::text::{self, TextView};
-use crate::report::{Report, ReportOptions, render};
+use crate::report::{Report, ReportOptions, TextView, render, text};
 use crate::state::StateStore;
 
 /// Lists the runs that are kept, or removes old ones.

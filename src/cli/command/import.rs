@@ -6,11 +6,9 @@ use anyhow::Context as _;
 use walkdir::WalkDir;
 
 use crate::cli::args::{ImportArgs, ImportSource, TerraformArgs};
-use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::{configuration, file};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file};
 use crate::file::{Directory, limit};
 use crate::report::safe;
 use crate::terraform::{Document, Import, RESOURCE_TYPE};

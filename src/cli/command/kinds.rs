@@ -1,8 +1,7 @@
 //! `kinds`: lists the kinds of object of the service.
 
 use crate::cli::args::KindsArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::ExitStatus;
+use crate::cli::{Context, ExitStatus};
 use crate::report::Report;
 use crate::report::kinds::KindList;
 

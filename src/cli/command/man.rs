@@ -1,8 +1,7 @@
 //! `man`: prints the manual page of the program and its commands.
 
 use crate::cli::args::help;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
 
 /// Prints the manual page: the program, then each of its commands.
 pub fn run(context: &Context) -> Result<ExitStatus> {

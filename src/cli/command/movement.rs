@@ -5,18 +5,15 @@ use std::time::Instant;
 
 use crate::cli::args::movement::MoveArgs;
 use crate::cli::args::{FilterArgs, PermissionArgs, ScopeArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::session::{Session, SessionOptions};
-use crate::cli::stack::{self, Stack};
 use crate::cli::stacks::neighbour::{self, Neighbour};
-use crate::cli::{hint, planning, policy, settings};
+use crate::cli::{
+    CommandError, Context, ExitStatus, Result, Session, SessionOptions, Stack, hint, planning, policy, settings, stack,
+};
 use crate::load::{self, Loaded};
 use crate::model::{Desired, Name, Namespace};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
-use crate::report::safe;
-use crate::report::text::TextView;
+use crate::report::{TextView, safe};
 
 /// Plans the move, and saves or applies that plan.
 pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> {

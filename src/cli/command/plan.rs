@@ -4,16 +4,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::cli::args::{PlanArgs, ScopeArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{ExitStatus, Result};
-use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{file, planning};
+use crate::cli::{Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
-use crate::report::text::TextView;
-use crate::report::{Format, Report, ReportOptions, left_out, safe};
+use crate::report::{Format, Report, ReportOptions, TextView, left_out, safe};
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus> {

@@ -5,11 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::api;
 use crate::cli::args::PullArgs;
-use crate::cli::context::Context;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
-use crate::cli::exit_status::{ExitStatus, Result};
-use crate::cli::{configuration, planning, service, stack};
+use crate::cli::{Context, ExitStatus, Result, configuration, planning, service, stack};
 use crate::load::Config;
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{MatchedFilters, Selection};

@@ -7,15 +7,13 @@ use crate::api::Timing;
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::RehearseArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::live_source::LiveSource;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
-use crate::cli::service::{self, Connection};
-use crate::cli::session::{Session, SessionOptions};
-use crate::cli::{planning, settings, stack};
+use crate::cli::{
+    CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, planning,
+    service, settings, stack,
+};
 use crate::journal;
 use crate::model::Snapshot;
 use crate::plan::{Approval, GuardName, Ignore, Plan};

@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use crate::cli::args::{FilterArgs, RollbackArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{hint, planning, policy, session, settings, stack, state};
+use crate::cli::{Context, ExitStatus, Result, hint, planning, policy, session, settings, stack, state};
 use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
-use crate::report::text::TextView;
+use crate::report::TextView;
 use crate::run::RunRecord;
 
 /// Plans the rollback of a run, and saves or applies that plan.

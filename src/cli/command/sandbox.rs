@@ -5,10 +5,8 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::args::SandboxArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::service::token;
-use crate::cli::{file, output, service, settings};
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, output, service, settings};
 use crate::file::limit;
 use crate::report::safe;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};

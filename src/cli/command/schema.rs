@@ -1,8 +1,7 @@
 //! `schema`: prints a JSON Schema of a file or a report.
 
 use crate::cli::args::SchemaArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::ExitStatus;
+use crate::cli::{Context, ExitStatus};
 use crate::report::schema;
 
 /// Prints a JSON Schema.

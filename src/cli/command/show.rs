@@ -7,16 +7,13 @@ use serde::Deserialize;
 
 use crate::api;
 use crate::cli::args::view::ShowArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::run::document;
-use crate::cli::{file, hint};
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, hint};
 use crate::file::limit;
 use crate::model::{LiveItem, NamespaceRead, Snapshot};
 use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
-use crate::report::text::TextView;
-use crate::report::{Format, Report, ReportOptions, safe};
+use crate::report::{Format, Report, ReportOptions, TextView, safe};
 use crate::run::{RUN_KIND, RunDocument};
 
 /// Shows a saved plan, a snapshot or a recorded run.

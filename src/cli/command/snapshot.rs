@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::args::{self, ScopeArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::stacks::fleet::{self, FleetNeeds, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{configuration, file, service, stack};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file, service, stack};
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::safe;

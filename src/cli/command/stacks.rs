@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::setup::StacksListArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Requirement, Selector, StringMap};
 use crate::report::stacks::{StackEntry, StackList};

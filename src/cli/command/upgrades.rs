@@ -2,9 +2,7 @@
 
 use crate::api::upgrades;
 use crate::cli::args::query::{UpgradeStatusArgs, UpgradeVersionsArgs, UpgradesArgs, UpgradesCommand};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
-use crate::cli::{session, stack};
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session, stack};
 use crate::model::Namespace;
 use crate::report::Report;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};

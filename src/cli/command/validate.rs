@@ -2,12 +2,10 @@
 //! place.
 
 use crate::cli::args::{ScopeArgs, ValidateArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{ExitStatus, Result};
-use crate::cli::output::diagnostics;
 use crate::cli::stack::{self, CheckedDefinitions};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Targets};
+use crate::cli::{Context, ExitStatus, Result, diagnostics};
 use crate::load::Diagnostics;
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::{Format, Report, StackSize, Validation};

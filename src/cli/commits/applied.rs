@@ -8,11 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::cli::commits::base::{self, LookupError};
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::stack::Stack;
-use crate::cli::state;
+use crate::cli::{Context, Result, Stack, state};
 use crate::drift::{GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal;

@@ -6,13 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::cli::args::PermissionArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
-use crate::cli::live_source::LiveSource;
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::stack::{self, Stack};
 use crate::cli::stacks::shard;
-use crate::cli::{policy, settings};
+use crate::cli::{Context, LiveSource, Result, Stack, policy, settings, stack};
 use crate::drift::DriftState;
 use crate::load::config::FILE;
 use crate::model::Namespace;

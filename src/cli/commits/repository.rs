@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::cli::context::Context;
+use crate::cli::Context;
 use crate::git::{GitEnvironment, GitError, Repository};
 
 /// The repository that a directory is in. A clone is the same one.

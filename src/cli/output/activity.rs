@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::api::{ClientProgress, Retry};
-use crate::cli::output::Output;
+use crate::cli::Output;
 use crate::cli::output::document::Promise;
-use crate::report::line_source::LineSource;
-use crate::report::{run_event, safe};
+use crate::report::{LineSource, run_event, safe};
 
 /// A read that is quicker is not shown.
 const DELAY: Duration = Duration::from_millis(400);

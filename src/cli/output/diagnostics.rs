@@ -1,8 +1,7 @@
 //! Problems in definitions and settings, as a command reports them: drawn as a compiler draws them, with
 //! paths that can be opened from the working directory, and summed up in one line as the error.
 
-use crate::cli::context::Context;
-use crate::cli::exit_status::CommandError;
+use crate::cli::{CommandError, Context};
 use crate::load::{Diagnostics, RenderOptions};
 use crate::report::Palette;
 

@@ -18,12 +18,9 @@ use anyhow::Context as _;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs};
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::document::Promise;
-use crate::report::line_source::LineSource;
-use crate::report::text::TextView;
-use crate::report::{self, Charset, Format, Palette, Report, ReportOptions, Role, safe};
+use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result};
+use crate::report::{self, Charset, Format, LineSource, Palette, Report, ReportOptions, Role, TextView, safe};
 
 /// The two streams of a command.
 #[derive(Debug, Clone)]

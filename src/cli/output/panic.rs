@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::exit_status::ExitStatus;
+use crate::cli::ExitStatus;
 use crate::report::{error, safe};
 
 /// The call promises a document, and none was begun.

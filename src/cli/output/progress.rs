@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::context::Context;
-use crate::cli::output::Output;
 use crate::cli::output::document::Promise;
+use crate::cli::{Context, Output};
 use crate::plan::{ActionKind, Plan};
-use crate::report::line_source::LineSource;
 use crate::report::text::LineProgress;
-use crate::report::{run_event, safe};
+use crate::report::{LineSource, run_event, safe};
 use crate::run::{ChangeResult, RunEvent, RunObserver};
 
 /// The observer of a run.

@@ -3,8 +3,7 @@
 use std::io::{BufRead as _, Write as _};
 
 use crate::api::{ApiError, Certainty};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus, Result};
+use crate::cli::{CommandError, Context, ExitStatus, Result};
 
 /// Asks on stderr whether to do `action`; whatever is to be done must have been shown. `hint` says what a
 /// call without a terminal can give instead.

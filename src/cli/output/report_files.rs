@@ -3,11 +3,8 @@
 use std::path::Path;
 
 use crate::cli::args::shared::ReportFileArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
-use crate::cli::file;
-use crate::report::text::TextView;
-use crate::report::{self, Format, Palette, Report, ReportOptions, left_out};
+use crate::cli::{Context, Result, file};
+use crate::report::{self, Format, Palette, Report, ReportOptions, TextView, left_out};
 
 /// Writes the report in `format` and in those of the files. `command` is the one that makes it.
 ///

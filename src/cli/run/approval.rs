@@ -2,14 +2,11 @@
 //! before anyone is asked.
 
 use crate::cli::args::ApprovalArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::output::prompt;
-use crate::cli::planning;
+use crate::cli::{CommandError, Context, ExitStatus, Result, planning};
 use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
 use crate::report::error::Refusal;
-use crate::report::text::{self, TextView};
-use crate::report::{Report, ReportOptions};
+use crate::report::{Report, ReportOptions, TextView, text};
 
 /// The result of asking for approval.
 pub enum PromptResult<'a> {

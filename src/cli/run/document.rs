@@ -2,14 +2,11 @@
 //! it did.
 
 use crate::cli::args::shared::WrittenReport;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{ExitStatus, Result};
-use crate::cli::{file, state};
+use crate::cli::{Context, ExitStatus, Result, file, state};
 use crate::journal;
 use crate::model::RunId;
 use crate::model::policy::Safeguards;
-use crate::report::text::TextView;
-use crate::report::{self, Format, Report, ReportOptions};
+use crate::report::{self, Format, Report, ReportOptions, TextView};
 use crate::run::{InForce, PolicyDigest, RunDocument};
 
 /// The run of this name, a prefix of it, or `last`, with what went on with it.

@@ -1,9 +1,7 @@
 //! The gates: checks of the service before anything is changed. A gate that warns is reported, a gate that
 //! blocks refuses the run.
 
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
-use crate::cli::service::Connection;
+use crate::cli::{Connection, Context, Result};
 use crate::gate;
 use crate::model::policy::{GateMode, Gates};
 use crate::plan::Plan;

@@ -3,8 +3,7 @@
 
 use tokio::sync::watch;
 
-use crate::cli::exit_status::ExitStatus;
-use crate::cli::output::Output;
+use crate::cli::{ExitStatus, Output};
 
 /// Becomes `true` when a person interrupts the command. `output` says so, and at a second interrupt what is `left`.
 pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {

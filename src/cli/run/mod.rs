@@ -17,20 +17,16 @@ use tokio::sync::watch;
 use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::ApprovalArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::approval::{PlanPrompt, PromptResult};
-use crate::cli::service::Connection;
-use crate::cli::{file, planning, policy, state};
+use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
 use crate::journal::{self, Journal};
 use crate::load::Config;
 use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
-use crate::report::text::{self, TextView};
-use crate::report::{Format, Report, ReportOptions};
+use crate::report::{Format, Report, ReportOptions, TextView, text};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.

@@ -1,14 +1,10 @@
 //! The plan of a stack's definitions, with all that an apply of it needs: made in the same way for one stack and for several.
 
 use crate::cli::args::{ApplyArgs, ScopeArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
-use crate::cli::planning;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
-use crate::cli::service::Connection;
-use crate::cli::session::{Session, SessionOptions};
+use crate::cli::{Connection, Context, Result, Session, SessionOptions, planning};
 use crate::plan::{Allowances, Plan};
-use crate::report::text::TextView;
+use crate::report::TextView;
 
 /// A plan that is not approved yet.
 pub struct Proposal {

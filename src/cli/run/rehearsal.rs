@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{CommandResult as _, ExitStatus, Result};
 use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot, SnapshotItem};
 use crate::plan::{Action, BlockReason, Plan};
 use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};

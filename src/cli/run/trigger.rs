@@ -1,8 +1,8 @@
 //! Who and what starts a run: the person, the change request, the job and the commit that the variables of a forge
 //! name, and who approved the plan and how.
 
+use crate::cli::ProcessEnvironment;
 use crate::cli::args::ApprovalArgs;
-use crate::cli::environment::ProcessEnvironment;
 use crate::run::{ApprovalKind, RunTrigger};
 
 /// The variable that names who approved, where no flag does.

@@ -6,8 +6,7 @@ use anyhow::Context as _;
 
 use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{CommandResult as _, ExitStatus, ProcessEnvironment, Result};
 use crate::model::policy::{Policy, Violation};
 
 /// The variables that name the service. Where several are set, they name the same one.

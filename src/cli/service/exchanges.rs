@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use crate::api::{Exchange, ExchangeListener, RequestIds, TraceParent};
 use crate::cli::args::GlobalArgs;
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::output::Output;
-use crate::report::line_source::LineSource;
-use crate::report::{request_log, safe};
+use crate::cli::{Output, ProcessEnvironment};
+use crate::report::{LineSource, request_log, safe};
 
 /// The variable by which a caller passes its trace on (W3C Trace Context).
 const TRACEPARENT: &str = "TRACEPARENT";

@@ -12,13 +12,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::output::activity::Activity;
 use crate::cli::service::address::Address;
 use crate::cli::service::token::TokenSources;
 use crate::cli::settings::{self, ServiceLocation};
 use crate::cli::stacks::tenants::EmbeddedService;
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
 use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;

@@ -5,10 +5,8 @@
 use std::path::Path;
 
 use crate::cli::args::GlobalArgs;
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::Result;
-use crate::cli::file;
 use crate::cli::service::address::{self, Address};
+use crate::cli::{ProcessEnvironment, Result, file};
 use crate::file::limit;
 
 /// The variable that is always looked at.

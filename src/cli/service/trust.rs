@@ -4,9 +4,7 @@
 use std::path::Path;
 
 use crate::api::{Identity, TlsTrust};
-use crate::cli::context::Context;
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
+use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result};
 use crate::file;
 
 /// The variables that may contain the password, the first one set: ours, and that of the vendor's tools.

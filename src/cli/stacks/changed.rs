@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::commits::base;
 use crate::cli::commits::repository::LazyRepository;
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
 use crate::cli::stacks::defined_elsewhere;
+use crate::cli::{Context, Result};
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config};
 use crate::model::Key;

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
-use crate::cli::context::Context;
-use crate::cli::stack::Stack;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
+use crate::cli::{Context, Stack};
 use crate::load::{self, Config, LoadOptions, StackFiles, config};
 use crate::model::Key;
 use crate::plan::{BlockReason, Plan, Unchangeable};

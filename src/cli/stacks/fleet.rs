@@ -11,13 +11,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::Shard;
 use crate::cli::args::shared::{FilterArgs, ScopeArgs};
-use crate::cli::context::{Context, StackEnvironment};
-use crate::cli::exit_status::{CommandError, ExitStatus, Result};
+use crate::cli::context::StackEnvironment;
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::Target;
 use crate::cli::stacks::tenants::{DefinedKeys, Tenants};
-use crate::cli::{configuration, service, settings};
+use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, service, settings};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
 use crate::report::fleet::{FleetPart, PartOutcome};

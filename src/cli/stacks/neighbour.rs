@@ -3,10 +3,7 @@
 
 use std::path::Path;
 
-use crate::cli::configuration;
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
-use crate::cli::output::diagnostics;
+use crate::cli::{Context, Result, configuration, diagnostics};
 use crate::load::{self, Config, LoadOptions, Loaded};
 
 /// What is known of another stack.

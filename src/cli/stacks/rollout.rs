@@ -9,21 +9,18 @@ use futures_util::StreamExt as _;
 use tokio::sync::watch;
 
 use crate::cli::args::{ApplyArgs, ApprovalArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, ExitStatus, Result};
 use crate::cli::output::prompt;
-use crate::cli::planning;
 use crate::cli::run::interrupt;
 use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, RunControl};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
+use crate::cli::{CommandError, Context, ExitStatus, Result, planning};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NotBegun, PartOutcome};
-use crate::report::text::{self, TextView};
-use crate::report::{Report, ReportOptions, render, safe};
+use crate::report::{Report, ReportOptions, TextView, render, safe, text};
 use crate::run::{Outcome, Verification};
 
 /// Stacks of a wave that are named before it is approved.

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::{Shard, ShardArg};
-use crate::cli::environment::ProcessEnvironment;
-use crate::cli::exit_status::Result;
+use crate::cli::{ProcessEnvironment, Result};
 use crate::model::Namespace;
 
 /// The variables of `--shard env`: the index, as Kubernetes sets it in the pods of an Indexed Job, and the number.

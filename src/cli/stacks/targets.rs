@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::shared::StacksArgs;
-use crate::cli::configuration;
-use crate::cli::context::{Context, StackEnvironment};
-use crate::cli::exit_status::{CommandError, Result};
+use crate::cli::context::StackEnvironment;
+use crate::cli::{CommandError, Context, Result, configuration};
 use crate::load::{self, LoadOptions, config};
 use crate::report::fleet;
 

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use super::edits::{self, FoldedChanges};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
-use crate::report::text::TextView;
 use crate::report::view::{Line, line, quoted};
-use crate::report::{Role, safe};
+use crate::report::{Role, TextView, safe};
 
 /// From so many endpoints with one and the same edit on, the edit is listed once.
 const FOLD: usize = 3;

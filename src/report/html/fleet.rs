@@ -3,13 +3,12 @@
 use super::{Page, draw};
 use crate::drift::{Check, Verdict};
 use crate::plan::{ActionKind, Plan};
-use crate::report::ReportOptions;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, PartOutcome};
-use crate::report::text::TextView;
 use crate::report::view::check as view_of_check;
 use crate::report::view::{Alarm, AlarmKind, Content, Count, Line, View, code, foreign, line};
+use crate::report::{ReportOptions, TextView};
 
 /// The results of several stacks as one page.
 #[must_use]

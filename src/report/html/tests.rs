@@ -4,10 +4,9 @@ use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::Plan;
-use crate::report::ReportOptions;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
-use crate::report::text::TextView;
 use crate::report::view::View;
+use crate::report::{ReportOptions, TextView};
 
 fn page(count: usize, hostile: bool) -> String {
     render(&sample::plan(count, hostile))

@@ -3,12 +3,11 @@
 use super::draw::{draw, heads, row};
 use super::report::report;
 use super::{MarkdownOptions, escape, marker};
-use crate::report::Role;
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, PartOutcome};
-use crate::report::text::TextView;
 use crate::report::view::{Line, View, code, foreign, line, styled};
+use crate::report::{Role, TextView};
 
 /// The results of several stacks, under the budget of one report.
 #[must_use]

@@ -6,7 +6,7 @@ use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::{Action, ActionKind, Plan};
-use crate::report::text::TextView;
+use crate::report::TextView;
 use crate::report::view::View;
 use crate::report::view::digits;
 

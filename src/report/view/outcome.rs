@@ -10,8 +10,7 @@ use crate::model::{Json, Key, Namespace};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
-use crate::report::text::TextView;
-use crate::report::{Role, safe};
+use crate::report::{Role, TextView, safe};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 
 /// Names that are listed of one cause.

@@ -6,10 +6,9 @@ use std::path::Path;
 use super::{Alarm, AlarmKind, Content, Count, Line, Table, View, code, foreign, line, moment, styled, unread};
 use crate::model::policy::Direction;
 use crate::plan::{ActionKind, Digest, GuardHit, GuardName, Plan};
-use crate::report::Role;
 use crate::report::facts::reason::short_commit;
 use crate::report::facts::{notes, plan as facts, unread as unread_facts};
-use crate::report::text::TextView;
+use crate::report::{Role, TextView};
 
 /// Places in which a guard stands that are named.
 const GUARDS: usize = 3;

@@ -5,11 +5,10 @@ use super::outcome::{NotAsDefined, verified};
 use super::{Block, Blocks, Line, Table, code, foreign, line, moment, styled};
 use crate::model::RunId;
 use crate::plan::Plan;
-use crate::report::Role;
 use crate::report::facts::plan::{Command, consents};
 use crate::report::facts::reason::short_commit;
-use crate::report::text::TextView;
 use crate::report::text::draw::Widths;
+use crate::report::{Role, TextView};
 use crate::run::{
     ApprovalKind, ChangeResult, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger, StepResult,
     UnknownResult, Verification,

@@ -1,6 +1,6 @@
 //! An error as a failed check.
 
-use crate::cli::exit_status::CommandError;
+use crate::cli::CommandError;
 use crate::report::health::{Health, HealthStatus};
 
 /// Adds an error with its hints.

@@ -7,12 +7,10 @@ mod service;
 use std::path::Path;
 
 use crate::cli::args::setup::DoctorArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{ExitStatus, Result};
 use crate::cli::service::address::VARIABLES;
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
-use crate::cli::{configuration, stack, state};
+use crate::cli::{Context, ExitStatus, Result, configuration, stack, state};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};

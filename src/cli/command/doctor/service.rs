@@ -7,10 +7,8 @@ use jiff::Timestamp;
 
 use super::failure;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, Result};
 use crate::cli::service::{self, TokenUse};
-use crate::cli::settings;
+use crate::cli::{CommandError, Context, Result, settings};
 use crate::load::Config;
 use crate::model::{Layout, Namespace, NamespaceRead};
 use crate::report::facts::unread;

@@ -1,8 +1,8 @@
 //! Field names that the service would silently answer with no hits.
 
 use crate::api::events::{self, Match};
+use crate::cli::Context;
 use crate::cli::args::query::EventsArgs;
-use crate::cli::context::Context;
 use crate::report::{Role, safe};
 
 /// Warns of every field in the question that is not known.

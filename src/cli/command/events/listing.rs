@@ -5,10 +5,9 @@ use super::EventsRequest;
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::args::query::EventsArgs;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandError, CommandResult as _, ExitStatus, Result};
 use crate::cli::output::{self, WriteStatus};
 use crate::cli::run::interrupt;
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result};
 use crate::report::Format;
 use crate::report::event_list::EventList;
 

@@ -10,10 +10,8 @@ use jiff::Timestamp;
 use crate::api::events::{EventQuery, Match, Sort};
 use crate::cli::args::query::EventsArgs;
 use crate::cli::args::time::TimeRange;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
 use crate::cli::run::interrupt;
-use crate::cli::{session, stack};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, session, stack};
 
 /// The time range of the service if a query names none (API.md 7.1).
 const REACH: &str = "10 minutes";

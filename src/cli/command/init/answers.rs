@@ -5,10 +5,8 @@ use std::path::Path;
 use super::files::NewStack;
 use crate::api::BaseUrl;
 use crate::cli::args::setup::{Forge, InitArgs};
-use crate::cli::context::Context;
-use crate::cli::exit_status::Result;
 use crate::cli::service::address::{self, UrlSources};
-use crate::cli::{settings, stack};
+use crate::cli::{Context, Result, settings, stack};
 use crate::load::Config;
 use crate::model::{Name, Namespace};
 

@@ -8,10 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::setup::{Forge, InitArgs};
-use crate::cli::configuration;
-use crate::cli::context::Context;
-use crate::cli::exit_status::{CommandResult as _, ExitStatus, Result};
-use crate::cli::output::diagnostics;
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, config};
 use crate::model::Namespace;
