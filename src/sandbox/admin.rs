@@ -23,7 +23,7 @@ pub fn router(service: &Arc<SandboxState>) -> Router<Arc<SandboxState>> {
         .route("/sandbox/log", get(log))
         .route("/sandbox/queries", get(queries))
         .route("/sandbox/faults", put(faults))
-        .route("/sandbox/endpoints", put(endpoints))
+        .route("/sandbox/endpoints", put(objects))
         .layer(from_fn_with_state(Arc::clone(service), gate::pass_admin))
         .route("/sandbox/health", get(health))
 }
@@ -47,8 +47,8 @@ async fn faults(State(service): Shared, body: String) -> Answer {
 }
 
 /// The body is a list of seeds.
-async fn endpoints(State(service): Shared, body: String) -> Answer {
+async fn objects(State(service): Shared, body: String) -> Answer {
     let seeds = serde_json::from_str(&body).map_err(ErrorResponse::invalid)?;
-    service.endpoints.seed_all(seeds).await?;
+    service.objects.seed_all(seeds).await?;
     Ok(answer::empty())
 }

@@ -90,7 +90,7 @@ async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Requ
         None => Injected::Answered(run.await),
         Some(action) => {
             entry.fault = Some(action.name());
-            inject(&service.endpoints, call, action, run).await
+            inject(&service.objects, call, action, run).await
         }
     }
 }

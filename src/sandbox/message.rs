@@ -131,7 +131,8 @@ impl<'a> Message<'a> {
         self.find(name).filter(|value| !value.is_null())
     }
 
-    fn find(&self, name: &str) -> Option<&'a Value> {
+    /// The same, where `null` is a value.
+    pub fn find(&self, name: &str) -> Option<&'a Value> {
         let fields = self.fields?;
         let camel = if name.contains('_') { fields.get(&camel(name)) } else { None };
         // Of both, the service's decoder takes this one.
@@ -171,11 +172,7 @@ impl<'a> Message<'a> {
 
     /// A boolean; false where it is absent.
     pub fn boolean(&self, name: &str) -> Result<bool, ErrorResponse> {
-        match self.value(name) {
-            Value::Null => Ok(false),
-            Value::Bool(value) => Ok(*value),
-            other => Err(self.place.field(name).mistyped("a boolean", other)),
-        }
+        boolean(self.value(name), self.place.field(name))
     }
 
     /// A signed integer of 32 or 64 bits; 0 where it is absent.
@@ -185,13 +182,7 @@ impl<'a> Message<'a> {
 
     /// A floating point number, which may be written as a text; 0 where it is absent.
     pub fn double(&self, name: &str) -> Result<f64, ErrorResponse> {
-        let place = self.place.field(name);
-        match self.value(name) {
-            Value::Null => Ok(0.0),
-            Value::Number(number) => Ok(number.as_f64().unwrap_or_default()),
-            Value::String(text) => text.parse().map_err(|_| place.wrong("a number", shortened(text))),
-            other => Err(place.mistyped("a number", other)),
-        }
+        double(self.value(name), self.place.field(name))
     }
 
     /// An enum value; the first is the default.
@@ -261,6 +252,25 @@ pub fn text(value: &Value, place: BodyPath<'_>) -> Result<String, ErrorResponse>
     }
 }
 
+/// A boolean.
+pub fn boolean(value: &Value, place: BodyPath<'_>) -> Result<bool, ErrorResponse> {
+    match value {
+        Value::Null => Ok(false),
+        Value::Bool(value) => Ok(*value),
+        other => Err(place.mistyped("a boolean", other)),
+    }
+}
+
+/// A floating point number, which may be written as a text.
+pub fn double(value: &Value, place: BodyPath<'_>) -> Result<f64, ErrorResponse> {
+    match value {
+        Value::Null => Ok(0.0),
+        Value::Number(number) => Ok(number.as_f64().unwrap_or_default()),
+        Value::String(text) => text.parse().map_err(|_| place.wrong("a number", shortened(text))),
+        other => Err(place.mistyped("a number", other)),
+    }
+}
+
 /// A 32 bit unsigned integer, as a number without fraction and exponent or as a string of one.
 pub fn number(value: &Value, place: BodyPath<'_>) -> Result<u32, ErrorResponse> {
     integer(value, place, "an unsigned 32 bit integer")
@@ -303,7 +313,8 @@ pub fn items<'a>(value: &'a Value, place: BodyPath<'_>) -> Result<&'a [Value], E
     }
 }
 
-fn integer<N: DeserializeOwned + Default>(
+/// An integer of the size of `N`, called `wanted` in messages.
+pub fn integer<N: DeserializeOwned + Default>(
     value: &Value,
     place: BodyPath<'_>,
     wanted: &str,

@@ -14,6 +14,7 @@ mod fault;
 mod gate;
 mod log;
 mod message;
+mod object;
 mod operation;
 mod options;
 mod parameter;
@@ -34,16 +35,16 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use clock::Clock;
-pub use endpoint::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
 pub use fault::{Scenario, ScenarioError};
 pub use log::{LogEntry, RequestEffect};
+pub use object::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
 pub use options::{RequestRate, RequiredToken, SandboxOptions};
 pub use query::{EventLanguage, RecordedQuery, Tenant, TenantError};
 pub use store::{Storage, StoreError};
 
 use answer::ErrorResponse;
-use endpoint::Endpoints;
 use fault::Faults;
+use object::{Key, ObjectKind, Objects};
 use state::SandboxState;
 use store::Store;
 
@@ -61,8 +62,8 @@ pub enum Error {
     /// The storage cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An endpoint that is to be there at the start is refused.
-    #[error("the sandbox cannot add the endpoint: {reason}")]
+    /// An object that is to be there at the start is refused.
+    #[error("the sandbox cannot add the object: {reason}")]
     Seed {
         /// What is wrong with it.
         reason: String,
@@ -116,10 +117,10 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     // A tenant file names the tenant, also when it was seeded by an earlier start.
     let named = options.tenant_file.as_ref().and_then(|file| file.name().map(ToOwned::to_owned));
     let tenant = named.or(query::tenant_name(&store)?).unwrap_or(options.tenant);
-    let endpoints = Endpoints::open(Arc::clone(&store), options.clock.clone(), tenant.clone(), options.deletion)?;
+    let objects = Objects::open(Arc::clone(&store), options.clock.clone(), tenant.clone(), options.deletion)?;
     if let Some(file) = &options.tenant_file {
         if query::known(&store, file)? == query::Seeding::New {
-            seed(&endpoints, file.endpoints().to_vec()).await?;
+            seed(&objects, file.endpoints().to_vec()).await?;
         }
         let ticket = query::seed(&store, file, &tenant)?;
         store.durable(ticket).await?;
@@ -130,7 +131,7 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
         query,
         clock: options.clock,
         store,
-        endpoints,
+        objects,
         token: options.token,
         rate: options.rate,
         window: Mutex::default(),
@@ -139,8 +140,8 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     })
 }
 
-async fn seed(endpoints: &Endpoints, seeds: Vec<Seed>) -> Result<(), Error> {
-    endpoints.seed_all(seeds).await.map_err(Error::seed)
+async fn seed(objects: &Objects, seeds: Vec<Seed>) -> Result<(), Error> {
+    objects.seed_all(seeds).await.map_err(Error::seed)
 }
 
 impl Error {
@@ -174,12 +175,12 @@ impl Running {
         self.service.faults.set(scenario);
     }
 
-    /// Adds endpoints that no request could make, over existing ones.
+    /// Adds objects that no request could make, over existing ones.
     ///
     /// # Errors
     /// [`Error::Seed`] for the first one with a spec that breaks a rule; those before it stay.
     pub async fn seed(&self, seeds: Vec<Seed>) -> Result<(), Error> {
-        seed(&self.service.endpoints, seeds).await
+        seed(&self.service.objects, seeds).await
     }
 
     /// Adds a reference of `referrer` to an endpoint, which must exist.
@@ -187,8 +188,8 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`].
     pub async fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Result<(), Error> {
-        let outcome = self.service.endpoints.refer(namespace, name, referrer);
-        self.service.endpoints.settled(outcome).await.map(drop).map_err(Error::seed)
+        let outcome = self.service.objects.refer(endpoint(namespace, name)?, referrer);
+        self.service.objects.settled(outcome).await.map(drop).map_err(Error::seed)
     }
 
     /// Changes one field of an endpoint as a concurrent writer would: `metadata.…` or `spec.…`.
@@ -196,7 +197,7 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`] when it is absent or the value does not fit.
     pub async fn interfere(&self, namespace: &str, name: &str, field: &str, value: &Value) -> Result<(), Error> {
-        self.service.endpoints.interfere(namespace, name, (field, value)).await.map_err(Error::seed)
+        self.service.objects.interfere(endpoint(namespace, name)?, (field, value)).await.map_err(Error::seed)
     }
 
     /// The security event queries so far, oldest first: each declares that it creates an event.
@@ -214,4 +215,10 @@ impl Running {
         let _ = self.serving.await;
         self.service.store.close();
     }
+}
+
+/// An endpoint by its namespace and its name.
+fn endpoint<'a>(namespace: &'a str, name: &'a str) -> Result<Key<'a>, Error> {
+    let unknown = || Error::Seed { reason: "there are no endpoints".to_owned() };
+    Ok(Key { kind: ObjectKind::find("endpoint").ok_or_else(unknown)?, namespace, name })
 }

@@ -1,10 +1,13 @@
 //! The paths of the service in both layouts, and the name of each operation on them: the one list that
 //! the router, the log and the scenarios share. What is not implemented has no name.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use axum::http::Method;
 
-pub const ENDPOINTS: &str = "/api/config/namespaces/{namespace}/endpoints";
-pub const ENDPOINT: &str = "/api/config/namespaces/{namespace}/endpoints/{name}";
+use super::object::ObjectKind;
+
 pub const EVENTS: &str = "/api/config/namespaces/{namespace}/events";
 pub const EVENT: &str = "/api/config/namespaces/{namespace}/events/{name}";
 pub const VERSIONS: &str = "/api/config/namespaces/{namespace}/upgradable_sw_versions";
@@ -24,13 +27,8 @@ pub const PUBLISHED_ATTACHMENTS: &str =
 pub const PUBLISHED_VERSIONS: &str = "/api/maurice/upgradable_sw_versions";
 pub const PUBLISHED_STATUS: &str = "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status";
 
-/// The name, the method and the path of each operation. The paths of an operation follow each other.
+/// The name, the method and the path of each operation that is not on the objects of a kind. The paths of an operation follow each other.
 const OPERATIONS: &[(&str, Method, &str)] = &[
-    ("endpoint-create", Method::POST, ENDPOINTS),
-    ("endpoint-list", Method::GET, ENDPOINTS),
-    ("endpoint-get", Method::GET, ENDPOINT),
-    ("endpoint-replace", Method::PUT, ENDPOINT),
-    ("endpoint-delete", Method::DELETE, ENDPOINT),
     ("security-event-query", Method::POST, EVENTS),
     ("security-event-query", Method::POST, PUBLISHED_QUERY),
     ("security-event-query", Method::POST, PUBLISHED_QUERY_ALL),
@@ -52,14 +50,37 @@ const OPERATIONS: &[(&str, Method, &str)] = &[
     ("upgrade-status-get", Method::GET, PUBLISHED_STATUS),
 ];
 
+/// Every operation, and which of them are on a path.
+static BY_PATH: LazyLock<HashMap<&str, Vec<(&str, &Method)>>> = LazyLock::new(|| {
+    let mut paths: HashMap<_, Vec<_>> = HashMap::new();
+    for kind in ObjectKind::all() {
+        for (name, method, path) in &kind.operations {
+            paths.entry(kind.paths[*path].as_str()).or_default().push((name.as_str(), method));
+        }
+    }
+    for (name, method, path) in OPERATIONS {
+        paths.entry(path).or_default().push((name, method));
+    }
+    paths
+});
+
 /// The name of the operation of `method` on a matched path.
 pub fn name(method: &Method, matched: &str) -> Option<&'static str> {
-    OPERATIONS.iter().find(|(_, of, path)| of == method && *path == matched).map(|(name, ..)| *name)
+    BY_PATH.get(matched)?.iter().find(|(_, of)| *of == method).map(|(name, _)| *name)
+}
+
+/// The names of all operations, with `KIND` for the name of a kind.
+pub fn forms() -> Vec<&'static str> {
+    let of_kinds = ["KIND-create", "KIND-list", "KIND-get", "KIND-replace", "KIND-delete"];
+    let mut forms: Vec<_> = of_kinds.into_iter().chain(OPERATIONS.iter().map(|(name, ..)| *name)).collect();
+    forms.dedup();
+    forms
 }
 
 /// The names of all operations.
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<_> = OPERATIONS.iter().map(|(name, ..)| *name).collect();
+    let of_kinds = ObjectKind::all().flat_map(|kind| kind.operations.iter().map(|(name, ..)| name.as_str()));
+    let mut names: Vec<_> = of_kinds.chain(OPERATIONS.iter().map(|(name, ..)| *name)).collect();
     names.dedup();
     names
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::endpoint::Deletion;
 use super::fault::Scenario;
+use super::object::Deletion;
 use super::query::Tenant;
 use super::store::Storage;
 
@@ -17,7 +17,7 @@ use super::store::Storage;
 pub struct SandboxOptions {
     /// Port 0 takes any free port; [`Running::address`](super::Running::address) is the real one.
     pub listen: SocketAddr,
-    /// Where endpoints are kept.
+    /// Where objects are kept.
     pub storage: Storage,
     /// What a request must contain.
     pub token: RequiredToken,
@@ -29,7 +29,7 @@ pub struct SandboxOptions {
     pub clock: Clock,
     /// How many requests are answered.
     pub rate: RequestRate,
-    /// When a deleted endpoint is gone.
+    /// When a deleted object is gone.
     pub deletion: Deletion,
     /// The faults that it starts with.
     pub scenario: Scenario,

@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 
 use super::answer::{Code, ErrorResponse, LARGEST_BODY, page};
-use super::endpoint::handlers as endpoints;
+use super::object::{self, ObjectKind};
 use super::operation as path;
 use super::query::{handlers, security};
 use super::state::SandboxState;
@@ -20,9 +20,9 @@ use super::{admin, gate};
 
 /// The whole service.
 pub fn router(service: Arc<SandboxState>) -> Router {
-    Router::new()
-        .route(path::ENDPOINTS, get(endpoints::list).post(endpoints::create))
-        .route(path::ENDPOINT, get(endpoints::get).put(endpoints::replace).delete(endpoints::delete))
+    ObjectKind::all()
+        .flat_map(|kind| kind.paths.iter().zip(object::handlers::routes(kind)))
+        .fold(Router::new(), |router, (path, operations)| router.route(path, operations))
         .route(path::EVENTS, get(handlers::list_by_parameters).post(security::query_or_scroll).delete(missing))
         .route(path::EVENT, get(handlers::show).put(handlers::edit).post(missing).delete(missing))
         .route(path::VERSIONS, get(handlers::versions).post(missing).delete(missing))

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use axum::extract::State;
 
 use super::clock::Clock;
-use super::endpoint::Endpoints;
 use super::fault::Faults;
 use super::log::Log;
+use super::object::Objects;
 use super::options::{RequestRate, RequiredToken};
 use super::query::Dataset;
 use super::store::Store;
@@ -19,7 +19,7 @@ pub struct SandboxState {
     pub tenant: String,
     pub clock: Clock,
     pub store: Arc<Store>,
-    pub endpoints: Endpoints,
+    pub objects: Objects,
     pub query: Dataset,
     pub token: RequiredToken,
     pub rate: RequestRate,

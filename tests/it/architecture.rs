@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("load", &["model", "kind", "file"]),
     ("api", &["model"]),
     ("diff", &["model"]),
-    ("sandbox", &["model", "file"]),
+    ("sandbox", &["model", "kind", "file"]),
     ("plan", &["model", "diff"]),
     ("git", &["file"]),
     ("terraform", &["model"]),

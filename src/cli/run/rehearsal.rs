@@ -117,6 +117,7 @@ fn seed(item: &Json, key: &Key, referrers: &[RelatedObject]) -> Seed {
     let uid = part(item, "uid").or_else(|| system.get("uid")?.as_str()).map(str::to_owned);
     let deletion_timestamp = system.get("deletion_timestamp").and_then(|time| time.as_str()?.parse().ok());
     Seed {
+        kind: None,
         metadata: SeedMetadata {
             namespace: key.namespace.to_string(),
             name: key.name.to_string(),

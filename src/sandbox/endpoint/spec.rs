@@ -212,8 +212,8 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The sandbox has no sites or networks, so their uids are derived from their names.
-fn derived_uid(names: &[&str]) -> String {
+/// The uid of an object that may not be stored here, derived from its names.
+pub fn derived_uid(names: &[&str]) -> String {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&Sha256::digest(names.join("/"))[..16]);
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()

@@ -2,7 +2,7 @@
 //!
 //! ```yaml
 //! rules:
-//!   - operation: endpoint-replace   # or `*`, the default
+//!   - operation: endpoint-replace   # or a glob such as `*-list`; `*` is the default
 //!     namespace: shop               # globs, both optional
 //!     name: ep-*
 //!     after: 2                      # calls that are left alone
@@ -129,8 +129,9 @@ fn rule(entry: RuleEntry) -> Result<FaultRule, String> {
     if let Some(unknown) = entry.actions.keys().find(|key| !ACTIONS.contains(&key.as_str())) {
         return Err(format!("has the unknown field `{unknown}`; its action is one of {}", quoted(&ACTIONS)));
     }
-    let known = operation::names();
-    if entry.operation != "*" && !known.contains(&entry.operation.as_str()) {
+    let operation = glob(Some(entry.operation.clone()))?;
+    if !operation.iter().any(|glob| operation::names().iter().any(|name| glob.is_match(name))) {
+        let known = operation::forms();
         return Err(format!("names the operation `{}`; there are `*`, {}", entry.operation, quoted(&known)));
     }
     if entry.every == 0 {
@@ -138,7 +139,7 @@ fn rule(entry: RuleEntry) -> Result<FaultRule, String> {
     }
     Ok(FaultRule {
         action: action(entry.actions)?,
-        operation: entry.operation,
+        operation,
         namespace: glob(entry.namespace)?,
         name: glob(entry.name)?,
         after: entry.after,
@@ -208,7 +209,7 @@ rules:
         let actions: Vec<_> = scenario.rules.iter().map(|rule| rule.action.name()).collect();
         let wanted = "status status delay cut-before cut-after conflict conflict vanish partial foreign truncate garbage html endless";
         assert_eq!(actions.join(" "), wanted);
-        assert_eq!(scenario.rules[0].operation, "endpoint-list");
+        assert_eq!(scenario.rules[0].operation.as_ref().map(|glob| glob.glob().glob()), Some("endpoint-list"));
         assert_eq!(scenario.rules[6].action, FaultAction::Conflict { field: "spec.port".into(), value: 81.into() });
         assert_eq!(scenario.rules[11].action, FaultAction::Garbage { runs: Runs::Not });
     }

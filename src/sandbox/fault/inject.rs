@@ -1,4 +1,4 @@
-//! Applies the action of a rule to one call: it changes the endpoints before the call, or the answer
+//! Applies the action of a rule to one call: it changes the objects before the call, or the answer
 //! after it, or closes the connection.
 
 use std::convert::Infallible;
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::rule::{Call, FaultAction, Runs};
 use crate::sandbox::answer::{self, Code, ErrorResponse, page};
-use crate::sandbox::endpoint::Endpoints;
 use crate::sandbox::log::Trace;
+use crate::sandbox::object::{Key, ObjectKind, Objects};
 
 /// A part of an endless body.
 const CHUNK: usize = 16 * 1024;
@@ -28,11 +28,14 @@ pub enum Injected {
 
 /// Does to a call what `action` says; `run` does the call itself.
 pub async fn inject(
-    endpoints: &Endpoints,
+    objects: &Objects,
     call: Call<'_>,
     action: FaultAction,
     run: impl Future<Output = Response<Body>> + Send,
 ) -> Injected {
+    // Only objects are changed and listed by somebody else.
+    let kind = ObjectKind::of_operation(call.operation);
+    let key = kind.map(|kind| Key { kind, namespace: call.namespace, name: call.name });
     match action {
         FaultAction::Status { status, body, retry_after, runs } => {
             instead(runs, run, failure(status, body, retry_after)).await
@@ -47,18 +50,20 @@ pub async fn inject(
             Injected::Disconnected(response.extensions_mut().remove().unwrap_or_default())
         }
         FaultAction::Conflict { field, value } => {
-            if call.operation == "endpoint-create" {
+            match key {
                 // It may exist already, and the call itself refuses a bad name.
-                let _ = endpoints.forestall(call.namespace, call.name).await;
-            } else {
+                Some(key) if call.operation.ends_with("-create") => drop(objects.forestall(key).await),
                 // An absent object cannot be changed.
-                let _ = endpoints.interfere(call.namespace, call.name, (&field, &value)).await;
+                Some(key) => drop(objects.interfere(key, (&field, &value)).await),
+                None => {}
             }
             Injected::Answered(run.await)
         }
         FaultAction::Vanish => {
-            // It may be absent already.
-            let _ = endpoints.settled(endpoints.drop_now(call.namespace, call.name)).await;
+            if let Some(key) = key {
+                // It may be absent already.
+                drop(objects.settled(objects.drop_now(key)).await);
+            }
             Injected::Answered(run.await)
         }
         FaultAction::PartialList { missing, code, message } => {
@@ -74,8 +79,8 @@ pub async fn inject(
         }
         FaultAction::Foreign { namespace } => {
             let widen = async |list: &mut Value| {
-                if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
-                    items.extend(endpoints.items(&namespace).await);
+                if let (Some(kind), Some(items)) = (kind, list.get_mut("items").and_then(Value::as_array_mut)) {
+                    items.extend(objects.items(kind, &namespace).await);
                 }
             };
             Injected::Answered(with_body(run.await, widen).await)

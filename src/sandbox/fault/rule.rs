@@ -14,8 +14,7 @@ pub struct Scenario {
 /// An action, and the calls that it affects.
 #[derive(Clone, Debug)]
 pub struct FaultRule {
-    /// `*` is every operation.
-    pub(super) operation: String,
+    pub(super) operation: Option<GlobMatcher>,
     pub(super) namespace: Option<GlobMatcher>,
     pub(super) name: Option<GlobMatcher>,
     /// Calls that are left alone.
@@ -142,7 +141,7 @@ impl FaultRule {
     /// Whether the rule is about the call.
     pub(super) fn matches(&self, call: Call<'_>) -> bool {
         let globbed = |glob: &Option<GlobMatcher>, text: &str| glob.as_ref().is_none_or(|glob| glob.is_match(text));
-        [call.operation, "*"].contains(&self.operation.as_str())
+        globbed(&self.operation, call.operation)
             && globbed(&self.namespace, call.namespace)
             && globbed(&self.name, call.name)
     }

@@ -17,7 +17,7 @@ use super::event::store::{SecurityEvent, WHOLE_TENANT};
 use super::upgrade::{Site, Stage, Upgrade, UpgradeEnd};
 use super::version::Version;
 use super::{ddos, time};
-use crate::sandbox::endpoint::Seed;
+use crate::sandbox::object::Seed;
 
 /// A tenant file with its times resolved.
 #[derive(Clone, Debug, Deserialize)]

@@ -6,6 +6,7 @@ mod directories;
 mod endpoints;
 mod faults;
 mod kill;
+mod kinds;
 mod limits;
 mod proto;
 mod query;

@@ -3,6 +3,7 @@
 
 mod bucket;
 mod hints;
+pub mod objects;
 mod repository;
 mod schema;
 mod service;

@@ -1,4 +1,4 @@
-//! The handlers of the five endpoint operations. Each reads its request, runs the operation on the
+//! The five operations on the objects of a kind. Each reads its request, runs the operation on the
 //! index, waits until that is durable, and reports the effect to the log.
 
 use std::convert::Infallible;
@@ -8,55 +8,76 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, get as answer_get};
 use futures_util::stream;
 use serde_json::Value;
 
 use super::index::ReferredDelete;
+use super::kind::{Key, ObjectKind};
 use super::request::{self, Named};
-use super::served::{ListContents, ResponseFormat, ServedEndpoint};
+use super::served::{ListContents, ResponseFormat, ServedObject};
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::message::{self, BodyPath, Message};
 use crate::sandbox::parameter::parameters;
 use crate::sandbox::selector::Selector;
-use crate::sandbox::state::Shared;
+use crate::sandbox::state::{SandboxState, Shared};
+
+type Service = Arc<SandboxState>;
 
 type ItemPath = Path<(String, String)>;
 
 /// The memory of a part of a list, in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// Creates the endpoint of the body.
-pub async fn create(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
+/// The operations on the path of all objects of a kind, and on that of one.
+pub fn routes(kind: &'static ObjectKind) -> [MethodRouter<Service>; 2] {
+    let all = answer_get(move |State(service): Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery| {
+        list(service, kind, namespace, query)
+    });
+    let all = all.post(move |State(service): Shared, Path(namespace): Path<String>, body: Bytes| {
+        create(service, kind, namespace, body)
+    });
+    let one = answer_get(move |State(service): Shared, Path(at): ItemPath, RawQuery(query): RawQuery| {
+        get(service, kind, at, query)
+    });
+    let one = one.put(move |State(service): Shared, Path(at): ItemPath, body: Bytes| replace(service, kind, at, body));
+    let one =
+        one.delete(move |State(service): Shared, Path(at): ItemPath, body: Bytes| delete(service, kind, at, body));
+    [all, one]
+}
+
+/// Creates the object of the body.
+async fn create(service: Service, kind: &'static ObjectKind, namespace: String, body: Bytes) -> Response<Body> {
     let mut trace = Trace::default();
     let result = async {
         let body = message::parse(&body)?;
         trace.name = body.pointer("/metadata/name").and_then(Value::as_str).map(ToOwned::to_owned);
-        let record = request::read(&body, &service.tenant, &namespace, Named::ByBody)?;
-        service.endpoints.settled(service.endpoints.create(record)).await
+        let record = request::read(kind, &body, &service.tenant, &namespace, Named::ByBody)?;
+        service.objects.settled(service.objects.create(kind, record)).await
     };
     let result = result.await;
-    answer(result, trace, |object| json(StatusCode::OK, object.created(service.endpoints.tenant_json())))
+    answer(result, trace, |object| json(StatusCode::OK, object.created(service.objects.tenant_json())))
 }
 
-/// Answers one endpoint.
-pub async fn get(State(service): Shared, Path((namespace, name)): ItemPath, RawQuery(query): RawQuery) -> Answer {
+/// Answers one object.
+async fn get(service: Service, kind: &'static ObjectKind, at: (String, String), query: Option<String>) -> Answer {
     let format = parameters(query.as_deref()).find(|(key, _)| key == "response_format");
     let format = format.map_or(Ok(ResponseFormat::Default), |(_, value)| ResponseFormat::parse(&value))?;
-    let object = service.endpoints.settled(service.endpoints.get(&namespace, &name)).await?;
-    Ok(json(StatusCode::OK, object.got(service.endpoints.tenant_json(), format)))
+    let object = service.objects.settled(service.objects.get(key(kind, &at))).await?;
+    Ok(json(StatusCode::OK, object.got(service.objects.tenant_json(), format)))
 }
 
-/// Answers the endpoints of a namespace.
-pub async fn list(State(service): Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery) -> Answer {
+/// Answers the objects of a namespace.
+async fn list(service: Service, kind: &'static ObjectKind, namespace: String, query: Option<String>) -> Answer {
     let (selector, report) = list_options(query.as_deref())?;
     let mut objects = Vec::new();
-    for object in service.endpoints.settled(service.endpoints.list(&namespace)).await? {
+    for object in service.objects.settled(service.objects.list(kind, &namespace)).await? {
         if selector.is_empty() || selector.matches(&object.labels()?) {
             objects.push(object);
         }
     }
-    let (begin, end, tenant) = (r#"{"items":["#, r#"],"errors":[]}"#, service.endpoints.tenant_json().to_owned());
+    let (begin, end, tenant) = (r#"{"items":["#, r#"],"errors":[]}"#, service.objects.tenant_json().to_owned());
     let items: usize = objects.iter().flat_map(|object| object.listed(&tenant, report)).map(str::len).sum();
     let size = begin.len() + items + objects.len().saturating_sub(1) + end.len();
     // A long list is written while it is sent: to clear fresh memory for it would take longer than to write it.
@@ -83,39 +104,44 @@ pub async fn list(State(service): Shared, Path(namespace): Path<String>, RawQuer
     Ok(response)
 }
 
-/// Replaces the endpoint of the path.
-pub async fn replace(State(service): Shared, Path((namespace, name)): ItemPath, body: Bytes) -> Response<Body> {
+/// Replaces the object of the path.
+async fn replace(service: Service, kind: &'static ObjectKind, at: (String, String), body: Bytes) -> Response<Body> {
+    let (namespace, name) = &at;
     let mut trace = Trace::default();
     let result = async {
         let body = message::parse(&body)?;
         let sent = Message::new(&body, BodyPath::root("body"))?.text("resource_version")?;
         trace.version_sent = Some(sent).filter(|sent| !sent.is_empty());
-        let record = request::read(&body, &service.tenant, &namespace, Named::ByPath(&name))?;
-        service.endpoints.settled(service.endpoints.replace(record, trace.version_sent.as_deref())).await
+        let record = request::read(kind, &body, &service.tenant, namespace, Named::ByPath(name))?;
+        service.objects.settled(service.objects.replace(kind, record, trace.version_sent.as_deref())).await
     };
     let result = result.await;
     answer(result, trace, |_| empty())
 }
 
-/// Deletes the endpoint of the path. The gateway reads `fail_if_referred` from the body, which may be
+/// Deletes the object of the path. The gateway reads `fail_if_referred` from the body, which may be
 /// empty, and not from the query.
-pub async fn delete(State(service): Shared, Path((namespace, name)): ItemPath, body: Bytes) -> Response<Body> {
+async fn delete(service: Service, kind: &'static ObjectKind, at: (String, String), body: Bytes) -> Response<Body> {
     let result = async {
         let referred = message::read(&body, |message| {
             message.text("name")?;
             message.text("namespace")?;
             Ok(if message.boolean("fail_if_referred")? { ReferredDelete::Refused } else { ReferredDelete::Ignored })
         })?;
-        service.endpoints.settled(service.endpoints.delete(&namespace, &name, referred)).await
+        service.objects.settled(service.objects.delete(key(kind, &at), referred)).await
     };
     answer(result.await, Trace::default(), |_| empty())
 }
 
+fn key<'a>(kind: &'static ObjectKind, (namespace, name): &'a (String, String)) -> Key<'a> {
+    Key { kind, namespace, name }
+}
+
 /// The answer to a write, with its trace.
 fn answer(
-    result: Result<Arc<ServedEndpoint>, ErrorResponse>,
+    result: Result<Arc<ServedObject>, ErrorResponse>,
     mut trace: Trace,
-    body: impl FnOnce(&ServedEndpoint) -> Response<Body>,
+    body: impl FnOnce(&ServedObject) -> Response<Body>,
 ) -> Response<Body> {
     let mut response = match result {
         Ok(object) => {

@@ -1,4 +1,4 @@
-//! Changes of the endpoints outside the interface: a concurrent writer that a scenario asks for, and
+//! Changes of the objects outside the interface: a concurrent writer that a scenario asks for, and
 //! objects that no request could make (owned by a view, being deleted, without a target, with values that
 //! a client does not know), for tests and tenant files.
 
@@ -10,20 +10,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::index::Endpoints;
-use super::object::{Referrer, StoredEndpoint, ViewReference, raw_json, strings};
+use super::index::Objects;
+use super::kind::{Key, ObjectKind};
+use super::record::{Referrer, StoredObject, ViewReference, raw_json, strings};
 use super::request::{self, Named};
-use super::served::{ListContents, ServedEndpoint};
-use super::spec::{self, FillContext};
+use super::served::{ListContents, ServedObject};
+use super::spec::{self, Verb};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
+use crate::sandbox::endpoint::spec::FillContext;
 
 const TARGETS: [&str; 4] = ["ip", "dns_name", "dns_name_advanced", "service_info"];
 
-/// An endpoint to be added, over an existing one of its name.
+/// An object to be added, over an existing one of its name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seed {
+    /// Its kind; an endpoint when absent.
+    #[serde(default)]
+    pub kind: Option<String>,
     /// What identifies it, and notes about it.
     pub metadata: SeedMetadata,
     /// Checked and filled like that of a request.
@@ -74,12 +79,15 @@ pub struct SeedMetadata {
     pub disable: bool,
 }
 
-impl Endpoints {
-    /// Adds seeds, each over an existing endpoint of its name.
+impl Objects {
+    /// Adds seeds, each over an existing object of its name.
     pub async fn seed_all(&self, seeds: Vec<Seed>) -> Result<(), ErrorResponse> {
         let mut last = None;
         for seed in seeds {
-            last = Some(self.seed(record(seed, self.tenant())?));
+            let kind = seed.kind.as_deref().unwrap_or("endpoint");
+            let unknown = || ErrorResponse::invalid(format!("`{kind}` is not a kind of object"));
+            let kind = ObjectKind::find(kind).ok_or_else(unknown)?;
+            last = Some(self.seed(kind, record(kind, seed, self.tenant())?));
         }
         match last {
             Some(outcome) => self.settled(outcome).await.map(drop),
@@ -87,43 +95,52 @@ impl Endpoints {
         }
     }
 
-    /// Writes `namespace/name` as another writer would: sets one field and uses the next version.
-    pub async fn interfere(&self, namespace: &str, name: &str, change: (&str, &Value)) -> Result<(), ErrorResponse> {
+    /// Writes an object as another writer would: sets one field and uses the next version.
+    pub async fn interfere(&self, key: Key<'_>, change: (&str, &Value)) -> Result<(), ErrorResponse> {
         let (field, value) = change;
         let mut result = Ok(());
-        let outcome = self.change(namespace, name, |record| result = set(record, field, value));
+        let outcome = self.change(key, |record| result = set(record, field, value));
         self.settled(outcome).await?;
         result
     }
 
     /// The items of a list of `namespace`, with their specs.
-    pub async fn items(&self, namespace: &str) -> Vec<Value> {
-        let objects = self.settled(self.list(namespace)).await.unwrap_or_default();
+    pub async fn items(&self, kind: &'static ObjectKind, namespace: &str) -> Vec<Value> {
+        let objects = self.settled(self.list(kind, namespace)).await.unwrap_or_default();
         let report = ListContents { whole: true, status: false };
-        let item = |object: &Arc<ServedEndpoint>| {
+        let item = |object: &Arc<ServedObject>| {
             serde_json::from_str(&object.listed(self.tenant_json(), report).collect::<String>()).ok()
         };
         objects.iter().filter_map(item).collect()
     }
 
-    /// Creates `namespace/name` as another writer would.
-    pub async fn forestall(&self, namespace: &str, name: &str) -> Result<(), ErrorResponse> {
-        let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
-        let record = request::read(&request, self.tenant(), namespace, Named::ByBody)?;
-        self.settled(self.create(record)).await.map(drop)
+    /// Creates an object as another writer would: an endpoint with an address, another object with an empty spec.
+    pub async fn forestall(&self, key: Key<'_>) -> Result<(), ErrorResponse> {
+        let Key { kind, namespace, name } = key;
+        let record = if kind.is_endpoint() {
+            let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
+            request::read(kind, &request, self.tenant(), namespace, Named::ByBody)?
+        } else {
+            let metadata = SeedMetadata { namespace: namespace.into(), name: name.into(), ..SeedMetadata::default() };
+            let raw_spec = Some(serde_json::json!({}));
+            record(kind, Seed { metadata, raw_spec, ..Seed::default() }, self.tenant())?
+        };
+        self.settled(self.create(kind, record)).await.map(drop)
     }
 }
 
-fn record(seed: Seed, tenant: &str) -> Result<StoredEndpoint, ErrorResponse> {
+fn record(kind: &ObjectKind, seed: Seed, tenant: &str) -> Result<StoredObject, ErrorResponse> {
     let SeedMetadata { namespace, name, labels, annotations, description, disable } = seed.metadata;
     let spec = match (seed.spec, seed.raw_spec) {
         (Some(_), Some(_)) => {
             return Err(ErrorResponse::invalid(format!("{namespace}/{name} has both `spec` and `raw_spec`; keep one")));
         }
         (None, Some(raw)) => raw_json(&raw)?,
-        (spec, None) => spec::read(&spec.unwrap_or_default(), FillContext { tenant, namespace: &namespace })?,
+        (spec, None) => {
+            spec::read(kind, Verb::Create, &spec.unwrap_or_default(), FillContext { tenant, namespace: &namespace })?
+        }
     };
-    Ok(StoredEndpoint {
+    Ok(StoredObject {
         uid: seed.uid.unwrap_or_default(),
         namespace,
         name,
@@ -137,12 +154,12 @@ fn record(seed: Seed, tenant: &str) -> Result<StoredEndpoint, ErrorResponse> {
         owner_view: seed.owner_view,
         status: seed.status.iter().map(raw_json).collect::<Result<_, _>>()?,
         referrers: seed.referring_objects,
-        ..StoredEndpoint::default()
+        ..StoredObject::default()
     })
 }
 
 /// Sets `metadata.…` or `spec.…`; a target replaces the other targets.
-fn set(record: &mut StoredEndpoint, field: &str, value: &Value) -> Result<(), ErrorResponse> {
+fn set(record: &mut StoredObject, field: &str, value: &Value) -> Result<(), ErrorResponse> {
     let misfit = || ErrorResponse::invalid(format!("{field} cannot become {value}"));
     let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(misfit);
     if let Some(path) = field.strip_prefix("spec.") {

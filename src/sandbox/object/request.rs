@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::object::{StoredEndpoint, raw_json};
-use super::rules;
-use super::spec::{self, FillContext};
+use super::kind::ObjectKind;
+use super::record::{StoredObject, raw_json};
+use super::spec::{self, Verb};
 use crate::sandbox::answer::ErrorResponse;
+use crate::sandbox::endpoint::rules;
+use crate::sandbox::endpoint::spec::FillContext;
 use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule};
 
 /// Where an object's name is read: the path always wins over the body.
@@ -17,19 +19,26 @@ pub enum Named<'a> {
     ByPath(&'a str),
 }
 
-/// The parts of an endpoint that a create or replace request decides.
+/// The parts of an object that a create or replace request decides.
 ///
 /// # Errors
 /// The first thing that is missing, mistyped or outside its rule. A missing spec is first, as it is in
 /// the service.
-pub fn read(body: &Value, tenant: &str, namespace: &str, named: Named<'_>) -> Result<StoredEndpoint, ErrorResponse> {
+pub fn read(
+    kind: &ObjectKind,
+    body: &Value,
+    tenant: &str,
+    namespace: &str,
+    named: Named<'_>,
+) -> Result<StoredObject, ErrorResponse> {
     let request = Message::new(body, BodyPath::root("body"))?;
+    let verb = match named {
+        Named::ByBody => Verb::Create,
+        Named::ByPath(_) => Verb::Replace,
+    };
     let Some(spec) = request.get("spec") else {
-        let (verb, stage) = match named {
-            Named::ByBody => ("Create", "CreateResource"),
-            Named::ByPath(_) => ("Replace", "ReplaceResource"),
-        };
-        return Err(ErrorResponse::invalid(format!("Nil spec in {verb} Request")).detail(format!("{stage}: nil spec")));
+        let message = format!("Nil spec in {verb:?} Request");
+        return Err(ErrorResponse::invalid(message).detail(format!("{verb:?}Resource: nil spec")));
     };
     let place = BodyPath::root("metadata");
     let metadata = match (request.get("metadata"), named) {
@@ -41,17 +50,24 @@ pub fn read(body: &Value, tenant: &str, namespace: &str, named: Named<'_>) -> Re
         Named::ByBody => sent.0,
         Named::ByPath(name) => name.to_owned(),
     };
-    check_name(&name, place.field("name"))?;
+    // A zone and a domain are called as their domain.
+    if !(["dns_domain", "dns_zone"].contains(&kind.name()) && rules::is_hostname(&name)) {
+        check_name(&name, place.field("name"))?;
+    }
     check_name(namespace, place.field("namespace"))?;
-    Ok(StoredEndpoint {
+    if !kind.is_in(namespace) {
+        let allowed = kind.described.namespaces.join(", ");
+        return Err(place.field("namespace").wrong(format_args!("one of {allowed} for a {}", kind.name()), namespace));
+    }
+    Ok(StoredObject {
         namespace: namespace.to_owned(),
         name,
-        spec: spec::read(spec, FillContext { tenant, namespace })?,
+        spec: spec::read(kind, verb, spec, FillContext { tenant, namespace })?,
         labels: raw_json(&metadata.map("labels")?)?,
         annotations: raw_json(&annotations(&metadata)?)?,
         description: description(&metadata)?,
         disable: metadata.boolean("disable")?,
-        ..StoredEndpoint::default()
+        ..StoredObject::default()
     })
 }
 

@@ -1,4 +1,4 @@
-//! An endpoint as the store contains it, and the objects that it names. Labels, annotations, spec and
+//! An object as the store contains it, and the objects that it names. Labels, annotations, spec and
 //! statuses stay in their written form.
 
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::sandbox::answer::ErrorResponse;
 
-/// An endpoint as the store contains it.
+/// An object as the store contains it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct StoredEndpoint {
+pub struct StoredObject {
     pub uid: String,
     pub version: u64,
     pub namespace: String,
@@ -31,11 +31,11 @@ pub struct StoredEndpoint {
     pub creator_id: String,
     /// Status objects.
     pub status: Vec<Box<RawValue>>,
-    /// The objects that refer to the endpoint.
+    /// The objects that refer to it and are not stored here.
     pub referrers: Vec<Referrer>,
 }
 
-/// The object of the service that owns an endpoint.
+/// The object of the service that owns another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ViewReference {
@@ -50,7 +50,7 @@ pub struct ViewReference {
     pub uid: String,
 }
 
-/// An object that refers to an endpoint.
+/// An object that refers to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Referrer {

@@ -1,11 +1,11 @@
-//! An endpoint in memory and how the service writes it. It is the text of its record, as the store contains
+//! An object in memory and how the service writes it. It is the text of its record, as the store contains
 //! it, and where in that text each value is; an answer is those values between the keys of the service. So a
 //! tenant takes little more memory than its file, and a list copies texts and parses nothing.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::object::{Referrer, StoredEndpoint, ViewReference};
+use super::record::{Referrer, StoredObject, ViewReference};
 use crate::sandbox::answer::ErrorResponse;
 
 /// The value of `response_format`.
@@ -93,9 +93,9 @@ parts! {
     Referrers = referrers,
 }
 
-/// An endpoint as the service answers with it.
+/// An object as the service answers with it.
 #[derive(Debug)]
-pub struct ServedEndpoint {
+pub struct ServedObject {
     pub version: u64,
     /// The record as JSON.
     text: Box<str>,
@@ -103,8 +103,8 @@ pub struct ServedEndpoint {
     spans: [(u32, u32); PARTS],
 }
 
-impl ServedEndpoint {
-    /// The endpoint of a record that is written as JSON.
+impl ServedObject {
+    /// The object of a record that is written as JSON.
     ///
     /// # Errors
     /// The text is not a record.
@@ -130,7 +130,7 @@ impl ServedEndpoint {
     }
 
     /// The whole record.
-    pub fn record(&self) -> Result<StoredEndpoint, ErrorResponse> {
+    pub fn record(&self) -> Result<StoredObject, ErrorResponse> {
         serde_json::from_str(&self.text).map_err(ErrorResponse::internal)
     }
 

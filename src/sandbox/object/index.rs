@@ -1,0 +1,358 @@
+//! All objects of the tenant, in memory in the order of their names and on disk through the store, in a table for each
+//! kind. Every operation runs under one lock, which also decides its place among the writes to disk; its
+//! outcome contains the ticket after which everything that it read is durable.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::kind::{Key, ObjectKind};
+use super::record::{Referrer, StoredObject};
+use super::served::ServedObject;
+use super::spec;
+use crate::sandbox::answer::{Code, ErrorResponse};
+use crate::sandbox::clock::{Clock, written};
+use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
+
+const COUNTERS: &str = "counter";
+/// Of all objects; the name is from when endpoints were the only ones.
+const VERSION: &str = "endpoint_version";
+
+/// Added to the last durable version at every start, so that no other write gets a version that a reader
+/// saw just before a kill.
+const VERSION_STEP: u64 = 1_000_000;
+
+/// The objects of a tenant.
+#[derive(Debug)]
+pub struct Objects {
+    store: Arc<Store>,
+    clock: Clock,
+    tenant: String,
+    tenant_json: String,
+    deletion: Deletion,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    kinds: BTreeMap<&'static str, Namespaces>,
+    /// Objects that are removed at a time.
+    leaving: BTreeSet<(Timestamp, &'static str, String, Box<str>)>,
+    version: u64,
+    latest: Ticket,
+}
+
+/// The objects of a kind.
+type Namespaces = BTreeMap<String, BTreeMap<Box<str>, Arc<ServedObject>>>;
+
+/// The result of an operation, and what must be on disk before it is answered.
+#[derive(Debug)]
+pub struct PendingResult<T> {
+    result: Result<T, ErrorResponse>,
+    basis: Ticket,
+}
+
+/// What a write returns: the object as it is now.
+type Written = Result<Arc<ServedObject>, ErrorResponse>;
+
+/// When a deleted object is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// Before the delete is answered.
+    Immediate,
+    /// It stays with a `deletion_timestamp` this far ahead, and is removed after it.
+    Graceful(Duration),
+}
+
+/// What a delete does about objects that refer to the one that is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferredDelete {
+    /// Leaves their references dangling.
+    Ignored,
+    Refused,
+}
+
+impl Objects {
+    /// Reads the objects of the store.
+    pub fn open(store: Arc<Store>, clock: Clock, tenant: String, deletion: Deletion) -> Result<Self, StoreError> {
+        let mut inner = Inner::default();
+        for kind in ObjectKind::all() {
+            inner.load(kind, &store)?;
+        }
+        let stored = store.get(COUNTERS, VERSION)?.unwrap_or_default();
+        let stored = String::from_utf8_lossy(&stored).parse::<u64>().unwrap_or_default();
+        inner.version = inner.version.max(stored) + VERSION_STEP;
+        // A text can always be written.
+        let tenant_json = serde_json::to_string(&tenant).unwrap_or_default();
+        Ok(Self { store, clock, tenant, tenant_json, deletion, inner: Mutex::new(inner) })
+    }
+
+    /// The result of an outcome, once it is durable.
+    pub async fn settled<T>(&self, outcome: PendingResult<T>) -> Result<T, ErrorResponse> {
+        self.store.durable(outcome.basis).await?;
+        outcome.result
+    }
+
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// The tenant's name as JSON.
+    pub fn tenant_json(&self) -> &str {
+        &self.tenant_json
+    }
+
+    /// Adds an object that does not exist.
+    pub fn create(&self, kind: &'static ObjectKind, record: StoredObject) -> PendingResult<Arc<ServedObject>> {
+        self.run(|inner, now| {
+            let key = Key { kind, namespace: &record.namespace, name: &record.name };
+            if inner.find(key).is_some() {
+                let message = format!("Another {} with that name already exists", kind.name());
+                let error = ErrorResponse::new(Code::ALREADY_EXISTS, message);
+                return Err(error.detail(format!("CreateResource: {key} exists")));
+            }
+            self.add(inner, kind, record, now)
+        })
+    }
+
+    pub fn get(&self, key: Key<'_>) -> PendingResult<Arc<ServedObject>> {
+        self.run(|inner, _| inner.existing(key))
+    }
+
+    /// Every object of a kind in a namespace, which may be unknown.
+    pub fn list(&self, kind: &'static ObjectKind, namespace: &str) -> PendingResult<Vec<Arc<ServedObject>>> {
+        self.run(|inner, _| {
+            let found = inner.kinds.get(kind.name()).and_then(|namespaces| namespaces.get(namespace));
+            Ok(found.map(|objects| objects.values().cloned().collect()).unwrap_or_default())
+        })
+    }
+
+    /// Replaces what a caller decides of an object, if it is still at `version`.
+    pub fn replace(
+        &self,
+        kind: &'static ObjectKind,
+        sent: StoredObject,
+        version: Option<&str>,
+    ) -> PendingResult<Arc<ServedObject>> {
+        self.run(|inner, now| {
+            let before = inner.writable(Key { kind, namespace: &sent.namespace, name: &sent.name })?;
+            if let Some(version) = version.filter(|version| version.parse() != Ok(before.version)) {
+                return Err(mismatch(version, before.version));
+            }
+            let StoredObject { labels, annotations, description, disable, mut spec, .. } = sent;
+            if !kind.is_endpoint() {
+                spec = spec::carried(kind, &before.spec, &spec)?;
+            }
+            let modified = Some(written(now));
+            let record = StoredObject { labels, annotations, description, disable, spec, modified, ..before };
+            self.put(inner, kind, record)
+        })
+    }
+
+    /// Removes an object, or marks it as being deleted; returns what was there.
+    pub fn delete(&self, key: Key<'_>, referred: ReferredDelete) -> PendingResult<Arc<ServedObject>> {
+        self.run(|inner, now| {
+            let object = inner.removable(key, referred)?;
+            match self.deletion {
+                _ if object.is_deleted() => {}
+                Deletion::Immediate => self.remove(inner, key),
+                Deletion::Graceful(after) => {
+                    let end = now.checked_add(after).unwrap_or(Timestamp::MAX);
+                    self.put(inner, key.kind, StoredObject { deleted: Some(written(end)), ..object.record()? })?;
+                }
+            }
+            Ok(object)
+        })
+    }
+
+    /// Changes an object as another writer would, between a caller's read and its write.
+    pub fn change(&self, key: Key<'_>, change: impl FnOnce(&mut StoredObject)) -> PendingResult<Arc<ServedObject>> {
+        self.run(|inner, now| {
+            let mut record = inner.existing(key)?.record()?;
+            change(&mut record);
+            record.modified = Some(written(now));
+            self.put(inner, key.kind, record)
+        })
+    }
+
+    /// Adds a record as it is, over an existing one.
+    pub fn seed(&self, kind: &'static ObjectKind, record: StoredObject) -> PendingResult<Arc<ServedObject>> {
+        self.run(|inner, now| self.add(inner, kind, record, now))
+    }
+
+    /// Removes an object at once, whatever owns it or refers to it.
+    pub fn drop_now(&self, key: Key<'_>) -> PendingResult<()> {
+        self.run(|inner, _| inner.existing(key).map(|_| self.remove(inner, key)))
+    }
+
+    /// Adds `referrer` to the objects that refer to one.
+    pub fn refer(&self, key: Key<'_>, referrer: Referrer) -> PendingResult<Arc<ServedObject>> {
+        self.run(|inner, _| {
+            let mut record = inner.existing(key)?.record()?;
+            record.referrers.push(referrer);
+            self.write(inner, key.kind, &record)
+        })
+    }
+
+    /// Runs an operation under the lock, after the removals that are due.
+    fn run<T>(&self, operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>) -> PendingResult<T> {
+        let now = self.clock.now();
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((end, kind, namespace, name)) = inner.leaving.first().cloned()
+            && end <= now
+        {
+            inner.leaving.pop_first();
+            let Some(kind) = ObjectKind::find(kind) else { continue };
+            let key = Key { kind, namespace: &namespace, name: &name };
+            let due = inner.find(key).and_then(|object| leaves_at(object));
+            if due.is_some_and(|due| due <= now) {
+                self.remove(&mut inner, key);
+            }
+        }
+        let result = operation(&mut inner, now);
+        PendingResult { result, basis: inner.latest }
+    }
+
+    /// Completes a new record and writes it.
+    fn add(&self, inner: &mut Inner, kind: &'static ObjectKind, mut record: StoredObject, now: Timestamp) -> Written {
+        if record.uid.is_empty() {
+            record.uid = uuid::Uuid::new_v4().to_string();
+        }
+        record.created = written(now);
+        // The class of everything that was made through the API or the console.
+        record.creator_class = "prism".into();
+        record.creator_id = format!("user@{}", self.tenant);
+        self.put(inner, kind, record)
+    }
+
+    /// Writes a record at the next version.
+    fn put(&self, inner: &mut Inner, kind: &'static ObjectKind, mut record: StoredObject) -> Written {
+        inner.version += 1;
+        record.version = inner.version;
+        self.write(inner, kind, &record)
+    }
+
+    fn write(&self, inner: &mut Inner, kind: &'static ObjectKind, record: &StoredObject) -> Written {
+        let text = serde_json::to_string(record).map_err(ErrorResponse::internal)?;
+        let object = ServedObject::new(text.as_str().into()).map_err(ErrorResponse::internal)?;
+        let mut batch = Batch::new();
+        batch.put(kind.name(), table_key(&record.namespace, &record.name), text);
+        inner.latest = self.store.write(batch);
+        Ok(inner.insert(kind, record.namespace.clone(), record.name.as_str().into(), object))
+    }
+
+    fn remove(&self, inner: &mut Inner, key: Key<'_>) {
+        let namespaces = inner.kinds.get_mut(key.kind.name());
+        let Some(objects) = namespaces.and_then(|namespaces| namespaces.get_mut(key.namespace)) else { return };
+        objects.remove(key.name);
+        inner.version += 1;
+        let mut batch = Batch::new();
+        batch.remove(key.kind.name(), table_key(key.namespace, key.name));
+        // The version of a removed object must not be used again.
+        batch.put(COUNTERS, VERSION, inner.version.to_string());
+        inner.latest = self.store.write(batch);
+    }
+}
+
+impl Inner {
+    /// Adds the objects of a kind in the store.
+    fn load(&mut self, kind: &'static ObjectKind, store: &Store) -> Result<(), StoreError> {
+        let parts = store.each(kind.name(), |inner: &mut Self, text| {
+            let object = ServedObject::new(text)?;
+            let (namespace, name) = object.key()?;
+            inner.version = inner.version.max(object.version);
+            inner.insert(kind, namespace, name, object);
+            Ok(())
+        })?;
+        let whole = self.kinds.entry(kind.name()).or_default();
+        for mut part in parts {
+            for (namespace, mut objects) in part.kinds.into_values().flatten() {
+                whole.entry(namespace).or_default().append(&mut objects);
+            }
+            self.leaving.append(&mut part.leaving);
+            self.version = self.version.max(part.version);
+        }
+        Ok(())
+    }
+
+    fn find(&self, key: Key<'_>) -> Option<&Arc<ServedObject>> {
+        self.kinds.get(key.kind.name())?.get(key.namespace)?.get(key.name)
+    }
+
+    fn existing(&self, key: Key<'_>) -> Result<Arc<ServedObject>, ErrorResponse> {
+        let absent = || {
+            // The live text of a view, and for other kinds the like.
+            let Key { kind, namespace, name } = key;
+            let what = if kind.described.is_view { "view" } else { kind.name() };
+            format!("no {what} {} entry {namespace}/{name}", kind.full_type())
+        };
+        self.find(key).cloned().ok_or_else(|| ErrorResponse::new(Code::NOT_FOUND, absent()))
+    }
+
+    fn insert(
+        &mut self,
+        kind: &'static ObjectKind,
+        namespace: String,
+        name: Box<str>,
+        object: ServedObject,
+    ) -> Arc<ServedObject> {
+        let object = Arc::new(object);
+        if let Some(end) = leaves_at(&object) {
+            self.leaving.insert((end, kind.name(), namespace.clone(), name.clone()));
+        }
+        let namespaces = self.kinds.entry(kind.name()).or_default();
+        namespaces.entry(namespace).or_default().insert(name, Arc::clone(&object));
+        object
+    }
+
+    /// The record of what a caller may change: neither owned by a view nor being deleted.
+    fn writable(&self, key: Key<'_>) -> Result<StoredObject, ErrorResponse> {
+        let object = self.existing(key)?;
+        owned(&object, key)?;
+        if object.is_deleted() {
+            return Err(ErrorResponse::new(Code::ABORTED, format!("{key} is being deleted")));
+        }
+        object.record()
+    }
+
+    fn removable(&self, key: Key<'_>, referred: ReferredDelete) -> Result<Arc<ServedObject>, ErrorResponse> {
+        let object = self.existing(key)?;
+        owned(&object, key)?;
+        match (referred, object.referrers()?.as_slice()) {
+            (ReferredDelete::Refused, [first, ..]) => {
+                let message = format!("{key} is referred to by {} {}/{}", first.kind, first.namespace, first.name);
+                Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message).detail("DeleteResource: object is referred"))
+            }
+            _ => Ok(object),
+        }
+    }
+}
+
+/// A marked object without a finalizer is removed at its timestamp.
+fn leaves_at(object: &ServedObject) -> Option<Timestamp> {
+    if !object.is_deleted() {
+        return None;
+    }
+    let record = object.record().ok().filter(|record| record.finalizers.is_empty())?;
+    record.deleted?.parse().ok()
+}
+
+fn table_key(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}")
+}
+
+/// "Can only be edited/deleted through the view"; with which code is not known.
+fn owned(object: &ServedObject, key: Key<'_>) -> Result<(), ErrorResponse> {
+    let Some(view) = object.owner_view()? else { return Ok(()) };
+    let message =
+        format!("{key} can only be edited or deleted through its view {} {}/{}", view.kind, view.namespace, view.name);
+    Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message))
+}
+
+/// How the service answers a mismatch is not known; gRPC uses `ABORTED` for it.
+fn mismatch(sent: &str, current: u64) -> ErrorResponse {
+    let message = format!("resource_version mismatch: the request has {sent}, the object is at {current}");
+    ErrorResponse::new(Code::ABORTED, message).detail("ReplaceResource: resource version mismatch")
+}

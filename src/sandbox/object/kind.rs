@@ -1,0 +1,96 @@
+//! The kinds of object that the service offers, by the description in `crate::kind`: what their paths, operations and
+//! types are called.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use axum::http::Method;
+
+use crate::kind::{self, Kind};
+
+/// What begins the service's name of a message.
+const SCHEMA: &str = "ves.io.schema";
+
+/// A kind of object.
+#[derive(Debug)]
+pub struct ObjectKind {
+    /// What is known of it.
+    pub described: Kind,
+    /// Its type without the schema, such as `views.origin_pool.Object`, as references name it.
+    pub short_type: String,
+    /// The path of all of them, and of one.
+    pub paths: [String; 2],
+    /// Each operation with its method, and whether it is on the path of one object.
+    pub operations: [(String, Method, usize); 5],
+}
+
+static KINDS: LazyLock<BTreeMap<&'static str, ObjectKind>> =
+    LazyLock::new(|| kind::all().map(|kind| (kind.name, ObjectKind::new(kind))).collect());
+
+impl ObjectKind {
+    fn new(kind: Kind) -> Self {
+        let package = kind.spec.rsplit_once('.').map_or(kind.name, |(package, _)| package);
+        let operation = |verb: &str, method, path| (format!("{}-{verb}", kind.name), method, path);
+        Self {
+            short_type: format!("{package}.Object"),
+            paths: [kind.path(), format!("{}/{{name}}", kind.path())],
+            operations: [
+                operation("create", Method::POST, 0),
+                operation("list", Method::GET, 0),
+                operation("get", Method::GET, 1),
+                operation("replace", Method::PUT, 1),
+                operation("delete", Method::DELETE, 1),
+            ],
+            described: kind,
+        }
+    }
+
+    /// All kinds, by name.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        KINDS.values()
+    }
+
+    /// The kind of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        KINDS.get(name)
+    }
+
+    /// The kind of an operation such as `endpoint-create`.
+    pub fn of_operation(operation: &str) -> Option<&'static Self> {
+        Self::find(operation.rsplit_once('-')?.0)
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.described.name
+    }
+
+    /// Whether it is the kind that has a reader of its own.
+    pub fn is_endpoint(&self) -> bool {
+        self.name() == "endpoint"
+    }
+
+    /// Whether its objects may be in this namespace.
+    pub fn is_in(&self, namespace: &str) -> bool {
+        let group = if ["system", "shared"].contains(&namespace) { namespace } else { "user" };
+        self.described.namespaces.is_empty() || self.described.namespaces.contains(&group)
+    }
+
+    /// Its type in full, such as `ves.io.schema.endpoint.Object`.
+    pub fn full_type(&self) -> String {
+        format!("{SCHEMA}.{}", self.short_type)
+    }
+}
+
+/// An object by its kind, its namespace and its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    pub kind: &'static ObjectKind,
+    pub namespace: &'a str,
+    pub name: &'a str,
+}
+
+impl std::fmt::Display for Key<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {}/{}", self.kind.name(), self.namespace, self.name)
+    }
+}

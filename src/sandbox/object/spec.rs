@@ -1,0 +1,374 @@
+//! Reads the spec of a request by the description of its kind, and makes the one that the service answers with: defaults
+//! are filled in, references are completed, secrets are taken out, everything unset is there with its zero value, and of
+//! an exclusive group only the chosen option is there.
+
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::kind::ObjectKind;
+use super::record::raw_json;
+use super::rule;
+use crate::kind::{self, Field, FieldKind, Flag, Group, Part};
+use crate::sandbox::answer::ErrorResponse;
+use crate::sandbox::clock::written;
+use crate::sandbox::endpoint::spec::{self as endpoint, FillContext, derived_uid};
+use crate::sandbox::message::{self, BodyPath, Message, REQUIRED, Rule};
+
+type Object = Map<String, Value>;
+
+/// Whether a spec is for a new object or for one that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Create,
+    Replace,
+}
+
+/// Reads, checks and fills the spec of a request.
+pub fn read(
+    kind: &ObjectKind,
+    verb: Verb,
+    spec: &Value,
+    context: FillContext<'_>,
+) -> Result<Box<RawValue>, ErrorResponse> {
+    if kind.is_endpoint() {
+        return endpoint::read(spec, context);
+    }
+    let object = Reader { verb, context }.message(kind.described.spec, spec, BodyPath::root("spec"), Level::Top)?;
+    raw_json(&object)
+}
+
+/// Two options of a group are refused at the top level of a spec alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Top,
+    Below,
+}
+
+struct Reader<'a> {
+    verb: Verb,
+    context: FillContext<'a>,
+}
+
+/// A part of a field that has a value: itself, an item, an entry.
+#[derive(Clone, Copy)]
+struct Site<'a> {
+    field: &'a Field,
+    part: Part,
+    /// Whether nothing is said of a zero, because it means that the field is not set.
+    is_optional: bool,
+    place: BodyPath<'a>,
+}
+
+impl Site<'_> {
+    fn check(&self, value: &Value) -> Result<(), ErrorResponse> {
+        if self.is_optional && rule::is_zero(value) {
+            return Ok(());
+        }
+        rule::check(self.field, self.part, value, self.place)
+    }
+}
+
+impl Reader<'_> {
+    fn message(&self, id: &str, value: &Value, place: BodyPath<'_>, level: Level) -> Result<Object, ErrorResponse> {
+        let described = kind::message(id);
+        let sent = Message::new(value, place)?;
+        let mut chosen = Vec::new();
+        for group in &described.groups {
+            chosen.push(self.choice(group, &described.fields, &sent, level)?);
+        }
+        let mut object = Object::new();
+        for field in described.fields.iter().filter(|field| !field.is(Flag::ReadOnly)) {
+            let group = described.groups.iter().position(|group| group.members.contains(&field.name));
+            let value = match group {
+                Some(group) if chosen[group].is_some_and(|(name, _)| name == field.name) => {
+                    let value = chosen[group].map_or(&Value::Null, |(_, value)| value);
+                    if value.is_null() { choice_of_null(field) } else { self.field(field, value, place, false)? }
+                }
+                Some(_) => continue,
+                None => {
+                    let sent = sent.get(field.name).filter(|_| self.takes(field)).unwrap_or(&Value::Null);
+                    self.field(field, sent, place, true)?
+                }
+            };
+            if !field.is(Flag::Unanswered) {
+                object.insert(field.name.to_owned(), value);
+            }
+        }
+        Ok(object)
+    }
+
+    /// Whether the request has this field at all; another one is unknown to it.
+    fn takes(&self, field: &Field) -> bool {
+        !field.is(match self.verb {
+            Verb::Create => Flag::ReplaceOnly,
+            Verb::Replace => Flag::CreateOnly,
+        })
+    }
+
+    /// The option of a group that the request chooses, or that is filled in.
+    fn choice<'v>(
+        &self,
+        group: &Group,
+        fields: &[Field],
+        sent: &Message<'v>,
+        level: Level,
+    ) -> Result<Option<(&'static str, &'v Value)>, ErrorResponse> {
+        let is_taken = |name: &&str| fields.iter().any(|field| field.name == *name && self.takes(field));
+        let members = || group.members.iter().copied().filter(is_taken);
+        let chosen = match level {
+            Level::Top => sent.one_of(members())?,
+            Level::Below => members().filter_map(|name| Some((name, sent.find(name)?))).next_back(),
+        };
+        let default = group.default.filter(|default| members().any(|name| name == *default));
+        match (chosen, default) {
+            (None, Some(default)) if group.is_filled => Ok(Some((default, &Value::Null))),
+            (None, None) if group.is_required && members().next().is_some() => {
+                let rule = Rule::new("message.required_oneof", "true", "not nil");
+                Err(sent.place.field(group.name).breaks(&rule, "nil"))
+            }
+            _ => Ok(chosen),
+        }
+    }
+
+    /// The value of a field, with all its items or entries.
+    fn field(
+        &self,
+        field: &Field,
+        value: &Value,
+        above: BodyPath<'_>,
+        is_optional: bool,
+    ) -> Result<Value, ErrorResponse> {
+        let place = above.field(field.name);
+        let site = Site { field, part: Part::Value, is_optional, place };
+        let read = if field.is_list {
+            let mut items = Vec::new();
+            for (index, item) in message::items(value, place)?.iter().enumerate() {
+                let site = Site { part: Part::Items, is_optional: false, place: place.item(index), ..site };
+                items.push(self.value(&field.kind, item, site)?);
+            }
+            let items = Value::Array(items);
+            site.check(&items)?;
+            items
+        } else if value.is_null() {
+            zero(&field.kind)
+        } else {
+            self.value(&field.kind, value, site)?
+        };
+        if is_optional && self.takes(field) && is_enforced(field) && rule::is_zero(&read) {
+            return Err(place.breaks(&REQUIRED, if read.is_null() { "nil" } else { "an empty string" }));
+        }
+        Ok(if field.is(Flag::Secret) { stripped(&field.kind, read) } else { read })
+    }
+
+    fn value(&self, kind: &FieldKind, value: &Value, site: Site<'_>) -> Result<Value, ErrorResponse> {
+        let place = site.place;
+        let scalar = |value: Value| site.check(&value).map(|()| value);
+        match kind {
+            FieldKind::Bool => scalar(message::boolean(value, place)?.into()),
+            FieldKind::Integer { bits: 32, is_signed: true } => {
+                scalar(message::integer::<i32>(value, place, "a 32 bit integer")?.into())
+            }
+            FieldKind::Integer { bits: 32, is_signed: false } => scalar(message::number(value, place)?.into()),
+            FieldKind::Integer { is_signed, .. } => {
+                let number = if *is_signed {
+                    Value::from(message::integer::<i64>(value, place, "a 64 bit integer")?)
+                } else {
+                    Value::from(message::integer::<u64>(value, place, "an unsigned 64 bit integer")?)
+                };
+                // JSON has no such numbers, so they are texts.
+                scalar(number).map(|number| number.to_string().into())
+            }
+            FieldKind::Float => {
+                let number = scalar(message::double(value, place)?.into())?;
+                // Without a fraction it is written without one.
+                let whole = number.as_f64().filter(|number| number.fract() == 0.0).map(|number| format!("{number:.0}"));
+                Ok(whole.and_then(|whole| whole.parse::<i64>().ok()).map_or(number, Value::from))
+            }
+            FieldKind::Text | FieldKind::Bytes => scalar(message::text(value, place)?.into()),
+            FieldKind::Timestamp => {
+                let text = message::text(value, place)?;
+                let time: Timestamp = text.parse().map_err(|_| place.wrong("a time of RFC 3339", &text))?;
+                scalar(written(time).into())
+            }
+            FieldKind::Duration => {
+                let text = message::text(value, place)?;
+                let seconds = text.strip_suffix('s').filter(|seconds| seconds.parse::<f64>().is_ok());
+                seconds.ok_or_else(|| place.wrong("seconds such as 1.5s", &text))?;
+                scalar(text.into())
+            }
+            FieldKind::Any => Ok(value.clone()),
+            FieldKind::Empty => Message::new(value, place).map(|_| json!({})),
+            FieldKind::Message(id) => {
+                let mut object = self.message(id, value, place, Level::Below)?;
+                site.check(value)?;
+                if id.ends_with("ObjectRefType") {
+                    self.complete(site, id, &mut object)?;
+                }
+                Ok(object.into())
+            }
+            FieldKind::Enum(id) => enumerated(id, value, site),
+            FieldKind::Map(of) => {
+                let entries = match value {
+                    Value::Null => &Object::new(),
+                    Value::Object(entries) => entries,
+                    _ => return Err(place.wrong("an object", value)),
+                };
+                let mut read = Object::new();
+                for (key, value) in entries {
+                    rule::check(site.field, Part::Keys, &key.as_str().into(), place)?;
+                    let site = Site { part: Part::Values, is_optional: false, place: place.field(key), ..site };
+                    read.insert(key.clone(), self.value(of, value, site)?);
+                }
+                scalar(read.into())
+            }
+        }
+    }
+
+    /// Completes a reference to another object.
+    fn complete(&self, site: Site<'_>, id: &str, object: &mut Object) -> Result<(), ErrorResponse> {
+        let is_empty = |object: &Object, key: &str| object.get(key).is_none_or(rule::is_zero);
+        if is_empty(object, "name") {
+            return Err(site.place.field("name").breaks(&REQUIRED, "an empty string"));
+        }
+        for (key, value) in [("tenant", self.context.tenant), ("namespace", self.context.namespace)] {
+            if is_empty(object, key) {
+                object.insert(key.to_owned(), value.into());
+            }
+        }
+        if id == "ObjectRefType" {
+            let written = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let kind = referred(site.field, written).next().unwrap_or(written);
+            let kind = ObjectKind::find(kind).map_or(format!("{kind}.Object"), |kind| kind.short_type.clone());
+            let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let uid = derived_uid(&[&kind, text("tenant"), text("namespace"), text("name")]);
+            if is_empty(object, "uid") {
+                object.insert("uid".to_owned(), uid.into());
+            }
+            object.insert("kind".to_owned(), kind.into());
+        }
+        Ok(())
+    }
+}
+
+/// What a replaced object has: what the replace cannot say stays, and what cannot change must not.
+pub fn carried(kind: &ObjectKind, before: &RawValue, sent: &RawValue) -> Result<Box<RawValue>, ErrorResponse> {
+    let read = |spec: &RawValue| serde_json::from_str::<Object>(spec.get()).map_err(ErrorResponse::internal);
+    let mut spec = read(sent)?;
+    carry(kind.described.spec, &read(before)?, &mut spec, BodyPath::root("spec"))?;
+    raw_json(&spec)
+}
+
+fn carry(id: &str, before: &Object, spec: &mut Object, place: BodyPath<'_>) -> Result<(), ErrorResponse> {
+    const UNCHANGED: Rule<'_> = Rule::new("message.immutable", "true", "as it is: it cannot change");
+    let described = kind::message(id);
+    let chosen = |group: &Group, object: &Object| group.members.iter().copied().find(|name| object.contains_key(*name));
+    for field in &described.fields {
+        let (was, group) = (before.get(field.name), described.group_of(field.name));
+        if field.is(Flag::CreateOnly) {
+            if let Some(was) = was.filter(|_| group.is_none_or(|group| chosen(group, spec).is_none())) {
+                spec.insert(field.name.to_owned(), was.clone());
+            }
+        } else if field.is(Flag::Immutable) && was != spec.get(field.name) {
+            return Err(place.field(field.name).breaks(&UNCHANGED, "another value"));
+        } else if let (FieldKind::Message(id), Some(Value::Object(was))) = (&field.kind, was)
+            && let Some(Value::Object(now)) = spec.get_mut(field.name)
+        {
+            carry(id, was, now, place.field(field.name))?;
+        }
+    }
+    match described.groups.iter().find(|group| group.is_immutable && chosen(group, before) != chosen(group, spec)) {
+        Some(group) => Err(place.field(group.name).breaks(&UNCHANGED, "another option")),
+        None => Ok(()),
+    }
+}
+
+/// The kinds that a reference with this written kind (`site`, `site.Object`, `ves.io.schema.site.Object`, nothing) names.
+fn referred<'w>(field: &Field, written: &'w str) -> impl Iterator<Item = &'w str> + use<'w> {
+    let word = written.strip_suffix(".Object").unwrap_or(written).rsplit('.').next().filter(|word| !word.is_empty());
+    let possible = if word.is_none() { field.refers_to.clone() } else { Vec::new() };
+    word.into_iter().chain(possible)
+}
+
+/// The service requires texts and messages alone, and nothing that it keeps for itself or has given up.
+fn is_enforced(field: &Field) -> bool {
+    let is_kept = field.is(Flag::Internal) || field.is(Flag::Deprecated);
+    let is_text_or_message = matches!(field.kind, FieldKind::Text | FieldKind::Message(_) | FieldKind::Timestamp);
+    field.is(Flag::Required) && !is_kept && !field.is_list && is_text_or_message
+}
+
+/// A word or a number of an enumeration.
+fn enumerated(id: &str, value: &Value, site: Site<'_>) -> Result<Value, ErrorResponse> {
+    let values = kind::values(id);
+    let number = match value {
+        Value::String(text) => {
+            let known = values.iter().find(|(name, _)| name == text);
+            let names = || values.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            known.ok_or_else(|| site.place.wrong(format_args!("one of {}", names()), text))?.1
+        }
+        _ => Some(message::integer::<i32>(value, site.place, "the name of an enum value")?),
+    };
+    // Only the number is kept, so of two names of one number the first is answered.
+    let name = number.and_then(|number| values.iter().find(|(_, of)| *of == Some(number))).map(|(name, _)| *name);
+    if number.is_some() && name.is_none() && site.field.rules.contains(&(site.part, kind::Rule::DefinedOnly)) {
+        let rule = Rule::new("enum.defined_only", "true", "the number of an enum value");
+        return Err(site.place.breaks(&rule, value));
+    }
+    if let Some(number) = number {
+        site.check(&number.into())?;
+    }
+    Ok(name.map_or_else(|| value.clone(), Value::from))
+}
+
+/// What a field has when it is not set.
+fn unset(field: &Field) -> Value {
+    if field.is_list { json!([]) } else { zero(&field.kind) }
+}
+
+fn zero(kind: &FieldKind) -> Value {
+    match kind {
+        FieldKind::Bool => false.into(),
+        FieldKind::Integer { bits: 64, .. } => "0".into(),
+        FieldKind::Integer { .. } | FieldKind::Float => 0.into(),
+        FieldKind::Text | FieldKind::Bytes => "".into(),
+        FieldKind::Enum(id) => {
+            let values = kind::values(id);
+            let zero = values.iter().find(|(_, number)| *number == Some(0)).or(values.first());
+            zero.map_or(Value::Null, |(name, _)| (*name).into())
+        }
+        FieldKind::Map(_) => json!({}),
+        FieldKind::Timestamp | FieldKind::Duration | FieldKind::Any | FieldKind::Empty | FieldKind::Message(_) => {
+            Value::Null
+        }
+    }
+}
+
+/// What an option has that is chosen without a value: no rule applies to it.
+fn choice_of_null(field: &Field) -> Value {
+    match &field.kind {
+        FieldKind::Empty => json!({}),
+        FieldKind::Message(id) if !field.is_list => without_choices(id),
+        _ => unset(field),
+    }
+}
+
+/// A message in which nothing is set.
+fn without_choices(id: &str) -> Value {
+    let message = kind::message(id);
+    let fields = message.fields.iter().filter(|field| message.group_of(field.name).is_none());
+    let shown = fields.filter(|field| !field.is(Flag::ReadOnly) && !field.is(Flag::Unanswered));
+    Value::Object(shown.map(|field| (field.name.to_owned(), unset(field))).collect())
+}
+
+/// A secret as it is answered: that there is one, and nothing of it.
+fn stripped(kind: &FieldKind, value: Value) -> Value {
+    match (kind, value) {
+        (_, Value::Null) => Value::Null,
+        (kind, Value::Array(items)) => items.into_iter().map(|item| stripped(kind, item)).collect(),
+        (FieldKind::Map(of), Value::Object(entries)) => {
+            entries.into_iter().map(|(key, value)| (key, stripped(of, value))).collect::<Object>().into()
+        }
+        (FieldKind::Message(id), _) => without_choices(id),
+        (kind, _) => zero(kind),
+    }
+}

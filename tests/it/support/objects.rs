@@ -1,0 +1,347 @@
+//! Random specs of every kind, by the description of the kinds: what a person could write and the service takes.
+
+use serde_json::{Map, Value, json};
+use trueup::kind::{self, Field, FieldKind, Flag, Kind, Part, Rule, Unit};
+
+/// Levels below which a message has only what it needs.
+const DEEP: usize = 4;
+
+/// Levels that no needed message reaches.
+const DEEPEST: usize = 14;
+
+/// Makes specs; equal seeds make equal ones.
+pub struct Specs {
+    state: u64,
+}
+
+impl Specs {
+    /// A generator of this seed, which a failed test has to print.
+    pub fn new(seed: u64) -> Self {
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
+    }
+
+    /// A number below `most`.
+    pub fn below(&mut self, most: usize) -> usize {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        usize::try_from((self.state >> 11) % most as u64).expect("a small number")
+    }
+
+    /// Whether something happens that happens once in `times`.
+    fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// A spec of a kind with about half of its fields.
+    #[track_caller]
+    pub fn spec(&mut self, kind: &Kind) -> Value {
+        let spec = (0..200).find_map(|_| self.message(kind.spec, 0));
+        spec.unwrap_or_else(|| panic!("the generator makes no spec of {}", kind.name))
+    }
+
+    fn message(&mut self, id: &str, depth: usize) -> Option<Value> {
+        let message = kind::message(id);
+        if id.ends_with("ObjectRefType") {
+            return Some(self.reference());
+        }
+        let mut object = Map::new();
+        for group in &message.groups {
+            let is_needed = group.is_required && group.default.is_none();
+            let is_wanted = is_needed || depth < DEEP && !self.once_in(3);
+            let options: Vec<&Field> = group.members.iter().filter_map(|name| message.field(name)).collect();
+            let start = self.below(options.len());
+            let mut options = options[start..].iter().chain(&options[..start]).filter(|field| is_written(field));
+            // What the generator cannot make is another option's turn.
+            let made = options.find_map(|field| Some((field.name, self.field(field, depth)?)));
+            match made.filter(|_| is_wanted) {
+                Some((name, value)) => _ = object.insert(name.to_owned(), value),
+                None if is_needed => return None,
+                None => {}
+            }
+        }
+        for field in message.fields.iter().filter(|field| is_written(field) && message.group_of(field.name).is_none()) {
+            let is_needed = field.is(Flag::Required);
+            if is_needed || depth < DEEP && self.once_in(2) {
+                match self.field(field, depth) {
+                    Some(value) => _ = object.insert(field.name.to_owned(), value),
+                    None if is_needed && !field.is_list => return None,
+                    None => {}
+                }
+            }
+        }
+        Some(object.into())
+    }
+
+    /// A reference; nothing of it is checked but its name.
+    fn reference(&mut self) -> Value {
+        let name = format!("other-{}", self.below(3));
+        if self.once_in(2) { json!({"name": name}) } else { json!({"name": name, "namespace": "system"}) }
+    }
+
+    fn field(&mut self, field: &Field, depth: usize) -> Option<Value> {
+        if field.is(Flag::Secret) && !matches!(field.kind, FieldKind::Map(_)) {
+            let sealed = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
+            let secret = if field.kind == FieldKind::Text { "hush".into() } else { sealed };
+            return Some(if field.is_list { json!([secret]) } else { secret });
+        }
+        if let FieldKind::Map(of) = &field.kind {
+            let key = text(&field.rules, Part::Keys, 0)?;
+            let value = self.value(field, of, Part::Values, depth)?;
+            return Some(json!({ key: value }));
+        }
+        if !field.is_list {
+            return self.value(field, &field.kind, Part::Value, depth);
+        }
+        let count = count(field)?;
+        let mut items: Vec<Value> = Vec::new();
+        for _ in 0..count * 8 {
+            if items.len() < count {
+                let item = self.value(field, &field.kind, Part::Items, depth)?;
+                // Rules ask for items that differ, or whose names do.
+                let is_new = |item: &Value| {
+                    items.iter().all(|other| {
+                        other != item
+                            && (item.get("metadata").is_none() || other["metadata"]["name"] != item["metadata"]["name"])
+                    })
+                };
+                if is_new(&item) {
+                    items.push(item);
+                }
+            }
+        }
+        (items.len() == count).then(|| items.into())
+    }
+
+    fn value(&mut self, field: &Field, kind: &FieldKind, part: Part, depth: usize) -> Option<Value> {
+        let fits =
+            |value: &kind::Value| field.rules.iter().all(|(of, rule)| *of != part || rule.broken(value).is_none());
+        match kind {
+            FieldKind::Bool => {
+                let start = self.once_in(2);
+                [start, !start].into_iter().find(|flag| fits(&kind::Value::Flag(*flag))).map(Value::from)
+            }
+            FieldKind::Integer { bits, .. } => {
+                let numbers = [1, 2, 3, 5, 7, 10, 20, 80, 100, 300, 443, 600, 1024, 5000, 64_512, 100_000];
+                let start = self.below(numbers.len());
+                let mut numbers = numbers[start..].iter().chain(&numbers[..start]);
+                let number = *numbers.find(|number| fits(&kind::Value::Integer((**number).into())))?;
+                Some(if *bits == 64 { number.to_string().into() } else { number.into() })
+            }
+            FieldKind::Float => Some(json!(0.5)),
+            FieldKind::Text => text(&field.rules, part, self.below(3)).map(Value::from),
+            FieldKind::Bytes => Some("YQ==".into()),
+            FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
+            FieldKind::Duration => Some("1.5s".into()),
+            FieldKind::Any => Some(json!({"anything": [1]})),
+            FieldKind::Empty => Some(json!({})),
+            FieldKind::Message(id) if depth < DEEPEST => {
+                let message = self.message(id, depth + 1)?;
+                let is_full = !field.rules.contains(&(part, Rule::OneNonzero)) || message != json!({});
+                is_full.then_some(message)
+            }
+            FieldKind::Enum(id) => {
+                let values = kind::values(id);
+                let start = self.below(values.len());
+                let mut values = values[start..].iter().chain(&values[..start]);
+                // A name of another one's number is answered as the other one.
+                let is_first = |(name, number): &(&str, Option<i32>)| {
+                    number.is_none()
+                        || kind::values(id).iter().find(|(_, of)| of == number).is_some_and(|(of, _)| of == name)
+                };
+                values
+                    .find(|(name, number)| is_first(&(name, *number)) && fits(&kind::Value::Word(name, *number)))
+                    .map(|(name, _)| (*name).into())
+            }
+            FieldKind::Message(_) | FieldKind::Map(_) => None,
+        }
+    }
+
+    /// The same spec as other people write it: keys in camel case, numbers as texts, words as numbers, `null` for nothing.
+    pub fn respelt(&mut self, id: &str, spec: &Value) -> Value {
+        let message = kind::message(id);
+        let Value::Object(object) = spec else { return spec.clone() };
+        let mut respelt = Map::new();
+        for (key, value) in object {
+            let Some(field) = message.field(key) else {
+                respelt.insert(key.clone(), value.clone());
+                continue;
+            };
+            let value = match value {
+                Value::Array(items) => items.iter().map(|item| self.respelt_part(&field.kind, item)).collect(),
+                value => self.respelt_part(&field.kind, value),
+            };
+            let key = if self.once_in(2) { camel(key) } else { key.clone() };
+            respelt.insert(key, value);
+        }
+        let is_free = |field: &&Field| message.group_of(field.name).is_none() && !object.contains_key(field.name);
+        for field in message.fields.iter().filter(is_free) {
+            if self.once_in(8) {
+                respelt.insert(field.name.to_owned(), Value::Null);
+            }
+        }
+        respelt.into()
+    }
+
+    fn respelt_part(&mut self, kind: &FieldKind, value: &Value) -> Value {
+        match (kind, value) {
+            (FieldKind::Message(id), value) => self.respelt(id, value),
+            (FieldKind::Map(of), Value::Object(entries)) => {
+                entries.iter().map(|(key, value)| (key.clone(), self.respelt_part(of, value))).collect()
+            }
+            (FieldKind::Integer { bits: 64, .. }, Value::String(text)) if self.once_in(2) => {
+                text.parse::<i64>().map_or_else(|_| value.clone(), Value::from)
+            }
+            (FieldKind::Integer { .. }, Value::Number(number)) if self.once_in(2) => number.to_string().into(),
+            (FieldKind::Enum(id), Value::String(name)) if self.once_in(2) => {
+                let values = kind::values(id);
+                let number = values.iter().find(|(of, _)| of == name).and_then(|(_, number)| *number);
+                number.map_or_else(|| value.clone(), Value::from)
+            }
+            _ => value.clone(),
+        }
+    }
+}
+
+/// Whether a person writes it: a create has it, and the vendor does not keep it for itself.
+fn is_written(field: &Field) -> bool {
+    !field.is(Flag::ReadOnly) && !field.is(Flag::ReplaceOnly)
+}
+
+/// How many items a list may have, the fewer the better.
+fn count(field: &Field) -> Option<usize> {
+    let is_count = |count: usize| {
+        field.rules.iter().filter(|(of, _)| *of == Part::Value).all(|(_, rule)| match rule {
+            Rule::Range { unit: Unit::Items, least, most } => {
+                least.is_none_or(|least| least.parse().is_ok_and(|least: usize| least <= count))
+                    && most.is_none_or(|most| most.parse().is_ok_and(|most: usize| count <= most))
+            }
+            Rule::ItemCounts(counts) => counts.contains(&count.to_string().as_str()),
+            _ => true,
+        })
+    };
+    // Two messages that differ in what is written may mean the same.
+    let is_one = field.below().is_some() && field.rules.contains(&(Part::Value, Rule::Unique));
+    let counts = if is_one { [1, 2, 3, 4, 8] } else { [2, 1, 3, 4, 8] };
+    counts.into_iter().find(|count| is_count(*count))
+}
+
+/// A text that has the form and keeps the rules of this part; `nth` chooses among several.
+fn text(rules: &[(Part, Rule)], part: Part, nth: usize) -> Option<String> {
+    let rules: Vec<&Rule> = rules.iter().filter(|(of, _)| *of == part).map(|(_, rule)| rule).collect();
+    let mut texts: Vec<String> = Vec::new();
+    for rule in &rules {
+        match rule {
+            Rule::In(values) => texts.extend(values.iter().map(|value| (*value).to_owned())),
+            Rule::Const(value) => texts.push((*value).to_owned()),
+            Rule::Format(forms) => {
+                let form = forms.last().expect("a form");
+                texts.extend(
+                    FORMS
+                        .iter()
+                        .filter(|(of, _)| of == form)
+                        .flat_map(|(_, of)| of.iter())
+                        .map(|text| (*text).to_owned()),
+                );
+            }
+            _ => {}
+        }
+    }
+    let is_free = texts.is_empty();
+    if is_free {
+        let words = ["a", "abc", "a-b", "a1.example.net", "/a", "80", "192.0.2.4", "192.0.2.0/24", "2001:db8::/32"];
+        texts.extend(words.map(str::to_owned));
+        let ids = ["vpc", "subnet", "sg", "vgw", "tgw", "nat", "dxvif", "acl", "rtb", "igw", "eni"];
+        texts.extend(ids.map(|id| format!("{id}-0123abcd")));
+        texts.extend(PATTERNED.map(str::to_owned));
+        texts.extend([5, 8, 16, 17, 32, 64].map(|length| "a".repeat(length)));
+    }
+    texts.retain(|text| rules.iter().all(|rule| rule.broken(&kind::Value::Text(text.clone())).is_none()));
+    let count = texts.len();
+    (count > 0).then(|| texts.swap_remove(nth % count))
+}
+
+/// Texts that patterns of the description ask for.
+const PATTERNED: [&str; 12] = [
+    "10:30 AM",
+    "arn:aws:iam::123456789012:role/a",
+    "ami-0123abcd",
+    "0 0 * * *",
+    "1.2.3",
+    "a@example.net",
+    "A1B2",
+    "us-east-1",
+    "https://a.example.net/a",
+    "projects/a",
+    "GET",
+    "65000:1",
+];
+
+/// A few texts of each form that the vendor names.
+const FORMS: &[(&str, &[&str])] = &[
+    ("hostname", &["a.example.net", "b.example.net", "c.example.net"]),
+    ("ipv4", &["192.0.2.4", "192.0.2.5", "192.0.2.6"]),
+    ("ipv6", &["2001:db8::4", "2001:db8::5", "2001:db8::6"]),
+    ("ip", &["192.0.2.4", "2001:db8::4", "192.0.2.5"]),
+    ("ipv4_prefix", &["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"]),
+    ("ipv6_prefix", &["2001:db8::/32", "2001:db9::/32", "2001:dba::/32"]),
+    ("ip_prefix", &["192.0.2.0/24", "2001:db8::/32", "198.51.100.0/24"]),
+    ("ip_prefix_globally_routable", &["1.1.1.0/24", "8.8.8.0/24"]),
+    ("ipv4_globally_routable", &["1.1.1.1", "8.8.8.8"]),
+    ("ipv6_globally_routable", &["2606:4700::1", "2001:4860::1"]),
+    ("http_path", &["/a", "/b", "/c"]),
+    ("templated_http_path", &["/a", "/b/{id}", "/c"]),
+    ("json_path", &["$.a", "$.b"]),
+    ("uri_ref", &["https://a.example.net/", "/a", "/b"]),
+    ("url_or_uri_ref", &["https://a.example.net/", "/a"]),
+    ("uri", &["https://a.example.net/", "https://b.example.net/"]),
+    ("regex", &["a.*", "b+", "c"]),
+    ("vh_domain", &["a.example.net", "*.example.org", "b.example.net"]),
+    ("http_header_field", &["x-a", "x-b", "x-c"]),
+    ("cookie_name", &["a", "b"]),
+    ("time_interval", &["10s", "5m", "1h"]),
+    ("ves_object_name", &["abcde", "bcdef", "cdefg"]),
+    ("ves_service_namespace_name", &["a.b"]),
+    ("port_range", &["80", "443-445"]),
+    ("port_range_list", &["80", "80,443-445"]),
+    ("unique_port_range_list", &["80", "80,443-445"]),
+    ("hostname_or_ip", &["a.example.net", "192.0.2.4"]),
+    ("hostport", &["a.example.net:443", "b.example.net:80"]),
+    ("email", &["a@example.net", "b@example.net"]),
+    ("phone_number", &["+15550100123"]),
+    ("hex", &["0a1b2c3d", "aabbccdd"]),
+    ("mac", &["00:00:5e:00:53:01", "00:00:5e:00:53:02"]),
+    ("dns_1123_label", &["a", "b-1"]),
+    ("k8s_label_value", &["a", "b"]),
+    ("k8s_label_selector", &["tier in (web)"]),
+    ("iana_svc_name", &["http", "https"]),
+    ("certificate_url", &["string:///YQ=="]),
+    ("intermediate_certificate_chain_url", &["string:///YQ=="]),
+    ("truststore_url", &["string:///YQ=="]),
+    ("http_valid_methods", &["GET"]),
+    ("http_status_range", &["200", "200-299"]),
+];
+
+fn camel(name: &str) -> String {
+    let mut camel = String::new();
+    let mut is_start = false;
+    for letter in name.chars() {
+        match letter {
+            '_' => is_start = true,
+            letter if is_start => {
+                camel.push(letter.to_ascii_uppercase());
+                is_start = false;
+            }
+            letter => camel.push(letter),
+        }
+    }
+    camel
+}
+
+/// A namespace that a kind may be in.
+pub fn namespace(kind: &Kind) -> &'static str {
+    match kind.namespaces.first() {
+        Some(&"user") | None => "shop",
+        Some(other) => other,
+    }
+}
