@@ -84,6 +84,30 @@ fn what_the_service_refused_to_create_was_not_deleted_outside() {
 }
 
 #[test]
+fn a_machine_that_could_not_create_it_has_to_see_it_before_it_calls_it_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let refuse = || {
+        service.delete("shop/search");
+        service.misbehave("rules: [{operation: endpoint-create, name: search, status: {code: 403}}]");
+        stage.run(&format!("{APPLY} --state-dir ../elsewhere")).stderr_ignored();
+        service.misbehave("rules: []");
+        stage.run(APPLY).code(0);
+    };
+    let check = "drift . --state-dir ../elsewhere --drift-state ../drift.json";
+    // Nothing that it can read shows that another machine created it in the meantime.
+    refuse();
+    service.delete("shop/search");
+    stage.run("drift .").code(3).stdout_contains("shop/search");
+    stage.run(check).code(2).stdout_contains("shop/search").does_not_say("outside");
+    stage.run(APPLY).code(0);
+    refuse();
+    stage.run(check).code(0);
+    service.delete("shop/search");
+    stage.run(check).code(3).stdout_contains("shop/search");
+}
+
+#[test]
 fn a_shared_state_with_the_run_that_deleted_it_accuses_nobody() {
     let service = Service::start();
     let stage = applied(&service).env("TRUEUP_STATE", "../shared");
@@ -175,6 +199,8 @@ struct Truth {
     by_stranger: bool,
     /// Machines that cannot know what trueup did to it on another one.
     uninformed: BTreeSet<usize>,
+    /// Machines whose own runs last took it away, or could not create it, and that have not seen it in place since.
+    outdated: BTreeSet<usize>,
 }
 
 struct World<'s> {
@@ -215,11 +241,17 @@ impl World<'_> {
             let uninformed = self.others(machine);
             let truth = self.truth.entry(key).or_default();
             match (before.contains(key), after.contains(key)) {
-                (_, true) => *truth = Truth::default(),
-                (true, false) if known_by_git => *truth = Truth::default(),
-                (true, false) => *truth = Truth { uninformed, ..Truth::default() },
-                // It was not there, and nobody made it: what happened to it before still holds.
-                (false, false) => {}
+                (false, true) => {
+                    (truth.by_stranger, truth.uninformed) = (false, BTreeSet::new());
+                    truth.outdated.remove(&machine);
+                }
+                (true, false) => {
+                    truth.by_stranger = false;
+                    truth.uninformed = if known_by_git { BTreeSet::new() } else { uninformed };
+                    truth.outdated.insert(machine);
+                }
+                // What happened to it before still holds.
+                (true, true) | (false, false) => {}
             }
         }
     }
@@ -263,6 +295,7 @@ impl World<'_> {
                     let truth = self.truth.entry(KEYS[key]).or_default();
                     truth.by_stranger = false;
                     truth.uninformed.extend(uninformed);
+                    truth.outdated.insert(machine);
                 }
             }
             Step::Older(machine) if self.commits.len() > 1 => {
@@ -279,11 +312,15 @@ impl World<'_> {
                 let memory =
                     if self.is_shared { String::new() } else { format!("--drift-state ../drift-{machine}.json") };
                 self.stage.run(&format!("drift . {memory} {}", self.state(machine))).stderr_ignored();
+                for key in self.defined().intersection(&self.live()) {
+                    self.truth.entry(key).or_default().outdated.remove(&machine);
+                }
             }
             Step::Delete(key) => {
                 if self.service.has(KEYS[key]) {
                     self.service.delete(KEYS[key]);
-                    self.truth.insert(KEYS[key], Truth { by_stranger: true, ..Truth::default() });
+                    let truth = self.truth.entry(KEYS[key]).or_default();
+                    (truth.by_stranger, truth.uninformed) = (true, BTreeSet::new());
                 }
             }
         }
@@ -316,7 +353,9 @@ impl World<'_> {
                 if !truth.by_stranger && !truth.uninformed.contains(&machine) {
                     assert_ne!(verdict, "drift", "trueup itself did it: {}", about());
                 }
-                let Some(named) = self.named() else { continue };
+                // That another machine put it back left no trace that this one sees.
+                let is_outdated = !self.is_shared && truth.outdated.contains(&machine);
+                let Some(named) = self.named().filter(|_| !is_outdated) else { continue };
                 let later = &self.commits[named..];
                 if truth.by_stranger && later.iter().all(|(_, keys)| keys.contains(key)) {
                     assert_eq!(verdict, "drift", "a stranger did it: {}", about());
