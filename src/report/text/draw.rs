@@ -78,7 +78,7 @@ pub(in crate::report) fn blocks(blocks: &Blocks<'_>, view: &TextView) -> String 
             }
             Block::Alarm(one) => text.push_str(&alarm(one, view)),
             Block::Table(one) => text.push_str(&table(one, view)),
-            Block::Step { change, is_done, result } => {
+            Block::Step(change, is_done, result) => {
                 let name = change::step(change.action.kind(), &change.key, *is_done, view);
                 let line = name + &view.line(result);
                 text.extend([line.trim_end(), "\n", &change::values(change, view)]);

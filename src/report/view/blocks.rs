@@ -15,15 +15,8 @@ pub enum Block<'a> {
     Alarm(Alarm<'a>),
     /// Rows of cells.
     Table(Table<'a>),
-    /// A change of a run, what became of it, and its values.
-    Step {
-        /// The change.
-        change: &'a Change,
-        /// Whether it was made.
-        is_done: bool,
-        /// What became of it.
-        result: Line<'a>,
-    },
+    /// A change of a run with its values, whether it was made, and what became of it.
+    Step(&'a Change, bool, Line<'a>),
     /// What can be done next.
     Commands(Vec<Command>),
 }

@@ -126,8 +126,7 @@ pub fn run<'a>(document: &'a RunDocument, view: &TextView) -> Blocks<'a> {
     }
     blocks.gap();
     for (change, step) in plan.changes.iter().zip(&document.steps) {
-        let result = line![result(&step.result), times(step)];
-        blocks.0.push(Block::Step { change, is_done: step.result.is_done(), result });
+        blocks.0.push(Block::Step(change, step.result.is_done(), line![result(&step.result), times(step)]));
     }
     blocks.gap();
     blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
