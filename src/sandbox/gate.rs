@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::answer::{Code, ErrorResponse, LARGEST_BODY};
 use super::clock::written;
-use super::fault::{Call, Injected, inject};
+use super::fault::{Call, FaultAction, Injected, inject};
 use super::log::{LogEntry, RequestEffect, Trace};
 use super::operation;
 use super::options::RequestRate;
@@ -71,7 +71,7 @@ async fn answer(
 }
 
 async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Request, next: Next) -> Injected {
-    let request = if entry.name.is_empty() && request.method() == Method::POST && service.faults.needs_names() {
+    let mut request = if entry.name.is_empty() && request.method() == Method::POST && service.faults.needs_names() {
         match named(request, &mut entry.name).await {
             Ok(request) => request,
             Err(error) => return Injected::Answered(error.into_response()),
@@ -79,14 +79,18 @@ async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Requ
     } else {
         request
     };
+    let call = Call { operation: entry.operation, namespace: &entry.namespace, name: &entry.name };
+    let action = service.faults.pick(call);
+    if let Some(FaultAction::Write(mode)) = &action {
+        request.extensions_mut().insert(*mode);
+    }
     let run = async {
         match limit(service) {
             Ok(()) => next.run(request).await,
             Err(error) => error.into_response(),
         }
     };
-    let call = Call { operation: entry.operation, namespace: &entry.namespace, name: &entry.name };
-    match service.faults.pick(call) {
+    match action {
         None => Injected::Answered(run.await),
         Some(action) => {
             entry.fault = Some(action.name());

@@ -329,7 +329,7 @@ pub fn integer<N: DeserializeOwned + Default>(
 }
 
 /// The lower camel case that proto3 JSON gives the field `name`.
-fn camel(name: &str) -> String {
+pub fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let mut camel = words.next().unwrap_or_default().to_owned();
     for word in words {

@@ -13,7 +13,7 @@
 //!
 //! The other actions are the variants of [`FaultAction`]: `delay: {milliseconds: N}`, `cut: before|after`,
 //! `conflict: {field, value}`, `vanish: {}`, `partial: {missing, code, message}`, `foreign: {namespace}`,
-//! `truncate: {bytes}`, `garbage: {}`, `html: {}` and `endless: {}`; `effect: done|none` decides whether
+//! `write: {fill, secrets, unknown}`, `shuffle: {}`, `truncate: {bytes}`, `garbage: {}`, `html: {}` and `endless: {}`; `effect: done|none` decides whether
 //! the call is made.
 
 use std::collections::BTreeMap;
@@ -62,8 +62,10 @@ pub enum ScenarioError {
 }
 
 /// The keys of the actions.
-const ACTIONS: [&str; 11] =
-    ["status", "delay", "cut", "conflict", "vanish", "partial", "foreign", "truncate", "garbage", "html", "endless"];
+const ACTIONS: [&str; 13] = [
+    "status", "delay", "cut", "conflict", "vanish", "partial", "foreign", "write", "shuffle", "truncate", "garbage",
+    "html", "endless",
+];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -166,7 +168,7 @@ fn action(mut actions: BTreeMap<String, Value>) -> Result<FaultAction, String> {
     };
     let tagged = match (key.as_str(), value.as_str()) {
         ("cut", Some(side)) => json!(format!("cut-{side}")),
-        ("vanish", _) if value == json!({}) => json!("vanish"),
+        ("vanish" | "shuffle", _) if value == json!({}) => json!(key),
         _ => json!({&key: value}),
     };
     let action = serde_json::from_value(tagged).map_err(|error| format!("has an invalid `{key}`: {error}"))?;
@@ -200,6 +202,8 @@ rules:
   - vanish: {}
   - partial: {missing: 2}
   - foreign: {namespace: shared}
+  - write: {fill: none, secrets: sealed, unknown: kept}
+  - shuffle: {}
   - truncate: {bytes: 10}
   - garbage: {effect: none}
   - html: {}
@@ -207,11 +211,11 @@ rules:
 ";
         let scenario = Scenario::parse(text).unwrap();
         let actions: Vec<_> = scenario.rules.iter().map(|rule| rule.action.name()).collect();
-        let wanted = "status status delay cut-before cut-after conflict conflict vanish partial foreign truncate garbage html endless";
+        let wanted = "status status delay cut-before cut-after conflict conflict vanish partial foreign write shuffle truncate garbage html endless";
         assert_eq!(actions.join(" "), wanted);
         assert_eq!(scenario.rules[0].operation.as_ref().map(|glob| glob.glob().glob()), Some("endpoint-list"));
         assert_eq!(scenario.rules[6].action, FaultAction::Conflict { field: "spec.port".into(), value: 81.into() });
-        assert_eq!(scenario.rules[11].action, FaultAction::Garbage { runs: Runs::Not });
+        assert_eq!(scenario.rules[13].action, FaultAction::Garbage { runs: Runs::Not });
     }
 
     #[test]

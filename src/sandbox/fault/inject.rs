@@ -85,6 +85,9 @@ pub async fn inject(
             };
             Injected::Answered(with_body(run.await, widen).await)
         }
+        // The handler does what it asks for.
+        FaultAction::Write(_) => Injected::Answered(run.await),
+        FaultAction::Shuffle => Injected::Answered(with_body(run.await, async |body| reverse(body)).await),
         FaultAction::Truncate { bytes } => Injected::Answered(truncate(run.await, bytes).await),
         FaultAction::Garbage { runs } => {
             instead(runs, run, answer::json(StatusCode::OK, r#"{"items": [{"name": "ep-"#)).await
@@ -130,6 +133,18 @@ fn failure(status: u16, body: Option<String>, retry_after: Option<u64>) -> Respo
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
+}
+
+/// Turns every list around.
+fn reverse(value: &mut Value) {
+    match value {
+        Value::Array(items) => {
+            items.reverse();
+            items.iter_mut().for_each(reverse);
+        }
+        Value::Object(entries) => entries.values_mut().for_each(reverse),
+        _ => {}
+    }
 }
 
 /// The whole body, which is in memory.

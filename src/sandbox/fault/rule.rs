@@ -5,6 +5,8 @@ use globset::GlobMatcher;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::sandbox::object::WriteMode;
+
 /// The faults of a sandbox: rules, of which the first that is due acts.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
@@ -71,6 +73,10 @@ pub enum FaultAction {
     Foreign { namespace: String },
     /// The header, then `bytes` of the body (half of it by default), then the connection is closed.
     Truncate { bytes: Option<usize> },
+    /// Specs are filled, sealed and kept otherwise than the description says.
+    Write(WriteMode),
+    /// Every list of the answer is in another order.
+    Shuffle,
     /// 200 with a body that is not JSON.
     Garbage {
         #[serde(rename = "effect", default = "first")]
@@ -130,6 +136,8 @@ impl FaultAction {
             Self::PartialList { .. } => "partial",
             Self::Foreign { .. } => "foreign",
             Self::Truncate { .. } => "truncate",
+            Self::Write(_) => "write",
+            Self::Shuffle => "shuffle",
             Self::Garbage { .. } => "garbage",
             Self::Html { .. } => "html",
             Self::Endless { .. } => "endless",

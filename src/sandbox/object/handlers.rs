@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Extension, Path, RawQuery, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get as answer_get};
@@ -14,8 +14,10 @@ use serde_json::Value;
 
 use super::index::ReferredDelete;
 use super::kind::{Key, ObjectKind};
-use super::request::{self, Named};
+use super::record::raw_json;
+use super::request::{self, Named, Target};
 use super::served::{ListContents, ResponseFormat, ServedObject};
+use super::spec::WriteMode;
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::message::{self, BodyPath, Message};
@@ -26,6 +28,8 @@ use crate::sandbox::state::{SandboxState, Shared};
 type Service = Arc<SandboxState>;
 
 type ItemPath = Path<(String, String)>;
+type Mode = Option<Extension<WriteMode>>;
+type Sent = (Mode, Bytes);
 
 /// The memory of a part of a list, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -35,25 +39,27 @@ pub fn routes(kind: &'static ObjectKind) -> [MethodRouter<Service>; 2] {
     let all = answer_get(move |State(service): Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery| {
         list(service, kind, namespace, query)
     });
-    let all = all.post(move |State(service): Shared, Path(namespace): Path<String>, body: Bytes| {
-        create(service, kind, namespace, body)
+    let all = all.post(move |State(service): Shared, Path(namespace): Path<String>, mode: Mode, body: Bytes| {
+        create(service, kind, namespace, (mode, body))
     });
     let one = answer_get(move |State(service): Shared, Path(at): ItemPath, RawQuery(query): RawQuery| {
         get(service, kind, at, query)
     });
-    let one = one.put(move |State(service): Shared, Path(at): ItemPath, body: Bytes| replace(service, kind, at, body));
+    let one = one.put(move |State(service): Shared, Path(at): ItemPath, mode: Mode, body: Bytes| {
+        replace(service, kind, at, (mode, body))
+    });
     let one =
         one.delete(move |State(service): Shared, Path(at): ItemPath, body: Bytes| delete(service, kind, at, body));
     [all, one]
 }
 
 /// Creates the object of the body.
-async fn create(service: Service, kind: &'static ObjectKind, namespace: String, body: Bytes) -> Response<Body> {
+async fn create(service: Service, kind: &'static ObjectKind, namespace: String, (mode, body): Sent) -> Response<Body> {
     let mut trace = Trace::default();
     let result = async {
         let body = message::parse(&body)?;
         trace.name = body.pointer("/metadata/name").and_then(Value::as_str).map(ToOwned::to_owned);
-        let record = request::read(kind, &body, &service.tenant, &namespace, Named::ByBody)?;
+        let record = request::read(&body, &target(&service, kind, &namespace, Named::ByBody, mode))?;
         service.objects.settled(service.objects.create(kind, record)).await
     };
     let result = result.await;
@@ -65,7 +71,12 @@ async fn get(service: Service, kind: &'static ObjectKind, at: (String, String), 
     let format = parameters(query.as_deref()).find(|(key, _)| key == "response_format");
     let format = format.map_or(Ok(ResponseFormat::Default), |(_, value)| ResponseFormat::parse(&value))?;
     let object = service.objects.settled(service.objects.get(key(kind, &at))).await?;
-    Ok(json(StatusCode::OK, object.got(service.objects.tenant_json(), format)))
+    let referrers = match format {
+        ResponseFormat::ReferringObjects => service.objects.settled(service.objects.referrers(key(kind, &at))).await?,
+        _ => Vec::new(),
+    };
+    let referrers = raw_json(&referrers)?;
+    Ok(json(StatusCode::OK, object.got(service.objects.tenant_json(), format, referrers.get())))
 }
 
 /// Answers the objects of a namespace.
@@ -105,14 +116,19 @@ async fn list(service: Service, kind: &'static ObjectKind, namespace: String, qu
 }
 
 /// Replaces the object of the path.
-async fn replace(service: Service, kind: &'static ObjectKind, at: (String, String), body: Bytes) -> Response<Body> {
+async fn replace(
+    service: Service,
+    kind: &'static ObjectKind,
+    at: (String, String),
+    (mode, body): Sent,
+) -> Response<Body> {
     let (namespace, name) = &at;
     let mut trace = Trace::default();
     let result = async {
         let body = message::parse(&body)?;
         let sent = Message::new(&body, BodyPath::root("body"))?.text("resource_version")?;
         trace.version_sent = Some(sent).filter(|sent| !sent.is_empty());
-        let record = request::read(kind, &body, &service.tenant, namespace, Named::ByPath(name))?;
+        let record = request::read(&body, &target(&service, kind, namespace, Named::ByPath(name), mode))?;
         service.objects.settled(service.objects.replace(kind, record, trace.version_sent.as_deref())).await
     };
     let result = result.await;
@@ -131,6 +147,16 @@ async fn delete(service: Service, kind: &'static ObjectKind, at: (String, String
         service.objects.settled(service.objects.delete(key(kind, &at), referred)).await
     };
     answer(result.await, Trace::default(), |_| empty())
+}
+
+fn target<'a>(
+    service: &'a SandboxState,
+    kind: &'static ObjectKind,
+    namespace: &'a str,
+    named: Named<'a>,
+    mode: Mode,
+) -> Target<'a> {
+    Target { kind, tenant: &service.tenant, namespace, named, mode: mode.map(|mode| mode.0).unwrap_or_default() }
 }
 
 fn key<'a>(kind: &'static ObjectKind, (namespace, name): &'a (String, String)) -> Key<'a> {

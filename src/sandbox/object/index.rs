@@ -7,13 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::json;
 
-use super::kind::{Key, ObjectKind};
-use super::record::{Referrer, StoredObject};
+use super::kind::{Key, ObjectKind, Place};
+use super::record::{Referrer, StoredObject, ViewReference, raw_json};
+use super::reference::References;
 use super::served::ServedObject;
-use super::spec;
+use super::spec::{self, Reader, Verb, WriteMode};
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
+use crate::sandbox::endpoint::spec::FillContext;
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 
 const COUNTERS: &str = "counter";
@@ -39,7 +42,8 @@ pub struct Objects {
 struct Inner {
     kinds: BTreeMap<&'static str, Namespaces>,
     /// Objects that are removed at a time.
-    leaving: BTreeSet<(Timestamp, &'static str, String, Box<str>)>,
+    leaving: BTreeSet<(Timestamp, Place)>,
+    references: References,
     version: u64,
     latest: Ticket,
 }
@@ -113,8 +117,16 @@ impl Objects {
                 let error = ErrorResponse::new(Code::ALREADY_EXISTS, message);
                 return Err(error.detail(format!("CreateResource: {key} exists")));
             }
-            self.add(inner, kind, record, now)
+            let (namespace, name) = (record.namespace.clone(), record.name.clone());
+            let object = self.add(inner, kind, record, now)?;
+            self.add_children(inner, Key { kind, namespace: &namespace, name: &name }, &object.uid()?, now)?;
+            Ok(object)
         })
+    }
+
+    /// The objects that refer to one.
+    pub fn referrers(&self, key: Key<'_>) -> PendingResult<Vec<Referrer>> {
+        self.run(|inner, _| inner.referrers(key, &self.tenant))
     }
 
     pub fn get(&self, key: Key<'_>) -> PendingResult<Arc<ServedObject>> {
@@ -154,7 +166,7 @@ impl Objects {
     /// Removes an object, or marks it as being deleted; returns what was there.
     pub fn delete(&self, key: Key<'_>, referred: ReferredDelete) -> PendingResult<Arc<ServedObject>> {
         self.run(|inner, now| {
-            let object = inner.removable(key, referred)?;
+            let object = inner.removable(key, referred, &self.tenant)?;
             match self.deletion {
                 _ if object.is_deleted() => {}
                 Deletion::Immediate => self.remove(inner, key),
@@ -200,7 +212,7 @@ impl Objects {
     fn run<T>(&self, operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>) -> PendingResult<T> {
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some((end, kind, namespace, name)) = inner.leaving.first().cloned()
+        while let Some((end, (kind, namespace, name))) = inner.leaving.first().cloned()
             && end <= now
         {
             inner.leaving.pop_first();
@@ -246,13 +258,50 @@ impl Objects {
     fn remove(&self, inner: &mut Inner, key: Key<'_>) {
         let namespaces = inner.kinds.get_mut(key.kind.name());
         let Some(objects) = namespaces.and_then(|namespaces| namespaces.get_mut(key.namespace)) else { return };
-        objects.remove(key.name);
+        if let Some(object) = objects.remove(key.name) {
+            inner.references.remove(&key.place(), object.spec());
+        }
         inner.version += 1;
         let mut batch = Batch::new();
         batch.remove(key.kind.name(), table_key(key.namespace, key.name));
         // The version of a removed object must not be used again.
         batch.put(COUNTERS, VERSION, inner.version.to_string());
         inner.latest = self.store.write(batch);
+        let name = key.child_name();
+        for kind in key.kind.children() {
+            let child = Key { kind, name: &name, ..key };
+            if inner.is_child(child) {
+                self.remove(inner, child);
+            }
+        }
+    }
+
+    /// Adds what the service makes of a view.
+    fn add_children(&self, inner: &mut Inner, view: Key<'_>, uid: &str, now: Timestamp) -> Result<(), ErrorResponse> {
+        let (name, Key { namespace, .. }) = (view.child_name(), view);
+        for kind in view.kind.children() {
+            if inner.find(Key { kind, name: &name, ..view }).is_some() {
+                continue;
+            }
+            let context = FillContext { tenant: &self.tenant, namespace };
+            let reader = Reader { verb: Verb::Create, context, mode: WriteMode::default() };
+            let record = StoredObject {
+                namespace: namespace.to_owned(),
+                name: name.clone(),
+                labels: raw_json(&json!({}))?,
+                annotations: raw_json(&json!({}))?,
+                spec: reader.empty(kind)?,
+                owner_view: Some(ViewReference {
+                    kind: view.kind.full_type(),
+                    name: view.name.to_owned(),
+                    namespace: namespace.to_owned(),
+                    uid: uid.to_owned(),
+                }),
+                ..StoredObject::default()
+            };
+            self.add(inner, kind, record, now)?;
+        }
+        Ok(())
     }
 }
 
@@ -271,6 +320,7 @@ impl Inner {
             for (namespace, mut objects) in part.kinds.into_values().flatten() {
                 whole.entry(namespace).or_default().append(&mut objects);
             }
+            self.references.append(part.references);
             self.leaving.append(&mut part.leaving);
             self.version = self.version.max(part.version);
         }
@@ -279,6 +329,11 @@ impl Inner {
 
     fn find(&self, key: Key<'_>) -> Option<&Arc<ServedObject>> {
         self.kinds.get(key.kind.name())?.get(key.namespace)?.get(key.name)
+    }
+
+    /// Whether the service made it of a view.
+    fn is_child(&self, key: Key<'_>) -> bool {
+        self.find(key).is_some_and(|object| object.is_owned())
     }
 
     fn existing(&self, key: Key<'_>) -> Result<Arc<ServedObject>, ErrorResponse> {
@@ -298,13 +353,43 @@ impl Inner {
         name: Box<str>,
         object: ServedObject,
     ) -> Arc<ServedObject> {
+        let place = (kind.name(), namespace.clone(), name.clone());
         let object = Arc::new(object);
+        self.references.add(&place, object.spec());
         if let Some(end) = leaves_at(&object) {
-            self.leaving.insert((end, kind.name(), namespace.clone(), name.clone()));
+            self.leaving.insert((end, place.clone()));
         }
         let namespaces = self.kinds.entry(kind.name()).or_default();
-        namespaces.entry(namespace).or_default().insert(name, Arc::clone(&object));
+        let before = namespaces.entry(namespace).or_default().insert(name, Arc::clone(&object));
+        if let Some(before) = before.filter(|before| before.spec() != object.spec()) {
+            self.references.remove(&place, before.spec());
+            self.references.add(&place, object.spec());
+        }
         object
+    }
+
+    /// The objects that refer to one: those that are not stored here, and those that are. In the place of a view is
+    /// what the service made of it, because that is what has the reference.
+    fn referrers(&self, key: Key<'_>, tenant: &str) -> Result<Vec<Referrer>, ErrorResponse> {
+        let mut referrers = self.existing(key)?.referrers()?;
+        for (kind, namespace, name) in self.references.to(&key.place()) {
+            let Some(kind) = ObjectKind::find(kind) else { continue };
+            let referrer = Key { kind, namespace, name };
+            let child_name = referrer.child_name();
+            let children = kind.children().map(|kind| Key { kind, name: &child_name, ..referrer });
+            let children: Vec<_> = children.filter(|child| self.is_child(*child)).collect();
+            let is_host = |child: &&Key<'_>| child.kind.name() == "virtual_host";
+            let child = children.iter().find(is_host).or(children.first()).copied();
+            let referrer = child.unwrap_or(referrer);
+            referrers.push(Referrer {
+                kind: referrer.kind.full_type(),
+                uid: self.existing(referrer)?.uid()?,
+                tenant: tenant.to_owned(),
+                namespace: referrer.namespace.to_owned(),
+                name: referrer.name.to_owned(),
+            });
+        }
+        Ok(referrers)
     }
 
     /// The record of what a caller may change: neither owned by a view nor being deleted.
@@ -317,10 +402,15 @@ impl Inner {
         object.record()
     }
 
-    fn removable(&self, key: Key<'_>, referred: ReferredDelete) -> Result<Arc<ServedObject>, ErrorResponse> {
+    fn removable(
+        &self,
+        key: Key<'_>,
+        referred: ReferredDelete,
+        tenant: &str,
+    ) -> Result<Arc<ServedObject>, ErrorResponse> {
         let object = self.existing(key)?;
         owned(&object, key)?;
-        match (referred, object.referrers()?.as_slice()) {
+        match (referred, self.referrers(key, tenant)?.as_slice()) {
             (ReferredDelete::Refused, [first, ..]) => {
                 let message = format!("{key} is referred to by {} {}/{}", first.kind, first.namespace, first.name);
                 Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message).detail("DeleteResource: object is referred"))

@@ -8,6 +8,9 @@ use axum::http::Method;
 
 use crate::kind::{self, Kind};
 
+/// An object by the name of its kind, its namespace and its name.
+pub type Place = (&'static str, String, Box<str>);
+
 /// What begins the service's name of a message.
 const SCHEMA: &str = "ves.io.schema";
 
@@ -69,6 +72,12 @@ impl ObjectKind {
         self.name() == "endpoint"
     }
 
+    /// The kinds of the objects that the service makes of one.
+    pub fn children(&self) -> impl Iterator<Item = &'static Self> + use<> {
+        let names = if self.described.is_view { self.described.children.clone() } else { Vec::new() };
+        names.into_iter().filter_map(Self::find)
+    }
+
     /// Whether its objects may be in this namespace.
     pub fn is_in(&self, namespace: &str) -> bool {
         let group = if ["system", "shared"].contains(&namespace) { namespace } else { "user" };
@@ -87,6 +96,18 @@ pub struct Key<'a> {
     pub kind: &'static ObjectKind,
     pub namespace: &'a str,
     pub name: &'a str,
+}
+
+impl Key<'_> {
+    /// What the objects are called that the service makes of it.
+    pub fn child_name(&self) -> String {
+        format!("ves-io-{}-{}", self.kind.name().replace('_', "-"), self.name)
+    }
+
+    /// The same for an index.
+    pub fn place(&self) -> Place {
+        (self.kind.name(), self.namespace.to_owned(), self.name.into())
+    }
 }
 
 impl std::fmt::Display for Key<'_> {

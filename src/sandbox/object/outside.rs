@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 use super::index::Objects;
 use super::kind::{Key, ObjectKind};
 use super::record::{Referrer, StoredObject, ViewReference, raw_json, strings};
-use super::request::{self, Named};
+use super::request::{self, Named, Target};
 use super::served::{ListContents, ServedObject};
-use super::spec::{self, Verb};
+use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 use crate::sandbox::endpoint::spec::FillContext;
@@ -119,7 +119,8 @@ impl Objects {
         let Key { kind, namespace, name } = key;
         let record = if kind.is_endpoint() {
             let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
-            request::read(kind, &request, self.tenant(), namespace, Named::ByBody)?
+            let (tenant, named, mode) = (self.tenant(), Named::ByBody, WriteMode::default());
+            request::read(&request, &Target { kind, tenant, namespace, named, mode })?
         } else {
             let metadata = SeedMetadata { namespace: namespace.into(), name: name.into(), ..SeedMetadata::default() };
             let raw_spec = Some(serde_json::json!({}));
@@ -137,7 +138,9 @@ fn record(kind: &ObjectKind, seed: Seed, tenant: &str) -> Result<StoredObject, E
         }
         (None, Some(raw)) => raw_json(&raw)?,
         (spec, None) => {
-            spec::read(kind, Verb::Create, &spec.unwrap_or_default(), FillContext { tenant, namespace: &namespace })?
+            let context = FillContext { tenant, namespace: &namespace };
+            let reader = Reader { verb: Verb::Create, context, mode: WriteMode::default() };
+            reader.read(kind, &spec.unwrap_or_default())?
         }
     };
     Ok(StoredObject {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::kind::ObjectKind;
 use super::record::{StoredObject, raw_json};
-use super::spec::{self, Verb};
+use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::endpoint::rules;
 use crate::sandbox::endpoint::spec::FillContext;
@@ -19,18 +19,23 @@ pub enum Named<'a> {
     ByPath(&'a str),
 }
 
+/// What a request writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    pub kind: &'static ObjectKind,
+    pub tenant: &'a str,
+    pub namespace: &'a str,
+    pub named: Named<'a>,
+    pub mode: WriteMode,
+}
+
 /// The parts of an object that a create or replace request decides.
 ///
 /// # Errors
 /// The first thing that is missing, mistyped or outside its rule. A missing spec is first, as it is in
 /// the service.
-pub fn read(
-    kind: &ObjectKind,
-    body: &Value,
-    tenant: &str,
-    namespace: &str,
-    named: Named<'_>,
-) -> Result<StoredObject, ErrorResponse> {
+pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResponse> {
+    let Target { kind, tenant, namespace, named, mode } = *target;
     let request = Message::new(body, BodyPath::root("body"))?;
     let verb = match named {
         Named::ByBody => Verb::Create,
@@ -62,7 +67,7 @@ pub fn read(
     Ok(StoredObject {
         namespace: namespace.to_owned(),
         name,
-        spec: spec::read(kind, verb, spec, FillContext { tenant, namespace })?,
+        spec: Reader { verb, context: FillContext { tenant, namespace }, mode }.read(kind, spec)?,
         labels: raw_json(&metadata.map("labels")?)?,
         annotations: raw_json(&annotations(&metadata)?)?,
         description: description(&metadata)?,

@@ -152,12 +152,27 @@ impl ServedObject {
         self.part(Part::Deleted) != "null"
     }
 
+    /// Whether another object owns it.
+    pub fn is_owned(&self) -> bool {
+        self.part(Part::OwnerView) != "null"
+    }
+
     /// The object that owns it.
     pub fn owner_view(&self) -> Result<Option<ViewReference>, ErrorResponse> {
         self.read(Part::OwnerView)
     }
 
-    /// The objects that refer to it.
+    /// Its spec as JSON.
+    pub fn spec(&self) -> &str {
+        self.part(Part::Spec)
+    }
+
+    /// Its uid.
+    pub fn uid(&self) -> Result<String, ErrorResponse> {
+        self.read(Part::Uid)
+    }
+
+    /// The objects that refer to it and are not stored here.
     pub fn referrers(&self) -> Result<Vec<Referrer>, ErrorResponse> {
         self.read(Part::Referrers)
     }
@@ -168,8 +183,8 @@ impl ServedObject {
         format!(r#"{{"metadata":{metadata},"system_metadata":{system},"spec":{}}}"#, self.part(Part::Spec))
     }
 
-    /// The answer to a get. Every root key is there in every format, as is the version.
-    pub fn got(&self, tenant: &str, format: ResponseFormat) -> String {
+    /// The answer to a get, with the objects that refer to it as JSON. Every root key is there in every format, as is the version.
+    pub fn got(&self, tenant: &str, format: ResponseFormat, referrers: &str) -> String {
         let spec = self.part(Part::Spec);
         let when =
             |shown: bool, text: &dyn Fn() -> String, hidden: &str| if shown { text() } else { hidden.to_owned() };
@@ -195,7 +210,7 @@ impl ServedObject {
                 &|| self.part(Part::Status).to_owned(),
                 "[]"
             ),
-            when(format == ResponseFormat::ReferringObjects, &|| self.part(Part::Referrers).to_owned(), "[]"),
+            when(format == ResponseFormat::ReferringObjects, &|| referrers.to_owned(), "[]"),
         )
     }
 

@@ -3,17 +3,19 @@
 //! an exclusive group only the chosen option is there.
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::kind::ObjectKind;
 use super::record::raw_json;
+use super::reference::{is_reference, referred};
 use super::rule;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Part};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 use crate::sandbox::endpoint::spec::{self as endpoint, FillContext, derived_uid};
-use crate::sandbox::message::{self, BodyPath, Message, REQUIRED, Rule};
+use crate::sandbox::message::{self, BodyPath, Message, REQUIRED, Rule, camel};
 
 type Object = Map<String, Value>;
 
@@ -24,18 +26,63 @@ pub enum Verb {
     Replace,
 }
 
-/// Reads, checks and fills the spec of a request.
-pub fn read(
-    kind: &ObjectKind,
-    verb: Verb,
-    spec: &Value,
-    context: FillContext<'_>,
-) -> Result<Box<RawValue>, ErrorResponse> {
-    if kind.is_endpoint() {
-        return endpoint::read(spec, context);
+/// What a service does with a spec that the data do not tell: as a scenario asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WriteMode {
+    fill: Fill,
+    secrets: Secrets,
+    unknown: Unknown,
+}
+
+/// Which open groups get their default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Fill {
+    None,
+    /// Those that the data say.
+    #[default]
+    Known,
+    /// All that have one.
+    Every,
+}
+
+/// How a secret is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Secrets {
+    #[default]
+    Stripped,
+    /// As it was sent.
+    Sent,
+    /// With another text.
+    Sealed,
+}
+
+/// What becomes of keys that the description does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Unknown {
+    #[default]
+    Dropped,
+    /// They are stored, as by a service that is newer than the description.
+    Kept,
+}
+
+impl Reader<'_> {
+    /// Reads, checks and fills the spec of a request.
+    pub fn read(&self, kind: &ObjectKind, spec: &Value) -> Result<Box<RawValue>, ErrorResponse> {
+        if kind.is_endpoint() {
+            return endpoint::read(spec, self.context);
+        }
+        raw_json(&self.message(kind.described.spec, spec, BodyPath::root("spec"), Level::Top)?)
     }
-    let object = Reader { verb, context }.message(kind.described.spec, spec, BodyPath::root("spec"), Level::Top)?;
-    raw_json(&object)
+
+    /// The spec of an object in which nothing is set but what is filled in.
+    pub fn empty(&self, kind: &ObjectKind) -> Result<Box<RawValue>, ErrorResponse> {
+        // Where something is required there is a spec without it.
+        self.read(kind, &json!({})).or_else(|_| raw_json(&without_choices(kind.described.spec)))
+    }
 }
 
 /// Two options of a group are refused at the top level of a spec alone.
@@ -45,9 +92,12 @@ enum Level {
     Below,
 }
 
-struct Reader<'a> {
-    verb: Verb,
-    context: FillContext<'a>,
+/// Reads specs, each for the same request.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    pub verb: Verb,
+    pub context: FillContext<'a>,
+    pub mode: WriteMode,
 }
 
 /// A part of a field that has a value: itself, an item, an entry.
@@ -78,6 +128,12 @@ impl Reader<'_> {
             chosen.push(self.choice(group, &described.fields, &sent, level)?);
         }
         let mut object = Object::new();
+        if let (Unknown::Kept, Value::Object(sent)) = (self.mode.unknown, value) {
+            let is_known =
+                |key: &str| described.fields.iter().any(|field| field.name == key || camel(field.name) == key);
+            object
+                .extend(sent.iter().filter(|(key, _)| !is_known(key)).map(|(key, value)| (key.clone(), value.clone())));
+        }
         for field in described.fields.iter().filter(|field| !field.is(Flag::ReadOnly)) {
             let group = described.groups.iter().position(|group| group.members.contains(&field.name));
             let value = match group {
@@ -122,12 +178,20 @@ impl Reader<'_> {
         };
         let default = group.default.filter(|default| members().any(|name| name == *default));
         match (chosen, default) {
-            (None, Some(default)) if group.is_filled => Ok(Some((default, &Value::Null))),
+            (None, Some(default)) if self.fills(group) => Ok(Some((default, &Value::Null))),
             (None, None) if group.is_required && members().next().is_some() => {
                 let rule = Rule::new("message.required_oneof", "true", "not nil");
                 Err(sent.place.field(group.name).breaks(&rule, "nil"))
             }
             _ => Ok(chosen),
+        }
+    }
+
+    fn fills(&self, group: &Group) -> bool {
+        match self.mode.fill {
+            Fill::None => false,
+            Fill::Known => group.is_filled,
+            Fill::Every => true,
         }
     }
 
@@ -158,7 +222,11 @@ impl Reader<'_> {
         if is_optional && self.takes(field) && is_enforced(field) && rule::is_zero(&read) {
             return Err(place.breaks(&REQUIRED, if read.is_null() { "nil" } else { "an empty string" }));
         }
-        Ok(if field.is(Flag::Secret) { stripped(&field.kind, read) } else { read })
+        Ok(match self.mode.secrets {
+            Secrets::Stripped if field.is(Flag::Secret) => stripped(&field.kind, read),
+            Secrets::Sealed if field.is(Flag::Secret) => sealed(field, read),
+            _ => read,
+        })
     }
 
     fn value(&self, kind: &FieldKind, value: &Value, site: Site<'_>) -> Result<Value, ErrorResponse> {
@@ -202,7 +270,7 @@ impl Reader<'_> {
             FieldKind::Message(id) => {
                 let mut object = self.message(id, value, place, Level::Below)?;
                 site.check(value)?;
-                if id.ends_with("ObjectRefType") {
+                if is_reference(id) {
                     self.complete(site, id, &mut object)?;
                 }
                 Ok(object.into())
@@ -238,8 +306,8 @@ impl Reader<'_> {
         }
         if id == "ObjectRefType" {
             let written = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-            let kind = referred(site.field, written).next().unwrap_or(written);
-            let kind = ObjectKind::find(kind).map_or(format!("{kind}.Object"), |kind| kind.short_type.clone());
+            let kind = referred(site.field, written).into_iter().next().unwrap_or_default();
+            let kind = ObjectKind::find(&kind).map_or(format!("{kind}.Object"), |kind| kind.short_type.clone());
             let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
             let uid = derived_uid(&[&kind, text("tenant"), text("namespace"), text("name")]);
             if is_empty(object, "uid") {
@@ -281,13 +349,6 @@ fn carry(id: &str, before: &Object, spec: &mut Object, place: BodyPath<'_>) -> R
         Some(group) => Err(place.field(group.name).breaks(&UNCHANGED, "another option")),
         None => Ok(()),
     }
-}
-
-/// The kinds that a reference with this written kind (`site`, `site.Object`, `ves.io.schema.site.Object`, nothing) names.
-fn referred<'w>(field: &Field, written: &'w str) -> impl Iterator<Item = &'w str> + use<'w> {
-    let word = written.strip_suffix(".Object").unwrap_or(written).rsplit('.').next().filter(|word| !word.is_empty());
-    let possible = if word.is_none() { field.refers_to.clone() } else { Vec::new() };
-    word.into_iter().chain(possible)
 }
 
 /// The service requires texts and messages alone, and nothing that it keeps for itself or has given up.
@@ -370,5 +431,24 @@ fn stripped(kind: &FieldKind, value: Value) -> Value {
         }
         (FieldKind::Message(id), _) => without_choices(id),
         (kind, _) => zero(kind),
+    }
+}
+
+/// A secret as a service answers it that seals it again: with other texts.
+fn sealed(field: &Field, value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(|item| sealed(field, item)).collect(),
+        Value::Object(entries) => {
+            entries.into_iter().map(|(key, value)| (key, sealed(field, value))).collect::<Object>().into()
+        }
+        Value::String(text) => {
+            let other = || derived_uid(&[&text]).replace('-', "");
+            match text.strip_prefix("string:///") {
+                Some(_) => format!("string:///{}", other()).into(),
+                None if field.kind == FieldKind::Text && !text.is_empty() => other().into(),
+                None => text.into(),
+            }
+        }
+        other => other,
     }
 }

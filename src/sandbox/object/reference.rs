@@ -1,0 +1,87 @@
+//! Who refers to whom: the references in specs, found by the description of the kinds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::kind::{ObjectKind, Place};
+use crate::kind::{self, Field, FieldKind};
+
+/// The objects that refer to each object, which need not exist.
+#[derive(Debug, Default)]
+pub struct References(BTreeMap<Place, BTreeSet<Place>>);
+
+impl References {
+    /// Adds what the spec of an object refers to.
+    pub fn add(&mut self, from: &Place, spec: &str) {
+        for to in places(from, spec) {
+            self.0.entry(to).or_default().insert(from.clone());
+        }
+    }
+
+    /// Removes what it refers to.
+    pub fn remove(&mut self, from: &Place, spec: &str) {
+        for to in places(from, spec) {
+            if let Some(referrers) = self.0.get_mut(&to) {
+                referrers.remove(from);
+            }
+        }
+    }
+
+    /// Adds all references of another one.
+    pub fn append(&mut self, other: Self) {
+        for (to, mut referrers) in other.0 {
+            self.0.entry(to).or_default().append(&mut referrers);
+        }
+    }
+
+    /// The objects that refer to one.
+    pub fn to(&self, place: &Place) -> impl Iterator<Item = &Place> {
+        self.0.get(place).into_iter().flatten()
+    }
+}
+
+/// The kinds that a reference with this written kind (`site`, `site.Object`, `ves.io.schema.site.Object`, nothing) names.
+pub fn referred(field: &Field, written: &str) -> Vec<String> {
+    match written.strip_suffix(".Object").unwrap_or(written).rsplit('.').next() {
+        Some(word) if !word.is_empty() => vec![word.to_owned()],
+        _ => field.refers_to.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn places(from: &Place, spec: &str) -> Vec<Place> {
+    let mut places = Vec::new();
+    // Of what an endpoint refers to only virtual sites and virtual networks are kinds.
+    let sign = if from.0 == "endpoint" { "\"virtual_" } else { "\"name\":\"" };
+    if let (true, Some(kind), Ok(spec)) = (spec.contains(sign), ObjectKind::find(from.0), serde_json::from_str(spec)) {
+        collect(kind.described.spec, &spec, &from.1, &mut places);
+    }
+    places
+}
+
+fn collect(id: &str, object: &Value, namespace: &str, places: &mut Vec<Place>) {
+    for field in &kind::message(id).fields {
+        let (Some(below), Some(value)) = (field.below(), object.get(field.name)) else { continue };
+        let values: Vec<&Value> = match value {
+            Value::Array(items) => items.iter().collect(),
+            Value::Object(entries) if matches!(field.kind, FieldKind::Map(_)) => entries.values().collect(),
+            value => vec![value],
+        };
+        for value in values {
+            if is_reference(below) {
+                let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+                let of = if text("namespace").is_empty() { namespace } else { text("namespace") };
+                let kinds = referred(field, text("kind"));
+                let kinds = kinds.iter().filter_map(|kind| ObjectKind::find(kind));
+                places.extend(kinds.map(|kind| (kind.name(), of.to_owned(), text("name").into())));
+            } else {
+                collect(below, value, namespace, places);
+            }
+        }
+    }
+}
+
+/// Whether a message is a reference to another object.
+pub fn is_reference(id: &str) -> bool {
+    ["ObjectRefType", "views.ObjectRefType"].contains(&id)
+}
