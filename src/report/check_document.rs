@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use super::fleet::InputProblem;
+use super::fleet::{InputProblem, NoResult};
 use super::json::{ChecksDocument, FORMAT_VERSION, ShardDocument, StackDocument};
 use crate::drift::{
     Acknowledgements, Check, DriftState, JudgedAcknowledgement, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts,
@@ -37,24 +37,12 @@ pub struct SavedStack {
     pub environment: Option<String>,
     /// What makes it this stack, if the document is of a shard of a list.
     pub id: Option<String>,
-    /// What the document says of it.
+    /// Its check, or why it has none.
     pub result: SavedResult,
 }
 
-/// What a document says of a stack.
-#[derive(Debug)]
-pub enum SavedResult {
-    /// It was checked.
-    Checked(Box<SavedCheck>),
-    /// It could not be checked; why.
-    Failed(String),
-    /// It belongs to another shard.
-    Elsewhere,
-    /// It was left out; why.
-    Skipped(String),
-    /// A merged report does not know; why.
-    Unknown(String),
-}
+/// A check that a document contains, or why it contains none of a stack.
+pub type SavedResult = Result<Box<SavedCheck>, NoResult>;
 
 /// A check, as a document contains it.
 #[derive(Debug)]
@@ -132,7 +120,7 @@ impl CheckDocument {
         }
         if head.kind == "drift" {
             let mut stack = SavedStack::read(serde_json::from_slice(bytes).map_err(not_whole)?)?;
-            if let SavedResult::Checked(check) = &stack.result {
+            if let Ok(check) = &stack.result {
                 stack.directory = check.plan.source.origin.to_string();
                 stack.environment.clone_from(&check.plan.source.environment);
             }
@@ -158,11 +146,11 @@ impl SavedStack {
         let directory = std::mem::take(&mut file.directory).into_owned();
         let [environment, id] = [file.environment.take(), file.id.take()].map(|text| text.map(Cow::into_owned));
         let result = match file {
-            StackDocument { plan: Some(_), .. } => SavedResult::Checked(Box::new(SavedCheck::read(file)?)),
-            StackDocument { failed: Some(reason), .. } => SavedResult::Failed(reason.into_owned()),
-            StackDocument { unknown: Some(reason), .. } => SavedResult::Unknown(reason.into_owned()),
-            StackDocument { elsewhere: true, .. } => SavedResult::Elsewhere,
-            StackDocument { skipped: Some(reason), .. } => SavedResult::Skipped(reason.into_owned()),
+            StackDocument { plan: Some(_), .. } => Ok(Box::new(SavedCheck::read(file)?)),
+            StackDocument { failed: Some(reason), .. } => Err(NoResult::Failed(reason.into_owned())),
+            StackDocument { unknown: Some(reason), .. } => Err(NoResult::Unknown(reason.into_owned())),
+            StackDocument { elsewhere: true, .. } => Err(NoResult::Elsewhere),
+            StackDocument { skipped: Some(reason), .. } => Err(NoResult::Skipped(reason.into_owned())),
             StackDocument { .. } => return Err(CheckDocumentError::missing("plan")),
         };
         Ok(Self { directory, environment, id, result })

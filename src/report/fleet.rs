@@ -105,43 +105,12 @@ pub struct FleetPart<'a> {
     pub call: String,
     /// The flags that a command without those words needs to find its settings, each behind a blank.
     pub flags: String,
-    /// The result.
-    pub outcome: PartOutcome<'a>,
+    /// The result, or why there is none.
+    pub outcome: Result<StackReport<'a>, NoResult>,
 }
 
-/// Why a stack that could be applied was not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotBegun {
-    /// Another one failed.
-    AnotherFailed,
-    /// Somebody interrupted the apply.
-    Interrupted,
-}
-
-impl NotBegun {
-    /// The reason in words.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NotBegun::AnotherFailed => "another stack failed",
-            NotBegun::Interrupted => "the apply was interrupted",
-        }
-    }
-}
-
-/// Stacks of which there is nothing but one reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoResult<'a> {
-    /// Why.
-    pub reason: Cow<'a, str>,
-    /// They failed; of others nothing is known.
-    pub is_failed: bool,
-    /// Their names.
-    pub names: Vec<String>,
-}
-
-/// The result for one stack.
-pub enum PartOutcome<'a> {
+/// What a command found or did in a stack.
+pub enum StackReport<'a> {
     /// Its definitions are valid, or are not.
     Validated(Validation<'a>),
     /// Its plan.
@@ -150,16 +119,60 @@ pub enum PartOutcome<'a> {
     Applied(&'a Outcome, &'a Plan),
     /// The check for drift.
     Checked(Check<'a>),
-    /// There is none; why.
-    Failed(String),
-    /// Whether there is one is not known, because the files of a merged report do not say; why.
+}
+
+/// Why a stack has no result.
+#[derive(Debug, Clone)]
+pub enum NoResult<E = String> {
+    /// It failed; why.
+    Failed(E),
+    /// Whether there is a result is not known, because the files of a merged report do not say; why.
     Unknown(String),
     /// It belongs to another shard.
     Elsewhere,
     /// It was left out; why.
     Skipped(String),
-    /// It would have been applied, and did not begin; why.
-    NotBegun(NotBegun),
+    /// It would have been applied, and did not begin, because another one failed.
+    AnotherFailed,
+    /// It would have been applied, and did not begin, because somebody interrupted the apply.
+    Interrupted,
+}
+
+impl<E> NoResult<E> {
+    /// The same with what `failed` makes of the error.
+    #[must_use]
+    pub fn map(&self, failed: impl FnOnce(&E) -> NoResult) -> NoResult {
+        match self {
+            NoResult::Failed(error) => failed(error),
+            NoResult::Unknown(reason) => NoResult::Unknown(reason.clone()),
+            NoResult::Elsewhere => NoResult::Elsewhere,
+            NoResult::Skipped(reason) => NoResult::Skipped(reason.clone()),
+            NoResult::AnotherFailed => NoResult::AnotherFailed,
+            NoResult::Interrupted => NoResult::Interrupted,
+        }
+    }
+
+    /// Why it was left out or did not begin, if that is so.
+    #[must_use]
+    pub fn skipped(&self) -> Option<&str> {
+        match self {
+            NoResult::Skipped(reason) => Some(reason),
+            NoResult::AnotherFailed => Some("another stack failed"),
+            NoResult::Interrupted => Some("the apply was interrupted"),
+            NoResult::Failed(_) | NoResult::Unknown(_) | NoResult::Elsewhere => None,
+        }
+    }
+}
+
+/// Stacks of which there is nothing but one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedReason<'a> {
+    /// Why.
+    pub reason: Cow<'a, str>,
+    /// They failed; of others nothing is known.
+    pub is_failed: bool,
+    /// Their names.
+    pub names: Vec<String>,
 }
 
 impl FleetPart<'_> {
@@ -167,7 +180,7 @@ impl FleetPart<'_> {
     #[must_use]
     pub fn name(&self) -> Cow<'_, str> {
         let shard = match &self.outcome {
-            PartOutcome::Checked(check) => check.shard.map(|(index, of)| format!("shard {index}/{of}")),
+            Ok(StackReport::Checked(check)) => check.shard.map(|(index, of)| format!("shard {index}/{of}")),
             _ => None,
         };
         let details: Vec<&str> = self.environment.as_deref().into_iter().chain(shard.as_deref()).collect();
@@ -182,14 +195,10 @@ impl FleetPart<'_> {
             unread::whole(plan).map(|unread| unread.of_service(&plan.service.base_url).into())
         };
         match &self.outcome {
-            PartOutcome::Failed(reason) | PartOutcome::Unknown(reason) => Some(reason.into()),
-            PartOutcome::Checked(check) => unread(check.plan),
-            PartOutcome::Planned(plan) => unread(plan),
-            PartOutcome::Validated(_)
-            | PartOutcome::Applied(..)
-            | PartOutcome::Elsewhere
-            | PartOutcome::Skipped(_)
-            | PartOutcome::NotBegun(_) => None,
+            Err(NoResult::Failed(reason) | NoResult::Unknown(reason)) => Some(reason.into()),
+            Ok(StackReport::Checked(check)) => unread(check.plan),
+            Ok(StackReport::Planned(plan)) => unread(plan),
+            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
         }
     }
 
@@ -197,21 +206,16 @@ impl FleetPart<'_> {
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         match &self.outcome {
-            PartOutcome::Checked(check) => {
+            Ok(StackReport::Checked(check)) => {
                 let plan = check.plan;
                 check.verdicts.whole() == Verdict::InSync && check.acknowledged.is_empty() && plan.notes.is_empty()
             }
-            PartOutcome::Planned(plan) => {
+            Ok(StackReport::Planned(plan)) => {
                 let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.guards.is_empty();
                 is_empty && plan.notes.is_empty() && plan.setting_changes.is_empty() && plan.unknown().next().is_none()
             }
-            PartOutcome::Validated(checked) => checked.contents.is_some() && checked.diagnostics.is_empty(),
-            PartOutcome::Applied(..)
-            | PartOutcome::Failed(_)
-            | PartOutcome::Unknown(_)
-            | PartOutcome::Elsewhere
-            | PartOutcome::Skipped(_)
-            | PartOutcome::NotBegun(_) => false,
+            Ok(StackReport::Validated(checked)) => checked.contents.is_some() && checked.diagnostics.is_empty(),
+            Ok(StackReport::Applied(..)) | Err(_) => false,
         }
     }
 }
@@ -245,7 +249,7 @@ impl<'a> Fleet<'a> {
     /// The checks that were made, with their stacks.
     pub fn checks(&self) -> impl Iterator<Item = (&FleetPart<'a>, &Check<'a>)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            PartOutcome::Checked(check) => Some((part, check)),
+            Ok(StackReport::Checked(check)) => Some((part, check)),
             _ => None,
         })
     }
@@ -253,7 +257,7 @@ impl<'a> Fleet<'a> {
     /// The plans that were made or applied, with their stacks.
     pub fn plans(&self) -> impl Iterator<Item = (&FleetPart<'a>, &'a Plan)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            PartOutcome::Planned(plan) | PartOutcome::Applied(_, plan) => Some((part, *plan)),
+            Ok(StackReport::Planned(plan) | StackReport::Applied(_, plan)) => Some((part, *plan)),
             _ => None,
         })
     }
@@ -261,7 +265,7 @@ impl<'a> Fleet<'a> {
     /// The stacks that have no result, with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&FleetPart<'a>, &str)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            PartOutcome::Failed(reason) | PartOutcome::Unknown(reason) => Some((part, reason.as_str())),
+            Err(NoResult::Failed(reason) | NoResult::Unknown(reason)) => Some((part, reason.as_str())),
             _ => None,
         })
     }
@@ -269,19 +273,19 @@ impl<'a> Fleet<'a> {
     /// How many stacks failed.
     #[must_use]
     pub fn failed(&self) -> usize {
-        self.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Failed(_))).count()
+        self.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Failed(_)))).count()
     }
 
     /// The stacks of which there is nothing but a reason, by the reason.
     #[must_use]
-    pub fn without_result(&self) -> Vec<NoResult<'_>> {
-        let mut found: Vec<NoResult<'_>> = Vec::new();
+    pub fn without_result(&self) -> Vec<SharedReason<'_>> {
+        let mut found: Vec<SharedReason<'_>> = Vec::new();
         for part in &self.parts {
             let Some(reason) = part.reason() else { continue };
-            let (is_failed, name) = (matches!(part.outcome, PartOutcome::Failed(_)), part.name().into_owned());
+            let (is_failed, name) = (matches!(part.outcome, Err(NoResult::Failed(_))), part.name().into_owned());
             match found.iter_mut().find(|known| known.reason == reason && known.is_failed == is_failed) {
                 Some(known) => known.names.push(name),
-                None => found.push(NoResult { reason, is_failed, names: vec![name] }),
+                None => found.push(SharedReason { reason, is_failed, names: vec![name] }),
             }
         }
         found
@@ -296,14 +300,14 @@ impl<'a> Fleet<'a> {
     /// How many stacks belong to other shards.
     #[must_use]
     pub fn elsewhere(&self) -> usize {
-        self.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Elsewhere)).count()
+        self.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Elsewhere))).count()
     }
 
     /// The verdict over all that were checked; unknown where the files of a merged report are not whole.
     #[must_use]
     pub fn whole(&self) -> Verdict {
-        let is_incomplete =
-            !self.problems.is_empty() || self.parts.iter().any(|part| matches!(part.outcome, PartOutcome::Unknown(_)));
+        let is_incomplete = !self.problems.is_empty()
+            || self.parts.iter().any(|part| matches!(part.outcome, Err(NoResult::Unknown(_))));
         let begin = if is_incomplete { Verdict::Unknown } else { Verdict::InSync };
         self.checks().fold(begin, |whole, (_, check)| whole.and(check.verdicts.whole()))
     }
@@ -329,9 +333,9 @@ impl<'a> Fleet<'a> {
             message: problem.message.clone(),
         });
         let others = self.parts.iter().flat_map(|part| match &part.outcome {
-            PartOutcome::Checked(check) => annotation::of_check(check),
-            PartOutcome::Planned(plan) => annotation::of_plan(plan),
-            PartOutcome::Validated(checked) => annotation::of_diagnostics(checked.diagnostics, checked.prefix),
+            Ok(StackReport::Checked(check)) => annotation::of_check(check),
+            Ok(StackReport::Planned(plan)) => annotation::of_plan(plan),
+            Ok(StackReport::Validated(checked)) => annotation::of_diagnostics(checked.diagnostics, checked.prefix),
             _ => Vec::new(),
         });
         let mut all: Vec<Annotation> = problems.chain(failed).chain(others).collect();

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::event_counts::{EventCounts, FieldTally, Tally};
 use super::explanation::Explanation;
-use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, PartOutcome};
+use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::kinds;
 use super::operations::OperationList;
 use super::sample::{self, HOSTILE};
@@ -132,7 +132,7 @@ fn check<'a>(plan: &'a Plan, state: &'a DriftState, reason: &str) -> Check<'a> {
     Check { drift_state: Some(state), ..check }
 }
 
-fn part<'a>(directory: &str, call: &str, outcome: PartOutcome<'a>) -> FleetPart<'a> {
+fn part<'a>(directory: &str, call: &str, outcome: Result<StackReport<'a>, NoResult>) -> FleetPart<'a> {
     FleetPart {
         directory: directory.to_owned(),
         environment: (directory != "tenants/one").then(|| "prod".to_owned()),
@@ -145,9 +145,9 @@ fn part<'a>(directory: &str, call: &str, outcome: PartOutcome<'a>) -> FleetPart<
 
 fn others<'a>(text: &str) -> Vec<FleetPart<'a>> {
     vec![
-        part("tenants/failed", "tenants/failed", PartOutcome::Failed(text.to_owned())),
-        part("tenants/skipped", "tenants/skipped", PartOutcome::Skipped(format!("no `trueup.yaml` {text}"))),
-        part("tenants/elsewhere", "tenants/elsewhere", PartOutcome::Elsewhere),
+        part("tenants/failed", "tenants/failed", Err(NoResult::Failed(text.to_owned()))),
+        part("tenants/skipped", "tenants/skipped", Err(NoResult::Skipped(format!("no `trueup.yaml` {text}")))),
+        part("tenants/elsewhere", "tenants/elsewhere", Err(NoResult::Elsewhere)),
     ]
 }
 
@@ -261,17 +261,17 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     use_report("drift-in-sync", &Report::Check(&in_sync), Format::OF_DRIFT);
 
     let mut parts = vec![
-        part("tenants/one", "tenants/one", PartOutcome::Planned(plan)),
-        part("tenants/two", "tenants/two --env prod", PartOutcome::Planned(&quiet)),
+        part("tenants/one", "tenants/one", Ok(StackReport::Planned(plan))),
+        part("tenants/two", "tenants/two --env prod", Ok(StackReport::Planned(&quiet))),
     ];
     parts.extend(others(text));
     let mut fleet = Fleet::new(FleetCommand::Plan, parts);
     fleet.plans = Some((plan.digest(), "-R tenants --env prod".to_owned()));
     use_report("fleet-plan", &Report::Fleet(&fleet), Format::OF_PLAN);
     let mut parts = vec![
-        part("tenants/one", "tenants/one", PartOutcome::Checked(check.clone())),
-        part("tenants/two", "tenants/two --env prod", PartOutcome::Checked(in_sync.clone())),
-        part("tenants/unknown", "tenants/unknown", PartOutcome::Unknown(format!("no file names it {text}"))),
+        part("tenants/one", "tenants/one", Ok(StackReport::Checked(check.clone()))),
+        part("tenants/two", "tenants/two --env prod", Ok(StackReport::Checked(in_sync.clone()))),
+        part("tenants/unknown", "tenants/unknown", Err(NoResult::Unknown(format!("no file names it {text}")))),
     ];
     parts.extend(others(text));
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
@@ -285,12 +285,8 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     let done = whole(&based);
     use_report("outcome-whole", &Report::Outcome(&done, &based, &earlier), &[Format::Text, Format::Json]);
     let mut parts = vec![
-        part("tenants/one", "tenants/one", PartOutcome::Applied(&outcome, plan)),
-        part(
-            "tenants/two",
-            "tenants/two --env prod",
-            PartOutcome::NotBegun(crate::report::fleet::NotBegun::AnotherFailed),
-        ),
+        part("tenants/one", "tenants/one", Ok(StackReport::Applied(&outcome, plan))),
+        part("tenants/two", "tenants/two --env prod", Err(NoResult::AnotherFailed)),
     ];
     parts.extend(others(text));
     use_report("fleet-apply", &Report::Fleet(&Fleet::new(FleetCommand::Apply, parts)), &[Format::Text]);
@@ -317,12 +313,16 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
         part(
             "tenants/one",
             "tenants/one",
-            PartOutcome::Validated(Validation { contents, diagnostics: &[], prefix: "" }),
+            Ok(StackReport::Validated(Validation { contents, diagnostics: &[], prefix: "" })),
         ),
         part(
             "tenants/two",
             "tenants/two",
-            PartOutcome::Validated(Validation { contents: None, diagnostics: &diagnostics, prefix: "tenants/two/" }),
+            Ok(StackReport::Validated(Validation {
+                contents: None,
+                diagnostics: &diagnostics,
+                prefix: "tenants/two/",
+            })),
         ),
     ];
     let fleet = Fleet::new(FleetCommand::Validate, parts);
@@ -438,9 +438,9 @@ fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
     let state = drift_state(&plan);
     let check = Check { drift_state: Some(&state), ..Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()) };
     use_report("drift", &Report::Check(&check), Format::OF_DRIFT);
-    let parts = vec![part("tenants/one", "tenants/one", PartOutcome::Planned(&plan))];
+    let parts = vec![part("tenants/one", "tenants/one", Ok(StackReport::Planned(&plan)))];
     use_report("fleet-plan", &Report::Fleet(&Fleet::new(FleetCommand::Plan, parts)), Format::OF_PLAN);
-    let parts = vec![part("tenants/one", "tenants/one", PartOutcome::Checked(check))];
+    let parts = vec![part("tenants/one", "tenants/one", Ok(StackReport::Checked(check)))];
     use_report("fleet-drift", &Report::Fleet(&Fleet::new(FleetCommand::Drift, parts)), Format::OF_MERGED);
     let outcome = outcome(&plan, "the service answered 403");
     let record = record(&plan, &outcome, "kim");

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, PartOutcome};
+use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NoResult, StackReport};
 use super::safe::JsonWriter;
 use super::validation::ValidationReport;
 use super::view::View;
@@ -237,15 +237,14 @@ impl<'p> StackDocument<'p> {
         // The document of one stack is JSON that was just written.
         let report = |text: String| Self { report: serde_json::from_str(&text).ok(), ..none() };
         let document = match &part.outcome {
-            PartOutcome::Checked(check) => Self::of_check(check),
-            PartOutcome::Planned(plan) => report(text(|out| write_plan(plan, out))),
-            PartOutcome::Applied(outcome, plan) => report(document("outcome", OutcomeReport::new(outcome, plan))),
-            PartOutcome::Validated(checked) => report(document("validation", ValidationReport::of(checked))),
-            PartOutcome::Failed(failed) => Self { failed: Some(failed.into()), ..none() },
-            PartOutcome::Unknown(unknown) => Self { unknown: Some(unknown.into()), ..none() },
-            PartOutcome::Elsewhere => Self { elsewhere: true, ..none() },
-            PartOutcome::Skipped(skipped) => Self { skipped: Some(skipped.into()), ..none() },
-            PartOutcome::NotBegun(why) => Self { skipped: Some(why.as_str().into()), ..none() },
+            Ok(StackReport::Checked(check)) => Self::of_check(check),
+            Ok(StackReport::Planned(plan)) => report(text(|out| write_plan(plan, out))),
+            Ok(StackReport::Applied(outcome, plan)) => report(document("outcome", OutcomeReport::new(outcome, plan))),
+            Ok(StackReport::Validated(checked)) => report(document("validation", ValidationReport::of(checked))),
+            Err(NoResult::Failed(failed)) => Self { failed: Some(failed.into()), ..none() },
+            Err(NoResult::Unknown(unknown)) => Self { unknown: Some(unknown.into()), ..none() },
+            Err(NoResult::Elsewhere) => Self { elsewhere: true, ..none() },
+            Err(left_out) => Self { skipped: left_out.skipped().map(Cow::Borrowed), ..none() },
         };
         let environment = part.environment.as_deref().map(Cow::Borrowed);
         Self { directory: Cow::Borrowed(&part.directory), environment, ..document }

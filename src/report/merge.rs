@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::check_document::{CheckDocument, CheckDocumentError, SavedCheck, SavedResult, SavedStack};
-use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, PartOutcome};
+use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::{safe, time};
 use crate::model::Namespace;
 use crate::plan::Plan;
@@ -101,7 +101,7 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
         let result = the_one(found, &names, &directory, &mut problems);
         parts.push(MergedPart { directory, environment, result: whole_and_recent(result, now, max_age) });
     }
-    let is_checked = |part: &MergedPart| !matches!(part.result, SavedResult::Skipped(_));
+    let is_checked = |part: &MergedPart| !matches!(part.result, Err(NoResult::Skipped(_)));
     if problems.is_empty() && !parts.iter().any(is_checked) {
         problems.push(InputProblem { place: ".".to_owned(), message: "no file contains a check".to_owned() });
     }
@@ -147,7 +147,7 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
             seen.entry((None, of)).or_default().shards.insert(index);
         }
         for entry in &document.stacks {
-            let SavedResult::Checked(check) = &entry.result else { continue };
+            let Ok(check) = &entry.result else { continue };
             let Some((index, of)) = check.shard else { continue };
             let id = StackId { shard: None, ..StackId::of(entry, document.shard.is_some()) };
             let seen = seen.entry((Some(id), of)).or_default();
@@ -198,10 +198,7 @@ fn by_stack(documents: Vec<(String, CheckDocument)>) -> Vec<(StackId, Found)> {
 
 impl StackId {
     fn of(entry: &SavedStack, is_sharded: bool) -> Self {
-        let check = match &entry.result {
-            SavedResult::Checked(check) => Some(check),
-            _ => None,
-        };
+        let check = entry.result.as_ref().ok();
         let named = |plan: &Plan| StackIdentity::Named(plan.service.base_url.clone(), plan.stack.clone());
         let identity = match &entry.id {
             Some(digest) => Some(StackIdentity::Digest(digest.clone())),
@@ -224,58 +221,48 @@ impl StackId {
 /// The entry that counts: the newest check, if there are several.
 fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<InputProblem>) -> SavedResult {
     let mut results: Found =
-        found.into_iter().filter(|(_, result)| !matches!(result, SavedResult::Elsewhere)).collect();
+        found.into_iter().filter(|(_, result)| !matches!(result, Err(NoResult::Elsewhere))).collect();
     if results.len() > 1 {
         let files: Vec<&str> = results.iter().filter_map(|(file, _)| names.get(*file).map(String::as_str)).collect();
         let message = format!("{} have a result for it: the newest check is shown", files.join(" and "));
         problems.push(InputProblem { place: stack.to_owned(), message });
     }
-    let time = |result: &SavedResult| match result {
-        SavedResult::Checked(check) => Some(check.checked),
-        _ => None,
-    };
-    results.sort_by_key(|(_, result)| time(result));
-    match results.pop() {
-        Some((_, result)) => result,
-        None => SavedResult::Unknown("no file contains a check".to_owned()),
-    }
+    results.sort_by_key(|(_, result)| result.as_ref().ok().map(|check| check.checked));
+    let unknown = || Err(NoResult::Unknown("no file contains a check".to_owned()));
+    results.pop().map_or_else(unknown, |(_, result)| result)
 }
 
 /// The result, unless its check is too old, is from the future, or is not of the whole stack.
 fn whole_and_recent(result: SavedResult, now: Timestamp, max_age: Duration) -> SavedResult {
-    let SavedResult::Checked(check) = &result else { return result };
+    let check = result?;
+    let unknown = |reason| Err(NoResult::Unknown(reason));
     let filters = &check.plan.source.filters;
     if !filters.is_empty() || check.plan.left_out > 0 {
         let filters = filters.iter().map(|filter| safe::line(filter)).collect::<Vec<_>>().join(" ");
-        return SavedResult::Unknown(format!(
-            "it was checked with filters ({filters}), so the rest of it is not known"
-        ));
+        return unknown(format!("it was checked with filters ({filters}), so the rest of it is not known"));
     }
     let mut times = vec![("it was checked", Some(check.checked))];
     // A check against a snapshot is of the service as it was then.
     let snapshot = check.plan.source.snapshot.as_ref();
     times.extend(snapshot.map(|taken| ("its snapshot was taken", taken.parse().ok())));
     for (of_what, seen) in times {
-        let Some(seen) = seen else { return SavedResult::Unknown(format!("{of_what} at a time that cannot be read")) };
+        let Some(seen) = seen else { return unknown(format!("{of_what} at a time that cannot be read")) };
         let when = || time::minute(seen);
         if Duration::try_from(seen.duration_since(now)).is_ok_and(|ahead| ahead > CLOCK_DIFFERENCE) {
-            return SavedResult::Unknown(format!("{of_what} at {}, which is in the future", when()));
+            return unknown(format!("{of_what} at {}, which is in the future", when()));
         }
         let age = Duration::try_from(now.duration_since(seen)).unwrap_or_default();
         if age > max_age {
             let (ago, allowed) = (time::age(age), time::age(max_age));
-            return SavedResult::Unknown(format!("{of_what} at {}, {ago} ago, and {allowed} are allowed", when()));
+            return unknown(format!("{of_what} at {}, {ago} ago, and {allowed} are allowed", when()));
         }
     }
-    result
+    Ok(check)
 }
 
 impl CheckDocument {
     fn checks(&self) -> impl Iterator<Item = &SavedCheck> {
-        self.stacks.iter().filter_map(|entry| match &entry.result {
-            SavedResult::Checked(check) => Some(&**check),
-            _ => None,
-        })
+        self.stacks.iter().filter_map(|entry| entry.result.as_deref().ok())
     }
 }
 
@@ -298,13 +285,7 @@ impl MergedPart {
             id: String::new(),
             call: format!("{}{flags}", safe::shell(&self.directory)),
             flags,
-            outcome: match &self.result {
-                SavedResult::Checked(check) => PartOutcome::Checked(check.check()),
-                SavedResult::Failed(reason) => PartOutcome::Failed(reason.clone()),
-                SavedResult::Unknown(reason) => PartOutcome::Unknown(reason.clone()),
-                SavedResult::Elsewhere => PartOutcome::Elsewhere,
-                SavedResult::Skipped(reason) => PartOutcome::Skipped(reason.clone()),
-            },
+            outcome: self.result.as_ref().map(|check| StackReport::Checked(check.check())).map_err(Clone::clone),
         }
     }
 }

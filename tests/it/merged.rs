@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy, Verdict};
 use trueup::model::Endpoint;
 use trueup::plan::{Plan, PlanSettings};
-use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
+use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use trueup::report::merge::{MergeInput, MergedChecks, merge};
 use trueup::report::text::TextView;
 use trueup::report::{Format, Report, ReportOptions, render};
@@ -68,13 +68,13 @@ impl Random {
 
     fn part<'f>(&self, number: usize, found: &'f Found) -> FleetPart<'f> {
         let outcome = if self.failed {
-            PartOutcome::Failed("no token".to_owned())
+            Err(NoResult::Failed("no token".to_owned()))
         } else {
             let check = Check::new(&found.plan, found.plan.verdicts(self.policy()), now());
             let check = Check { drift_state: found.state.as_ref(), ..check };
             let day = "2026-12-01".parse().expect("a day");
             let offered = Acknowledgements::offered(&found.plan, &check.found, "reason", day);
-            PartOutcome::Checked(if self.accepted { check.accepting(&offered) } else { check })
+            Ok(StackReport::Checked(if self.accepted { check.accepting(&offered) } else { check }))
         };
         let directory = format!("t{number}");
         let (id, flags) = (format!("id-{number}"), String::new());
@@ -104,7 +104,7 @@ proptest! {
             each.map(|(number, (stack, found))| {
                 let part = stack.part(number, found);
                 let is_elsewhere = shard.is_some_and(|shard| stack.shard % of + 1 != shard);
-                FleetPart { outcome: if is_elsewhere { PartOutcome::Elsewhere } else { part.outcome }, ..part }
+                FleetPart { outcome: if is_elsewhere { Err(NoResult::Elsewhere) } else { part.outcome }, ..part }
             })
             .collect()
         };
@@ -128,7 +128,7 @@ proptest! {
             if of > 1 {
                 let unknown = {
                     let rest = rest.fleet();
-                    rest.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Unknown(_))).count()
+                    rest.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Unknown(_)))).count()
                 };
                 prop_assert_eq!(unknown, stacks.iter().filter(|stack| stack.shard % of + 1 == lost).count());
             }
@@ -155,7 +155,7 @@ impl Listed {
 
     fn part(self, is_elsewhere: bool, plan: &Plan) -> FleetPart<'_> {
         let check = Check::new(plan, plan.verdicts(UnmanagedPolicy::Note), now());
-        let outcome = if is_elsewhere { PartOutcome::Elsewhere } else { PartOutcome::Checked(check) };
+        let outcome = if is_elsewhere { Err(NoResult::Elsewhere) } else { Ok(StackReport::Checked(check)) };
         let directory = format!("t{}", self.stack);
         let flags = String::new();
         FleetPart { call: directory.clone(), directory, environment: None, id: self.id(), flags, outcome }
@@ -176,7 +176,7 @@ proptest! {
         let one = Random { failed: false, ..one };
         let found = one.found();
         let part = one.part(0, &found);
-        let PartOutcome::Checked(check) = &part.outcome else { unreachable!("it did not fail") };
+        let Ok(StackReport::Checked(check)) = &part.outcome else { unreachable!("it did not fail") };
         let verdict = check.verdicts.whole();
         let mut document: Value =
             serde_json::from_str(&rendered(&Fleet::new(FleetCommand::Drift, vec![part]), Format::Json)).expect("JSON");

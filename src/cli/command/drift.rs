@@ -20,7 +20,7 @@ use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPo
 use crate::file::limit;
 use crate::model::Namespace;
 use crate::plan::Plan;
-use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, TextView};
 
 /// Reports the verdict over a stack, or over each of several.
@@ -84,17 +84,12 @@ async fn several(
     if live.is_some() || arguments.drift_state.is_some() {
         fleet::have_own_files(&members)?;
     }
-    let mut done = fleet::each(&members, async |member| self::member(arguments, member, live).await).await;
-    fleet::refuse_shared(&members, &mut done);
-    fleet::check_filters(&members, &arguments.scope.filter, &done)?;
+    let work = async |member| self::member(arguments, member, live).await;
+    let done = fleet::all(&members, &arguments.scope.filter, work).await?;
     fleet::print_errors(context, &members, &done);
-    let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
-    for (member, checked) in members.iter().zip(&done) {
-        parts.push(match checked {
-            Ok(checked) => member.part(&checked.call, PartOutcome::Checked(checked.check())),
-            Err(no_result) => no_result.part(member, &mut status),
-        });
-    }
+    let (parts, status) = fleet::parts(&members, &done, |checked: &CheckedStack| {
+        (StackReport::Checked(checked.check()), Some(&checked.call), ExitStatus::Done)
+    });
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let view = TextView { elapsed: Some(begun.elapsed()), call: targets::call(context), ..context.output.view() };

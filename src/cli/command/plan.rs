@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::cli::args::{PlanArgs, ScopeArgs};
-use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
+use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::plan::{Digest, Plan};
-use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, ReportOptions, TextView, left_out, safe};
 
 /// Shows what would change.
@@ -83,7 +83,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     if live.is_some() || output.is_some() {
         fleet::have_own_files(&members)?;
     }
-    let mut done = fleet::each(&members, async |member| {
+    let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
         let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
         if output.is_some() {
@@ -92,23 +92,14 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         let view = session.view();
         Ok(((view.call, view.flags), plan))
     })
-    .await;
-    fleet::refuse_shared(&members, &mut done);
-    fleet::check_filters(&members, &arguments.scope.filter, &done)?;
+    .await?;
     if let Some(output) = output {
         members.iter().zip(&done).try_for_each(|(member, made)| save(member, output, made))?;
     }
     fleet::print_errors(context, &members, &done);
-    let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
-    for (member, made) in members.iter().zip(&done) {
-        parts.push(match made {
-            Ok(((call, _), plan)) => {
-                status = status.worse(self::status(plan, arguments.detailed_exitcode));
-                member.part(call, PartOutcome::Planned(plan))
-            }
-            Err(no_result) => no_result.part(member, &mut status),
-        });
-    }
+    let (parts, status) = fleet::parts(&members, &done, |((call, _), plan)| {
+        (StackReport::Planned(plan), Some(call), self::status(plan, arguments.detailed_exitcode))
+    });
     let call = targets::call(context) + &context.call.flags("adopt prune_namespace");
     let mut report = Fleet::new(FleetCommand::Plan, parts);
     if report.failed() == 0 && is_one_environment && live.is_none() {
@@ -121,7 +112,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
 }
 
 /// Saves the plan of one of several stacks. Where it has none, that of an earlier call goes: nobody applies it for this one.
-fn save(member: &Member, directory: &Path, made: &Result<((String, String), Plan), NoResult>) -> Result<()> {
+fn save(member: &Member, directory: &Path, made: &StackResult<((String, String), Plan)>) -> Result<()> {
     let path = member.file_in(directory);
     let Ok(((_, flags), plan)) = made else { return file::remove(&path) };
     file::write_private(&path, |out| plan.write(out))?;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::args::{self, ScopeArgs};
-use crate::cli::stacks::fleet::{self, FleetNeeds, NoResult};
+use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file, service, stack};
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
+use crate::report::fleet::NoResult;
 use crate::report::safe;
 
 /// Writes what the service contains to a sealed file, or to one for each of several stacks.
@@ -55,7 +56,7 @@ async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec
                 let name = member.name();
                 text += &format!("{}: skipped, {}\n", safe::line(&name), safe::line(&reason));
             }
-            Err(NoResult::Elsewhere) => {}
+            Err(_) => {}
         }
     }
     let call = targets::call(context);

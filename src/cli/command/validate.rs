@@ -3,11 +3,11 @@
 
 use crate::cli::args::{ScopeArgs, ValidateArgs};
 use crate::cli::stack::{self, CheckedDefinitions};
-use crate::cli::stacks::fleet::{self, FleetNeeds};
+use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::{Context, ExitStatus, Result, diagnostics};
 use crate::load::Diagnostics;
-use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, StackSize, Validation};
 
 /// Checks the definitions, without the service.
@@ -22,22 +22,12 @@ pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStat
         Targets::Several(targets) => {
             let members = fleet::open(context, targets, FleetNeeds::Definitions, None).await?;
             let scope = &arguments.scope.filter;
-            let mut done =
-                fleet::each(&members, async |member| check(arguments.format, &member.context, &member.scope(scope)))
-                    .await;
-            fleet::refuse_shared(&members, &mut done);
-            fleet::check_filters(&members, scope, &done)?;
+            let work = async |member: &Member| check(arguments.format, &member.context, &member.scope(scope));
+            let done = fleet::all(&members, scope, work).await?;
             fleet::print_errors(context, &members, &done);
-            let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
-            for (member, checked) in members.iter().zip(&done) {
-                parts.push(match checked {
-                    Ok(checked) => {
-                        status = status.worse(checked.status());
-                        member.part("", PartOutcome::Validated(checked.validation()))
-                    }
-                    Err(no_result) => no_result.part(member, &mut status),
-                });
-            }
+            let (parts, status) = fleet::parts(&members, &done, |checked: &Checked| {
+                (StackReport::Validated(checked.validation()), None, checked.status())
+            });
             let fleet = Fleet::new(FleetCommand::Validate, parts);
             context.output.report(&Report::Fleet(&fleet), arguments.format);
             Ok(status)

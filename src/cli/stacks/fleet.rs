@@ -19,7 +19,7 @@ use crate::cli::stacks::tenants::{DefinedKeys, Tenants};
 use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, service, settings};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
-use crate::report::fleet::{FleetPart, PartOutcome};
+use crate::report::fleet::{FleetPart, NoResult, StackReport};
 use crate::report::{safe, text};
 
 /// Stacks that an error about several names.
@@ -50,36 +50,8 @@ struct MissingEnvironment {
     hint: String,
 }
 
-/// Why a stack has no result.
-#[derive(Debug)]
-pub enum NoResult {
-    /// Another shard has it.
-    Elsewhere,
-    /// It is left out; why.
-    Skipped(String),
-    /// It failed.
-    Failed(CommandError),
-}
-
-impl NoResult {
-    /// The outcome in a report.
-    pub fn outcome(&self) -> PartOutcome<'static> {
-        match self {
-            NoResult::Elsewhere => PartOutcome::Elsewhere,
-            NoResult::Skipped(reason) => PartOutcome::Skipped(reason.clone()),
-            NoResult::Failed(error) if error.ending() == ExitStatus::Unknown => PartOutcome::Unknown(error.to_string()),
-            NoResult::Failed(error) => PartOutcome::Failed(error.to_string()),
-        }
-    }
-
-    /// The part of a report of this stack. What went wrong makes `status` worse.
-    pub fn part<'a>(&self, member: &Member, status: &mut ExitStatus) -> FleetPart<'a> {
-        if let NoResult::Failed(error) = self {
-            *status = status.worse(failed(error));
-        }
-        member.part("", self.outcome())
-    }
-}
+/// What became of a stack of a command.
+pub type StackResult<T> = Result<T, NoResult<CommandError>>;
 
 /// What the stacks of a command need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,7 +163,7 @@ fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<()> 
 pub async fn each<'m, T>(
     members: impl IntoIterator<Item = &'m Member>,
     work: impl AsyncFn(&'m Member) -> Result<T>,
-) -> Vec<Result<T, NoResult>> {
+) -> Vec<StackResult<T>> {
     let work = &work;
     let works = members.into_iter().map(|member| async move {
         if member.is_elsewhere {
@@ -210,8 +182,24 @@ pub async fn each<'m, T>(
     futures_util::stream::iter(works).buffered(AT_ONCE).collect().await
 }
 
+/// Works on each stack, and refuses what is wrong with them together: an endpoint that two define, and a filter that
+/// matches nothing in any.
+///
+/// # Errors
+/// There is such a filter.
+pub async fn all<'m, T>(
+    members: &'m [Member],
+    filter: &FilterArgs,
+    work: impl AsyncFn(&'m Member) -> Result<T>,
+) -> Result<Vec<StackResult<T>>> {
+    let mut done = each(members, work).await;
+    refuse_shared(members, &mut done);
+    check_filters(members, filter, &done)?;
+    Ok(done)
+}
+
 /// Prints what went wrong with the stacks, each cause once with the stacks that it hit.
-pub fn print_errors<T>(context: &Context, members: &[Member], done: &[Result<T, NoResult>]) {
+pub fn print_errors<T>(context: &Context, members: &[Member], done: &[StackResult<T>]) {
     let (mut causes, mut known) = (Vec::<(&CommandError, Vec<String>)>::new(), BTreeMap::new());
     for (member, result) in members.iter().zip(done) {
         let Err(NoResult::Failed(error)) = result else { continue };
@@ -227,7 +215,7 @@ pub fn print_errors<T>(context: &Context, members: &[Member], done: &[Result<T, 
 }
 
 impl MissingEnvironment {
-    fn result(&self, member: &Member) -> NoResult {
+    fn result(&self, member: &Member) -> NoResult<CommandError> {
         if member.target.skips_missing_environment {
             return NoResult::Skipped(format!("{}; {}", self.message, self.hint));
         }
@@ -238,7 +226,7 @@ impl MissingEnvironment {
 
 /// Refuses the stacks of which two define one endpoint of the same service, whoever owns it: each would overwrite what
 /// the other one applies.
-pub fn refuse_shared<T>(members: &[Member], done: &mut [Result<T, NoResult>]) {
+fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
     let Some(context) = members.first().map(|member| &member.context) else { return };
     let stacks = context.tenants.defined.take();
     let mut by_key: BTreeMap<(&Option<String>, &Key), &DefinedKeys> = BTreeMap::new();
@@ -284,11 +272,8 @@ pub fn refuse_shared<T>(members: &[Member], done: &mut [Result<T, NoResult>]) {
 
 /// Refuses a filter of the call that matches nothing in any of the stacks that were worked on. Of a stack that has no
 /// result it is not known.
-///
-/// # Errors
-/// There is one.
-pub fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[Result<T, NoResult>]) -> Result<()> {
-    let is_known = |done: &Result<T, NoResult>| matches!(done, Ok(_) | Err(NoResult::Skipped(_)));
+fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult<T>]) -> Result<()> {
+    let is_known = |done: &StackResult<T>| matches!(done, Ok(_) | Err(NoResult::Skipped(_)));
     let several = members.first().and_then(|member| member.context.tenants.filters.as_ref());
     let Some(several) = several.map(|several| several.borrow()) else { return Ok(()) };
     if several.is_partial || !done.iter().all(is_known) {
@@ -305,6 +290,29 @@ pub fn failed(error: &CommandError) -> ExitStatus {
         status @ (ExitStatus::Bug | ExitStatus::Interrupted) => status,
         _ => ExitStatus::Failed,
     }
+}
+
+/// The parts of a report over the stacks, and the worst of their statuses. `report` gives what a report says of a result,
+/// the words of a command that names its stack, and its status.
+pub fn parts<'m, T>(
+    members: &[Member],
+    done: &'m [StackResult<T>],
+    report: impl Fn(&'m T) -> (StackReport<'m>, Option<&'m str>, ExitStatus),
+) -> (Vec<FleetPart<'m>>, ExitStatus) {
+    let (mut parts, mut worst) = (Vec::with_capacity(members.len()), ExitStatus::Done);
+    for (member, done) in members.iter().zip(done) {
+        let (part, status) = match done {
+            Ok(done) => {
+                let (report, call, status) = report(done);
+                (member.part(call, Ok(report)), status)
+            }
+            Err(none @ NoResult::Failed(error)) => (member.part(None, Err(none)), failed(error)),
+            Err(none) => (member.part(None, Err(none)), ExitStatus::Done),
+        };
+        worst = worst.worse(status);
+        parts.push(part);
+    }
+    (parts, worst)
 }
 
 impl Member {
@@ -333,14 +341,20 @@ impl Member {
     }
 
     /// Its part of a report. `call` are the words of a command that names it, if they are known.
-    pub fn part<'a>(&self, call: &str, outcome: PartOutcome<'a>) -> FleetPart<'a> {
-        let directory = self.target.directory();
-        let call = match call {
-            "" => format!("{}{}", safe::shell(&directory), self.context.call.settings()),
-            call => call.to_owned(),
-        };
+    pub fn part<'a>(
+        &self,
+        call: Option<&str>,
+        outcome: Result<StackReport<'a>, &NoResult<CommandError>>,
+    ) -> FleetPart<'a> {
+        let (directory, flags) = (self.target.directory(), self.context.call.settings());
+        let call = call.map_or_else(|| safe::shell(&directory) + &flags, str::to_owned);
         let environment = self.target.environment().map(str::to_owned);
-        FleetPart { directory, environment, id: self.id(), call, flags: self.context.call.settings(), outcome }
+        let failed = |error: &CommandError| match error.ending() {
+            ExitStatus::Unknown => NoResult::Unknown(error.to_string()),
+            _ => NoResult::Failed(error.to_string()),
+        };
+        let outcome = outcome.map_err(|none| none.map(failed));
+        FleetPart { directory, environment, id: self.id(), call, flags, outcome }
     }
 
     /// The file of a directory that is for this stack: by service, stack and environment.

@@ -13,30 +13,18 @@ use crate::cli::output::prompt;
 use crate::cli::run::interrupt;
 use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, RunControl};
-use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
+use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
 use crate::cli::{CommandError, Context, ExitStatus, Result, planning};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NotBegun, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::{Report, ReportOptions, TextView, render, safe, text};
 use crate::run::{Outcome, Verification};
 
 /// Stacks of a wave that are named before it is approved.
 const NAMED: usize = 20;
-
-/// What became of a stack.
-enum StackResult {
-    /// Nothing was to be done.
-    Unchanged,
-    /// Its plan was applied.
-    Applied(Outcome),
-    /// It failed before anything was sent.
-    Failed(CommandError),
-    /// It did not begin.
-    NotBegun(NotBegun),
-}
 
 /// Plans every stack, asks once, and applies the plans in order.
 ///
@@ -51,9 +39,8 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
     // What names no stack is an error before anything is read.
     waves(arguments, &members, |_| true)?;
-    let mut planned = fleet::each(&members, async |member| plan(arguments, member).await).await;
-    fleet::refuse_shared(&members, &mut planned);
-    fleet::check_filters(&members, &arguments.scope.filter, &planned)?;
+    let work = async |member| plan(arguments, member).await;
+    let mut planned = fleet::all(&members, &arguments.scope.filter, work).await?;
     fleet::print_errors(context, &members, &planned);
     let waves = waves(arguments, &members, |at| !matches!(planned[at], Err(NoResult::Skipped(_))))?;
     let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
@@ -71,11 +58,11 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let mut status = ExitStatus::Done;
     let mut parts = Vec::new();
     for ((member, stack), result) in members.iter().zip(&planned).zip(&results) {
-        status = status.worse(self::status(stack, result));
-        parts.push(part(member, stack, result));
+        let outcome = stack.as_ref().and_then(|stack| Ok((stack, result.as_ref()?)));
+        status = status.worse(self::status(outcome));
+        parts.push(part(member, outcome));
     }
-    let was_applied =
-        results.iter().any(|result| matches!(result, StackResult::Applied(outcome) if has_effect(outcome)));
+    let was_applied = results.iter().flatten().flatten().any(has_effect);
     if was_applied {
         context.output.note_change();
         // Something was done, and not everything.
@@ -88,7 +75,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
     context.output.answer(&render(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view)));
     if !was_applied && status != ExitStatus::Done {
-        let has_begun = results.iter().any(|result| matches!(result, StackResult::Applied(_)));
+        let has_begun = results.iter().flatten().flatten().next().is_some();
         context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });
     }
     Ok(status)
@@ -129,7 +116,7 @@ async fn plan(arguments: &ApplyArgs, member: &Member) -> Result<Proposal> {
 fn approve(
     arguments: &ApplyArgs,
     context: &Context,
-    (members, planned): (&[Member], &mut [Result<Proposal, NoResult>]),
+    (members, planned): (&[Member], &mut [StackResult<Proposal>]),
     digest: &Digest,
 ) -> Result<()> {
     for (member, stack) in members.iter().zip(planned.iter_mut()) {
@@ -161,16 +148,14 @@ fn ask(
     arguments: &ApplyArgs,
     context: &Context,
     (members, waves): (&[Member], &[Wave]),
-    planned: &[Result<Proposal, NoResult>],
+    planned: &[StackResult<Proposal>],
     digest: &Digest,
 ) -> Result<()> {
     if arguments.decision.yes || arguments.decision.digest.is_some() {
         return Ok(());
     }
-    let parts = members.iter().zip(planned).map(|(member, stack)| match stack {
-        Ok(stack) => member.part(&stack.view.call, PartOutcome::Planned(&stack.plan)),
-        Err(no_result) => member.part("", no_result.outcome()),
-    });
+    let parts =
+        members.iter().zip(planned).map(|(member, stack)| part(member, stack.as_ref().map(|stack| (stack, &None))));
     let report = Fleet::new(FleetCommand::Plan, parts.collect());
     let view = context.output.message_view();
     context.output.notice(&text::fleet(&report, &view));
@@ -196,27 +181,27 @@ async fn apply(
     context: &Context,
     arguments: &ApplyArgs,
     (members, waves): (&[Member], &[Wave]),
-    planned: &[Result<Proposal, NoResult>],
-) -> Vec<StackResult> {
+    planned: &[StackResult<Proposal>],
+) -> Vec<StackResult<Option<Outcome>>> {
     let left = "the same command again goes on; `trueup history` lists the runs";
     let stop = interrupt::watch(context.output.clone(), left.to_owned());
     let has_failed = Cell::new(false);
-    let mut results: Vec<(usize, StackResult)> = Vec::with_capacity(members.len());
+    let mut results: Vec<(usize, StackResult<Option<Outcome>>)> = Vec::with_capacity(members.len());
     for (number, wave) in waves.iter().enumerate() {
         if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
             context.output.message(&wave_title(waves, number));
         }
         let works = wave.stacks.iter().map(async |at| {
             let result = match &planned[*at] {
-                Ok(stack) if stack.plan.changes.is_empty() => StackResult::Unchanged,
-                Ok(_) if *stop.borrow() => StackResult::NotBegun(NotBegun::Interrupted),
-                Ok(_) if has_failed.get() => StackResult::NotBegun(NotBegun::AnotherFailed),
+                Ok(stack) if stack.plan.changes.is_empty() => Ok(None),
+                Ok(_) if *stop.borrow() => Err(NoResult::Interrupted),
+                Ok(_) if has_failed.get() => Err(NoResult::AnotherFailed),
                 Ok(stack) => {
                     let result = apply_one(&arguments.decision, &members[*at], stack, &stop).await;
                     has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
                     result
                 }
-                Err(_) => StackResult::NotBegun(NotBegun::AnotherFailed),
+                Err(_) => Err(NoResult::AnotherFailed),
             };
             (*at, result)
         });
@@ -224,11 +209,7 @@ async fn apply(
     }
     // What is skipped is in no wave.
     let done: BTreeSet<usize> = results.iter().map(|(at, _)| *at).collect();
-    results.extend(
-        (0..planned.len())
-            .filter(|at| !done.contains(at))
-            .map(|at| (at, StackResult::NotBegun(NotBegun::AnotherFailed))),
-    );
+    results.extend((0..planned.len()).filter(|at| !done.contains(at)).map(|at| (at, Err(NoResult::AnotherFailed))));
     // A report has the stacks in the order of the call.
     results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
@@ -239,32 +220,32 @@ async fn apply_one(
     member: &Member,
     stack: &Proposal,
     stop: &watch::Receiver<bool>,
-) -> StackResult {
+) -> StackResult<Option<Outcome>> {
     // The guards were checked for all before anybody was asked.
     let approved = match stack.plan.approve(Approval::Given, &stack.allow) {
         Ok(approved) => approved,
-        Err(refusal) => return StackResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal)),
+        Err(refusal) => return Err(NoResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal))),
     };
     let control = RunControl { decision, stop: Some(stop.clone()) };
     match run::carry_out(&member.context, control, approved, &stack.pending()).await {
         Ok(outcome) => {
             let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
             member.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));
-            StackResult::Applied(outcome)
+            Ok(Some(outcome))
         }
         Err(error) => {
             member.context.output.error(&error);
-            StackResult::Failed(error)
+            Err(NoResult::Failed(error))
         }
     }
 }
 
 /// Whether the stacks that have not begun should not begin: what a plan blocked was known before.
-fn is_failure(result: &StackResult) -> bool {
+fn is_failure(result: &StackResult<Option<Outcome>>) -> bool {
     match result {
-        StackResult::Unchanged => false,
-        StackResult::Failed(_) | StackResult::NotBegun(_) => true,
-        StackResult::Applied(outcome) => {
+        Ok(None) => false,
+        Err(_) => true,
+        Ok(Some(outcome)) => {
             let is_verified = matches!(outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
             outcome.interrupted || !is_verified || !outcome.steps.iter().all(|step| step.result.is_done())
         }
@@ -275,41 +256,35 @@ fn has_effect(outcome: &Outcome) -> bool {
     outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect())
 }
 
-fn part<'a>(member: &Member, stack: &'a Result<Proposal, NoResult>, result: &'a StackResult) -> FleetPart<'a> {
-    let stack = match stack {
+/// A stack that was planned, with the outcome of its plan; with none, it had no changes or was not asked for them.
+type Applied<'a> = Result<(&'a Proposal, &'a Option<Outcome>), &'a NoResult<CommandError>>;
+
+fn part<'a>(member: &Member, stack: Applied<'a>) -> FleetPart<'a> {
+    let (stack, outcome) = match stack {
         Ok(stack) => stack,
-        Err(no_result) => return member.part("", no_result.outcome()),
+        Err(none) => return member.part(None, Err(none)),
     };
-    let outcome = match result {
-        StackResult::Unchanged => PartOutcome::Planned(&stack.plan),
-        StackResult::Applied(outcome) => PartOutcome::Applied(outcome, &stack.plan),
-        StackResult::Failed(error) => PartOutcome::Failed(error.to_string()),
-        StackResult::NotBegun(why) => PartOutcome::NotBegun(*why),
+    let report = match outcome {
+        None => StackReport::Planned(&stack.plan),
+        Some(outcome) => StackReport::Applied(outcome, &stack.plan),
     };
-    FleetPart { flags: stack.view.flags.clone(), ..member.part(&stack.view.call, outcome) }
+    FleetPart { flags: stack.view.flags.clone(), ..member.part(Some(&stack.view.call), Ok(report)) }
 }
 
-fn status(stack: &Result<Proposal, NoResult>, result: &StackResult) -> ExitStatus {
-    match (stack, result) {
-        (Err(NoResult::Failed(error)), _) => error.ending(),
-        (Err(NoResult::Skipped(_) | NoResult::Elsewhere), _) => ExitStatus::Done,
-        (Ok(stack), StackResult::Unchanged) if stack.plan.blocked.is_empty() => ExitStatus::Done,
-        (Ok(_), StackResult::NotBegun(NotBegun::Interrupted)) => ExitStatus::Interrupted,
-        (Ok(_), StackResult::Unchanged | StackResult::NotBegun(_)) => ExitStatus::Refused,
-        (Ok(stack), StackResult::Applied(outcome)) => ExitStatus::of_outcome(outcome, &stack.plan),
-        (Ok(_), StackResult::Failed(error)) => error.ending(),
+fn status(stack: Applied<'_>) -> ExitStatus {
+    match stack {
+        Ok((stack, Some(outcome))) => ExitStatus::of_outcome(outcome, &stack.plan),
+        Ok((stack, None)) if !stack.plan.blocked.is_empty() => ExitStatus::Refused,
+        Ok((_, None)) | Err(NoResult::Skipped(_) | NoResult::Elsewhere | NoResult::Unknown(_)) => ExitStatus::Done,
+        Err(NoResult::Failed(error)) => error.ending(),
+        Err(NoResult::Interrupted) => ExitStatus::Interrupted,
+        Err(NoResult::AnotherFailed) => ExitStatus::Refused,
     }
 }
 
-fn not_begun<'p>(planned: impl Iterator<Item = &'p Result<Proposal, NoResult>>) -> Vec<StackResult> {
-    let unchanged = |stack: &Result<Proposal, NoResult>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
-    planned
-        .map(
-            |stack| {
-                if unchanged(stack) { StackResult::Unchanged } else { StackResult::NotBegun(NotBegun::AnotherFailed) }
-            },
-        )
-        .collect()
+fn not_begun<'p>(planned: impl Iterator<Item = &'p StackResult<Proposal>>) -> Vec<StackResult<Option<Outcome>>> {
+    let unchanged = |stack: &StackResult<Proposal>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
+    planned.map(|stack| if unchanged(stack) { Ok(None) } else { Err(NoResult::AnotherFailed) }).collect()
 }
 
 fn count(number: usize, one: &str) -> String {

@@ -3,7 +3,7 @@
 use crate::drift::Verdict;
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::check;
-use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::report::fleet::{Fleet, FleetPart, NoResult, StackReport};
 use crate::report::view::Line;
 use crate::run::ChangeResult;
 
@@ -60,10 +60,10 @@ impl State {
     #[must_use]
     pub fn of(part: &FleetPart<'_>) -> Self {
         match &part.outcome {
-            PartOutcome::Validated(checked) if checked.contents.is_some() => State::Valid,
-            PartOutcome::Validated(_) | PartOutcome::Failed(_) => State::Failed,
-            PartOutcome::Planned(plan) => of_plan(plan),
-            PartOutcome::Applied(outcome, _) => {
+            Ok(StackReport::Validated(checked)) if checked.contents.is_some() => State::Valid,
+            Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => State::Failed,
+            Ok(StackReport::Planned(plan)) => of_plan(plan),
+            Ok(StackReport::Applied(outcome, _)) => {
                 let results = || outcome.steps.iter().map(|step| &step.result);
                 let may_be_done = |result: &ChangeResult| result.is_done() || result.may_have_taken_effect();
                 match results().any(may_be_done) {
@@ -72,10 +72,10 @@ impl State {
                     false => State::Unchanged,
                 }
             }
-            PartOutcome::Checked(check) => check.verdicts.whole().into(),
-            PartOutcome::Unknown(_) => State::Unknown,
-            PartOutcome::Elsewhere => State::Elsewhere,
-            PartOutcome::Skipped(_) | PartOutcome::NotBegun(_) => State::Skipped,
+            Ok(StackReport::Checked(check)) => check.verdicts.whole().into(),
+            Err(NoResult::Unknown(_)) => State::Unknown,
+            Err(NoResult::Elsewhere) => State::Elsewhere,
+            Err(NoResult::Skipped(_) | NoResult::AnotherFailed | NoResult::Interrupted) => State::Skipped,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::drift::{Check, Verdict};
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::view::check as view_of_check;
 use crate::report::view::{Alarm, AlarmKind, Content, Count, Line, View, code, foreign, line};
 use crate::report::{ReportOptions, TextView};
@@ -25,26 +25,23 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         let name = part.name();
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..options.view.clone() };
         match &part.outcome {
-            PartOutcome::Checked(check) => {
+            Ok(StackReport::Checked(check)) => {
                 let report = View::of_check(check, &part.call);
                 page.add(&report, Some(&name), options.now);
                 if matches!(check.verdicts.whole(), Verdict::Drift | Verdict::Both) {
                     page.commands.extend(report.commands.iter().map(super::command));
                 }
             }
-            PartOutcome::Planned(made) => {
+            Ok(StackReport::Planned(made)) => {
                 let report = View::of_plan(made, &made.digest(), None, &view);
                 let digest = report.digest.as_deref().unwrap_or_default();
                 page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
                 page.add(&report, Some(&name), options.now);
             }
-            PartOutcome::Skipped(reason) => page.facts.push(draw(&line![code(&*name), ": skipped, ", foreign(reason)])),
-            PartOutcome::Elsewhere
-            | PartOutcome::Unknown(_)
-            | PartOutcome::Failed(_)
-            | PartOutcome::Validated(_)
-            | PartOutcome::Applied(..)
-            | PartOutcome::NotBegun(_) => {}
+            Err(NoResult::Skipped(reason)) => {
+                page.facts.push(draw(&line![code(&*name), ": skipped, ", foreign(reason)]));
+            }
+            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => {}
         }
     }
     page.facts.extend(facts(fleet).iter().map(draw));
@@ -63,7 +60,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
 
 /// The state of each stack, or how many stacks have which, if that is shorter.
 fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
-    let checked = |part: &&crate::report::fleet::FleetPart<'_>| matches!(part.outcome, PartOutcome::Checked(_));
+    let checked = |part: &&crate::report::fleet::FleetPart<'_>| matches!(part.outcome, Ok(StackReport::Checked(_)));
     if fleet.parts.len() <= NAMES {
         let parts = fleet.parts.iter().filter(checked);
         return parts
@@ -84,7 +81,7 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
         let text = line![code(&problem.place), ": ", foreign(&problem.message), "."];
         page.alarm(&Alarm { kind: AlarmKind::Incomplete, text, items: Vec::new() });
     }
-    for NoResult { reason, is_failed, names } in fleet.without_result() {
+    for SharedReason { reason, is_failed, names } in fleet.without_result() {
         let text = line![Line::some_of(names.into_iter(), NAMES), ": ", foreign(reason), "."];
         page.banner(if is_failed { "Failed." } else { "Unknown." }, &draw(&text));
     }

@@ -4,7 +4,7 @@ use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::Plan;
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::view::View;
 use crate::report::{ReportOptions, TextView};
 
@@ -159,9 +159,9 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
         outcome,
     };
     let parts = vec![
-        part("tenants/one", PartOutcome::Checked(check(one))),
-        part("tenants/two", PartOutcome::Checked(check(two))),
-        part("tenants/three", PartOutcome::Failed("the service answered 401 Unauthorized".to_owned())),
+        part("tenants/one", Ok(StackReport::Checked(check(one)))),
+        part("tenants/two", Ok(StackReport::Checked(check(two)))),
+        part("tenants/three", Err(NoResult::Failed("the service answered 401 Unauthorized".to_owned()))),
     ];
     super::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view()))
 }

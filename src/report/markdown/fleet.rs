@@ -5,7 +5,7 @@ use super::report::report;
 use super::{MarkdownOptions, escape, marker};
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
-use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, PartOutcome};
+use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::view::{Line, View, code, foreign, line, styled};
 use crate::report::{Role, TextView};
 
@@ -21,22 +21,17 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
     for problem in &fleet.problems {
         text.push_str(&row(&[line![code(&problem.place)], word_of("incomplete").and(foreign(&problem.message))]));
     }
-    for NoResult { reason, is_failed, names } in fleet.without_result() {
+    for SharedReason { reason, is_failed, names } in fleet.without_result() {
         let word = if is_failed { undone } else { "unknown" };
         text.push_str(&row(&[Line::some_of(names.into_iter(), NAMES), word_of(word).and(foreign(reason))]));
     }
     let folds = fleet.folds_quiet();
     for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
         let result = match &part.outcome {
-            PartOutcome::Checked(check) => check_facts::headline(&check.verdicts),
-            PartOutcome::Planned(made) => View::headline_of(made),
-            PartOutcome::Skipped(reason) => line!["skipped: ", foreign(reason)],
-            PartOutcome::Elsewhere
-            | PartOutcome::Unknown(_)
-            | PartOutcome::Failed(_)
-            | PartOutcome::Validated(_)
-            | PartOutcome::Applied(..)
-            | PartOutcome::NotBegun(_) => continue,
+            Ok(StackReport::Checked(check)) => check_facts::headline(&check.verdicts),
+            Ok(StackReport::Planned(made)) => View::headline_of(made),
+            Err(NoResult::Skipped(reason)) => line!["skipped: ", foreign(reason)],
+            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => continue,
         };
         text.push_str(&row(&[line![code(part.name())], result]));
     }
@@ -64,9 +59,9 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
         let under = MarkdownOptions { budget: share.saturating_sub(1 + heading.len()), rest, ..options.clone() };
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..view.clone() };
         let (one, is_needed) = match &part.outcome {
-            PartOutcome::Checked(check) => (report(&View::of_check(check, &part.call), &under), false),
+            Ok(StackReport::Checked(check)) => (report(&View::of_check(check, &part.call), &under), false),
             // What is left of a plan under any budget is never left out.
-            PartOutcome::Planned(made) => (report(&View::of_plan(made, &made.digest(), None, &view), &under), true),
+            Ok(StackReport::Planned(made)) => (report(&View::of_plan(made, &made.digest(), None, &view), &under), true),
             _ => continue,
         };
         // One report has one marker, and of several each is headed by the name of its stack.

@@ -5,7 +5,7 @@ use crate::plan::ActionKind;
 use crate::report::Role;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOTHING_EARLIER, NoResult, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOTHING_EARLIER, NoResult, SharedReason, StackReport};
 use crate::report::view::{Line, code, foreign, line, outcome, styled, took};
 
 /// Each stack under its directory, and the sum.
@@ -16,22 +16,23 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), elapsed: None, ..view.clone() };
         let (url, content) = match &part.outcome {
-            PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Failed(_) => continue,
-            PartOutcome::Skipped(reason) => (None, loud(Role::Careful, "skipped", &line![foreign(reason)], &view)),
-            PartOutcome::NotBegun(why) => (None, loud(Role::Careful, "skipped", &line![why.as_str()], &view)),
-            PartOutcome::Validated(checked) => match checked.contents {
+            Err(none) => match none.skipped() {
+                Some(reason) => (None, loud(Role::Careful, "skipped", &line![foreign(reason)], &view)),
+                None => continue,
+            },
+            Ok(StackReport::Validated(checked)) => match checked.contents {
                 Some(size) => (None, draw::blocks(&size.blocks(), &view)),
                 None => {
                     let errors = Line::count(checked.diagnostics.len(), "error");
                     (None, loud(Role::Wrong, fleet.command.undone(), &errors, &view))
                 }
             },
-            PartOutcome::Planned(made) => (Some(&made.service.base_url), plan(made, None, &view)),
-            PartOutcome::Applied(made, of) => {
+            Ok(StackReport::Planned(made)) => (Some(&made.service.base_url), plan(made, None, &view)),
+            Ok(StackReport::Applied(made, of)) => {
                 let report = outcome::outcome(made, of, &NOTHING_EARLIER, &view);
                 (Some(&of.service.base_url), draw::blocks(&report, &view))
             }
-            PartOutcome::Checked(check) => (Some(&check.plan.service.base_url), drift(check, &view)),
+            Ok(StackReport::Checked(check)) => (Some(&check.plan.service.base_url), drift(check, &view)),
         };
         let url = url.map(|url| line!["  (", code(url), ")"]);
         text.push_str(&section(line![code(part.name().into_owned())], line![url], &content, &view));
@@ -39,7 +40,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     if folds {
         text.push_str(&quiet(fleet, view));
     }
-    for NoResult { reason, is_failed, names } in fleet.without_result() {
+    for SharedReason { reason, is_failed, names } in fleet.without_result() {
         let word = if is_failed { fleet.command.undone() } else { "unknown" };
         let content = loud(Role::Wrong, word, &line![foreign(reason)], view);
         let (heading, list) = match names.as_slice() {
@@ -115,7 +116,12 @@ fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
         Some((digest, call)) if has_changes && fleet.command == FleetCommand::Plan => {
             Command { label: "Apply exactly these:", command: format!("trueup apply {call} --digest {digest}") }
         }
-        Some((_, call)) if fleet.parts.iter().any(|part| matches!(part.outcome, PartOutcome::NotBegun(_))) => {
+        Some((_, call))
+            if fleet
+                .parts
+                .iter()
+                .any(|part| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted))) =>
+        {
             Command { label: "Apply the rest:", command: format!("trueup apply {call}") }
         }
         _ => return String::new(),
