@@ -11,8 +11,8 @@ use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
 use crate::model::{Endpoint, Key, SourceLocation};
-use crate::report::safe;
 use crate::report::schema::{self, SchemaKind};
+use crate::report::{safe, text};
 
 /// The schema's copy in the directory that is written; hidden, so that it is not taken for a definition.
 const SCHEMA: &str = ".trueup.schema.json";
@@ -177,7 +177,7 @@ pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result
 
 /// How many files there are and what to do next.
 pub fn summary(context: &Context, verb: &str, directory: &Path, (files, written): (usize, usize)) -> String {
-    let endpoints = if files == 1 { "1 endpoint" } else { &format!("{files} endpoints") };
+    let endpoints = text::count(files, "endpoint");
     if files == 0 {
         return format!("{verb} {endpoints}: nothing was written.\n");
     }

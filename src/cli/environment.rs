@@ -164,6 +164,15 @@ impl ProcessEnvironment {
         }
     }
 
+    /// The same for a directory itself: `.` for the working directory.
+    #[must_use]
+    pub fn directory_from_here(&self, directory: &Path) -> String {
+        match self.shown_from_here(directory).trim_end_matches('/') {
+            "" => ".".to_owned(),
+            path => path.to_owned(),
+        }
+    }
+
     /// The user that runs this, as the machine names them.
     #[must_use]
     pub fn user(&self) -> Option<String> {

@@ -60,44 +60,39 @@ impl<'c> Session<'c> {
         if options.live.is_some() {
             return Self::compare(context, stack::open(context, scope)?, options).await;
         }
-        let (mut stack, connection, lists) = connect(context, scope, options.shard).await?;
-        base_settings::settle(context, &mut stack, options.base, options.pruned)?;
+        let (stack, connection, lists) = connect(context, scope, options.shard).await?;
         let source = LiveSource::with(&connection, lists);
-        Ok(Self {
-            context,
-            stack,
-            source,
-            connection: Some(connection),
-            base: options.base,
-            only_this_change: options.only_this_change,
-            begun,
-        })
+        Self::settled(context, stack, (source, Some(connection)), options, begun)
     }
 
     /// A session over a stack that is loaded already; the service is asked nothing yet.
     ///
     /// # Errors
     /// Those of [`Session::open`] that the definitions do not cause.
-    pub async fn compare(context: &'c Context, mut stack: Stack, options: SessionOptions<'c>) -> Result<Self> {
+    pub async fn compare(context: &'c Context, stack: Stack, options: SessionOptions<'c>) -> Result<Self> {
         let begun = Instant::now();
         let config = &stack.loaded.config;
-        let (source, connection) = match options.live {
+        let live = match options.live {
             Some(path) => (LiveSource::Snapshot(live_source::snapshot(context, config, path)?), None),
             None => {
                 let connection = service::connect(context, config).await?;
                 (LiveSource::of(&connection)?, Some(connection))
             }
         };
+        Self::settled(context, stack, live, options, begun)
+    }
+
+    /// The session, once the settings of the base are in force.
+    fn settled(
+        context: &'c Context,
+        mut stack: Stack,
+        (source, connection): (LiveSource, Option<Connection>),
+        options: SessionOptions<'c>,
+        begun: Instant,
+    ) -> Result<Self> {
         base_settings::settle(context, &mut stack, options.base, options.pruned)?;
-        Ok(Self {
-            context,
-            stack,
-            source,
-            connection,
-            base: options.base,
-            only_this_change: options.only_this_change,
-            begun,
-        })
+        let SessionOptions { base, only_this_change, .. } = options;
+        Ok(Self { context, stack, source, connection, base, only_this_change, begun })
     }
 
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes.

@@ -66,6 +66,11 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
     Ok(address::of(sources, config.base_url.as_deref())?.map(ServiceLocation::At))
 }
 
+/// The address of the service that is named, if one is and nothing is wrong with it.
+pub fn base_url(context: &Context, config: &Config) -> Option<String> {
+    named(context, config).ok().flatten().map(|place| place.base_url().to_string())
+}
+
 /// The paths that the service answers at.
 ///
 /// # Errors

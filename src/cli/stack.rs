@@ -96,8 +96,7 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let call = context.call.clone().with("paths", paths.iter().map(|path| path.display().to_string()));
     let is_whole = below.iter().any(String::is_empty);
     let filters = below.into_iter().filter(|_| !is_whole).chain(call.words(FILTERS)).collect();
-    let directory = context.environment.shown_from_here(&loaded.root);
-    let directory = if directory.is_empty() { ".".to_owned() } else { directory.trim_end_matches('/').to_owned() };
+    let directory = context.environment.directory_from_here(&loaded.root);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
     let matched = OnceCell::new();
@@ -111,11 +110,10 @@ fn note_definitions(context: &Context, loaded: &Loaded) {
     if context.tenants.filters.is_none() {
         return;
     }
-    let place = settings::named(context, &loaded.config).ok().flatten();
     context.tenants.defined.borrow_mut().push(DefinedKeys {
         root: loaded.root.clone(),
         environment: loaded.options().environment.clone(),
-        base_url: place.map(|place| place.base_url().to_string()),
+        base_url: settings::base_url(context, &loaded.config),
         keys: loaded.desired.definitions.keys().cloned().collect(),
     });
 }

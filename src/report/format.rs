@@ -132,12 +132,8 @@ impl Format {
         Format::Sarif,
         Format::Prometheus,
     ];
-    /// The formats of rehearsals and the history.
-    pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
-    /// The formats of what the service is asked besides endpoints.
-    pub const OF_QUERIES: &'static [Format] = &[Format::Text, Format::Json];
-    /// The formats of explanations.
-    pub const OF_EXPLANATIONS: &'static [Format] = &[Format::Text, Format::Json];
+    /// The formats of every other answer: rehearsals, the history, what the service is asked besides endpoints, explanations.
+    pub const OF_ANSWERS: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of security events.
     pub const OF_EVENTS: &'static [Format] = &[Format::Table, Format::Json, Format::Ndjson];
 }

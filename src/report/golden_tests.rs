@@ -292,13 +292,13 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     use_report("fleet-apply", &Report::Fleet(&Fleet::new(FleetCommand::Apply, parts)), &[Format::Text]);
     let faults = InjectedFaults { chosen: (*text).to_owned(), met: 5 };
     let rehearsal = Rehearsal { plan: plan.clone(), outcome: outcome.clone(), second: sample::plan(3, false), faults };
-    use_report("rehearsal", &Report::Rehearsal(&rehearsal), Format::OF_RUNS);
+    use_report("rehearsal", &Report::Rehearsal(&rehearsal), Format::OF_ANSWERS);
     let record = record(plan, &outcome, text);
     let summary = RunSummary::of(&record);
     let document = RunDocument::of(&record, None);
     use_report("run", &Report::Run(&document), &RUN);
     let unreadable = [(*text).to_owned()];
-    use_report("history", &Report::History(std::slice::from_ref(&summary), &unreadable), Format::OF_RUNS);
+    use_report("history", &Report::History(std::slice::from_ref(&summary), &unreadable), Format::OF_ANSWERS);
 
     let diagnostics = [Diagnostic {
         severity: Severity::Error,
@@ -353,8 +353,8 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
         .expect("an event")
     };
     let events = [event("5b1f", Json::Null), event("6c2a", json!("2026-11-20T11:00:00Z"))];
-    use_report("ddos", &Report::DdosEvents(&events), Format::OF_QUERIES);
-    use_report("ddos-event", &Report::DdosEvent(&events[0]), Format::OF_QUERIES);
+    use_report("ddos", &Report::DdosEvents(&events), Format::OF_ANSWERS);
+    use_report("ddos-event", &Report::DdosEvent(&events[0]), Format::OF_ANSWERS);
     let field = |field: &str| FieldTally {
         field: field.to_owned(),
         values: vec![("Germany".to_owned(), 92), (text.to_owned(), 301), (String::new(), 7)],
@@ -372,7 +372,7 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     use_report("event-counts", &Report::EventCounts(&counts), &[Format::Text, Format::Json, Format::Ndjson]);
     let versions = ["crt-20260315-0012".to_owned(), text.to_owned()];
     let versions = UpgradableVersions { versions: &versions, os: Some("9.2026.17"), sw: Some(text) };
-    use_report("versions", &Report::UpgradableVersions(&versions), Format::OF_QUERIES);
+    use_report("versions", &Report::UpgradableVersions(&versions), Format::OF_ANSWERS);
     let progress = serde_json::from_value(json!({
         "site": "ce-lyon", "version": "crt-2", "status": "FAILED", "failure_reason": text, "retries": 2,
         "image_download": {"status": "COMPLETED", "results": [{"name": text, "status": "COMPLETED", "message": text}]},
@@ -382,9 +382,9 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let progress = progress.expect("a status");
     let namespace = Namespace::parse("system").expect("a name");
     let upgrade = SiteUpgrade { namespace: &namespace, site: text, progress: Some(&progress) };
-    use_report("upgrade", &Report::SiteUpgrade(upgrade), Format::OF_QUERIES);
+    use_report("upgrade", &Report::SiteUpgrade(upgrade), Format::OF_ANSWERS);
     let list = OperationList { only: Some(Operation::EndpointCreate), layout: Layout::Uniform };
-    use_report("operations", &Report::Operations(list), Format::OF_QUERIES);
+    use_report("operations", &Report::Operations(list), Format::OF_ANSWERS);
     let place = || SourceLocation { file: format!("endpoints/{text}.yaml"), line: 7, column: 3 };
     let value = |path: &str, source, place: Option<SourceLocation>| ExplainedValue {
         path: vec!["spec".to_owned(), path.to_owned()],
@@ -407,7 +407,7 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let described = kinds::explain("origin_pool.spec.port").and_then(Result::ok);
     let definition = Some(definition);
     let explanation = Explanation { environment, settings: Some(Vec::new()), definition, described };
-    use_report("explanation", &Report::Explanation(&explanation), Format::OF_EXPLANATIONS);
+    use_report("explanation", &Report::Explanation(&explanation), Format::OF_ANSWERS);
 }
 
 fn place(text: &str) -> SourceLocation {

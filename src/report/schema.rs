@@ -21,9 +21,8 @@ use super::json::{
     StackDocument,
 };
 use super::kinds::KindList;
+use super::lines::{self, RequestLine, RunEventLine};
 use super::operations::OperationsReport;
-use super::request_log::{self, RequestLine};
-use super::run_event::{self, RunEventLine};
 use super::stacks::StacksReport;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
@@ -97,9 +96,9 @@ kinds! {
     /// The JSON of an error or a refusal, of any command
     Error = "error" => report::<ErrorReport<'_>>(error::KIND),
     /// A line of apply --format ndjson, before the last
-    RunEvent = "run_event" => report::<RunEventLine<'_>>(run_event::KIND),
+    RunEvent = "run_event" => report::<RunEventLine<'_>>(lines::RUN_EVENT),
     /// A line of --log json
-    Request = "request" => report::<RequestLine<'_>>(request_log::KIND),
+    Request = "request" => report::<RequestLine<'_>>(lines::REQUEST),
     /// The JSON of explain
     Explanation = "explanation" => report::<Explanation>("explanation"),
     /// The JSON of kinds

@@ -202,7 +202,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "RUN", conflicts_with = "keep")]
     pub unlock: Option<String>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 
@@ -317,7 +317,7 @@ pub struct RehearseArgs {
     #[arg(long, value_name = "FAULTS", default_value = "none")]
     pub faults: crate::cli::run::rehearsal::FaultOption,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 
@@ -536,7 +536,7 @@ fn kind(name: &str) -> Result<Kind, String> {
 )]
 pub struct KindsArgs {
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_EXPLANATIONS))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 
@@ -565,7 +565,7 @@ pub struct ExplainArgs {
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_EXPLANATIONS))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 

@@ -98,7 +98,7 @@ pub struct DdosListArgs {
     #[arg(long, value_name = "ID")]
     pub mitigation: Option<String>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 
@@ -109,7 +109,7 @@ pub struct DdosShowArgs {
     /// The event's id, as `ddos list` shows it, or its beginning
     pub id: String,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 
@@ -171,7 +171,7 @@ pub struct UpgradeVersionsArgs {
     #[arg(long, value_name = "VERSION")]
     pub current_sw: Option<String>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 
@@ -184,7 +184,7 @@ pub struct UpgradeStatusArgs {
     /// The name of the site
     pub site: String,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }
 
@@ -212,6 +212,6 @@ pub struct CallArgs {
     #[arg(long, conflicts_with_all = ["param", "body", "yes"])]
     pub list: bool,
     /// Output format of the list
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES), requires = "list")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS), requires = "list")]
     pub format: Format,
 }

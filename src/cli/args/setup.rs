@@ -109,6 +109,6 @@ pub struct DoctorArgs {
     #[arg(long, short, value_name = "NAME")]
     pub namespace: Vec<String>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
 }

@@ -1,9 +1,8 @@
-//! One file per command.
+//! One file per command that does something; those that only print what is known share one.
 
 pub mod adopt;
 pub mod apply;
 pub mod call;
-pub mod completions;
 pub mod ddos;
 pub mod doctor;
 pub mod drift;
@@ -15,15 +14,13 @@ pub mod get;
 pub mod history;
 pub mod import;
 pub mod init;
-pub mod kinds;
-pub mod man;
 pub mod movement;
 pub mod plan;
 pub mod pull;
+pub mod reference;
 pub mod rehearse;
 pub mod rollback;
 pub mod sandbox;
-pub mod schema;
 pub mod show;
 pub mod snapshot;
 pub mod stacks;

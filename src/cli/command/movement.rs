@@ -1,16 +1,17 @@
 //! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Instant;
 
 use crate::cli::args::movement::MoveArgs;
 use crate::cli::args::{FilterArgs, PermissionArgs, ScopeArgs};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::stacks::neighbour::{self, Neighbour};
 use crate::cli::{
-    CommandError, Context, ExitStatus, Result, Session, SessionOptions, Stack, hint, planning, policy, settings, stack,
+    CommandError, Context, ExitStatus, Result, Session, SessionOptions, Stack, configuration, diagnostics, hint,
+    planning, policy, settings, stack,
 };
-use crate::load::{self, Loaded};
+use crate::load::{self, Config, LoadOptions, Loaded};
 use crate::model::{Desired, Name, Namespace};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
 use crate::report::{TextView, safe};
@@ -23,7 +24,7 @@ pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> 
     let stacks = Stacks::of(arguments, context, &stack)?;
     policy::permits_stacks(context, [&stacks.from, &stacks.to])?;
     policy::permits_names(context, &stacks.consents(arguments))?;
-    let other = neighbour::find(context, &stack.loaded, stacks.other())?;
+    let other = find(context, &stack.loaded, stacks.other())?;
     let selection = stack::selection(&FilterArgs { only: arguments.globs.clone(), ..FilterArgs::default() })?;
     let session = Session::compare(context, stack, SessionOptions::default()).await?;
     let mut plan = arrange(&session, &stacks, &other, (&selection, arguments)).await?;
@@ -151,4 +152,54 @@ fn namespaces(sides: &[Option<&Loaded>; 2], selection: &Selection, globs: &[Stri
     let of_sides = sides.iter().flatten().flat_map(|loaded| stack::namespaces(loaded));
     let none = Desired::default();
     named.chain(of_sides).filter(|namespace| selection.reaches(namespace, &none)).collect()
+}
+
+/// What is known of another stack.
+enum Neighbour {
+    /// It lies in the same repository.
+    Found(Box<Loaded>),
+    /// It is not found, in words: what it defines is not known.
+    NotFound(String),
+}
+
+/// The stack of this name in the repository of `beside`.
+fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
+    let top = beside.root.ancestors().find(|above| above.join(".git").exists());
+    let given = LoadOptions { config: None, ..configuration::load_options(context)? };
+    let is_it = |config: &Config| {
+        let urls = config.base_url.as_ref().zip(beside.config.base_url.as_ref());
+        let is_of_service = urls.is_none_or(|(one, other)| one == other);
+        is_of_service && config.stack.as_ref().is_some_and(|stack| stack.as_str() == name)
+    };
+    // What cannot be read is not found.
+    let stacks = top.and_then(|top| load::stacks_below(top).ok()).unwrap_or_default();
+    let others = stacks.into_iter().filter(|directory| *directory != beside.root);
+    let mut found = others.filter_map(|directory| {
+        let (options, config) = settings_of(&directory, &given)?;
+        is_it(&config).then_some((directory, options))
+    });
+    match (found.next(), found.next()) {
+        (None, _) => Ok(Neighbour::NotFound(format!("no directory of stack {name} is in this repository"))),
+        (Some((directory, options)), None) => {
+            let loaded =
+                load::directory(&directory, &options).map_err(|problems| diagnostics::error(context, &problems))?;
+            Ok(Neighbour::Found(Box::new(loaded)))
+        }
+        (Some((one, _)), Some((other, _))) => {
+            let shown = |path: &Path| context.environment.directory_from_here(path);
+            let text = format!("both `{}` and `{}` are the stack {name}", shown(&one), shown(&other));
+            Ok(Neighbour::NotFound(text))
+        }
+    }
+}
+
+/// The settings of a directory, with as much of what the call gives as they know. Settings that are wrong name no stack.
+fn settings_of(directory: &Path, given: &LoadOptions) -> Option<(LoadOptions, Config)> {
+    let bare = LoadOptions { environment: None, variables: BTreeMap::new(), ..given.clone() };
+    let config = load::settings(directory, &bare).ok()?;
+    let mut options = given.clone();
+    options.environment = options.environment.filter(|name| config.environments.contains_key(name));
+    options.variables.retain(|name, _| config.variables.contains_key(name));
+    let config = load::settings(directory, &options).ok()?;
+    Some((options, config))
 }

@@ -11,7 +11,7 @@ use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration,
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::fleet::NoResult;
-use crate::report::safe;
+use crate::report::{safe, text};
 
 /// Writes what the service contains to a sealed file, or to one for each of several stacks.
 pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus> {
@@ -42,30 +42,30 @@ async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec
     })
     .await;
     fleet::print_errors(context, &members, &done);
-    let (mut status, mut text, mut written) = (ExitStatus::Done, String::new(), 0);
+    let (mut status, mut summary, mut written) = (ExitStatus::Done, String::new(), 0);
     for (member, taken) in members.iter().zip(done) {
         match taken {
             Ok((path, endpoints, namespaces)) => {
                 let (name, path) = (member.name(), path.display().to_string());
                 let (name, path) = (safe::line(&name), safe::line(&path));
-                text += &format!("{name}: {}, in {path}\n", counted(endpoints, namespaces));
+                summary += &format!("{name}: {}, in {path}\n", counted(endpoints, namespaces));
                 written += 1;
             }
             Err(NoResult::Failed(error)) => status = status.worse(fleet::failed(&error)),
             Err(NoResult::Skipped(reason)) => {
                 let name = member.name();
-                text += &format!("{}: skipped, {}\n", safe::line(&name), safe::line(&reason));
+                summary += &format!("{}: skipped, {}\n", safe::line(&name), safe::line(&reason));
             }
             Err(_) => {}
         }
     }
     let call = targets::call(context);
     let directory = arguments.output.display().to_string();
-    text += &format!("{written} of {} stacks written.\n", members.len());
+    summary += &format!("{written} of {} stacks written.\n", members.len());
     if written > 0 {
-        text += &format!("Next:  trueup plan {call} --live {}\n", safe::shell(&directory));
+        summary += &format!("Next:  trueup plan {call} --live {}\n", safe::shell(&directory));
     }
-    context.output.answer(&text);
+    context.output.answer(&summary);
     Ok(status)
 }
 
@@ -117,6 +117,5 @@ fn summary(context: &Context, path: &Path, directory: &Path, (snapshot, digest):
 }
 
 fn counted(endpoints: usize, namespaces: usize) -> String {
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    format!("{endpoints} endpoint{} of {namespaces} namespace{}", plural(endpoints), plural(namespaces))
+    format!("{} of {}", text::count(endpoints, "endpoint"), text::count(namespaces, "namespace"))
 }

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::api::{ClientProgress, Retry};
 use crate::cli::Output;
 use crate::cli::output::document::Promise;
-use crate::report::{LineSource, run_event, safe};
+use crate::report::{LineSource, lines, safe, text};
 
 /// A read that is quicker is not shown.
 const DELAY: Duration = Duration::from_millis(400);
@@ -47,7 +47,7 @@ impl Activity {
         if let ClientProgress::Waiting(retry) = progress
             && self.output.promised() == Some(Promise::RunEvents)
         {
-            self.output.answer(&run_event::waiting(retry, &self.source, jiff::Timestamp::now()));
+            self.output.answer(&lines::waiting(retry, &self.source, jiff::Timestamp::now()));
         }
         match progress {
             ClientProgress::Reading { read, of } => self.reading(*read, *of),
@@ -136,10 +136,8 @@ fn line() -> ProgressBar {
 }
 
 fn describe(state: &State) -> String {
-    let reading = state.reading.map(|(read, of)| {
-        let plural = if of == 1 { "" } else { "s" };
-        format!("reading {} of {of} namespace{plural}", (read + 1).min(of))
-    });
+    let reading =
+        state.reading.map(|(read, of)| format!("reading {} of {}", (read + 1).min(of), text::count(of, "namespace")));
     let parts: Vec<&str> = reading.as_deref().into_iter().chain(state.retry.as_deref()).collect();
     parts.join(": ")
 }

@@ -118,7 +118,6 @@ pub fn ask_to_resume(
     if !guards.is_empty() {
         context.output.notice(&guards);
     }
-    let these = if left == 1 { "1 change".to_owned() } else { format!("{left} changes") };
-    prompt::confirm(context, &format!("resume {these} that are left"), "give --yes")?;
+    prompt::confirm(context, &format!("resume {} that are left", text::count(left, "change")), "give --yes")?;
     Ok(None)
 }

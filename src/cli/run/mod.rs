@@ -3,7 +3,6 @@
 
 pub mod approval;
 pub mod document;
-pub mod gates;
 pub mod interrupt;
 pub mod proposal;
 pub mod rehearsal;
@@ -20,13 +19,14 @@ use crate::cli::args::ApprovalArgs;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::approval::{PlanPrompt, PromptResult};
 use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
+use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
-use crate::model::policy::Safeguards;
+use crate::model::policy::{GateMode, Gates, Safeguards};
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
-use crate::report::{Format, Report, ReportOptions, TextView, text};
+use crate::report::{Format, Report, ReportOptions, Role, TextView, safe, text};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -145,7 +145,27 @@ pub async fn check(context: &Context, plan: &Plan, work: &PendingRun<'_>) -> Res
     if matches!(work.origin, RunOrigin::Definitions) {
         report_unfinished(context, plan, work.view)?;
     }
-    gates::check(context, work.connection, plan, &work.trust.safeguards.gates).await
+    check_gates(context, work.connection, plan, &work.trust.safeguards.gates).await
+}
+
+/// Checks every gate: one that warns is reported, one that blocks refuses the run.
+async fn check_gates(context: &Context, connection: &Connection, plan: &Plan, gates: &Gates) -> Result<()> {
+    let findings = gate::check(&connection.reader()?, plan, gates, context.environment.now()).await;
+    let palette = context.output.message_view().palette;
+    let mut refused = None;
+    for finding in findings {
+        let text = finding.to_string();
+        match finding.mode {
+            GateMode::Block => {
+                let error = error!(Refused, "{text}").hint("nothing was sent");
+                refused = Some(error.hint(format!("to apply anyway: set `gates.{}: warn`", finding.gate)));
+            }
+            GateMode::Warn | GateMode::Off => {
+                context.output.message(&format!("{}: {}", palette.paint(Role::Careful, "warning"), safe::line(&text)));
+            }
+        }
+    }
+    refused.map_or(Ok(()), Err)
 }
 
 /// Makes the changes of an approved plan.
@@ -195,7 +215,7 @@ pub async fn resume(
 ) -> Result<ExitStatus> {
     let plan = &record.header.plan;
     // The configuration decides, as for an apply: the record is a file like any other.
-    gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
+    check_gates(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = RunProgress::new(context, plan);
     let BegunRun { journal, options } = begin(context, RunControl::of(decision), &work, plan, &progress).await?;
     let writer = work.connection.writer()?;

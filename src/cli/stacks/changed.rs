@@ -198,8 +198,7 @@ impl<'r> TreeThen<'r> {
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
             let config = load::settings_of(Some(file), &LoadOptions::default()).unwrap_or_default();
             let directory = top.join(&entry.path).parent().map(Path::to_owned).unwrap_or_default();
-            let shown = context.environment.shown_from_here(&directory);
-            let shown = if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() };
+            let shown = context.environment.directory_from_here(&directory);
             let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
             let left = self.left(context, prefix, &config)?;
             Ok(StackEntry { change: Some(StackChange::Removed), left, ..self::entry(shown, &config) })

@@ -30,7 +30,7 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
         Ok(declared) => {
             for other in declared.iter() {
                 let directory = top.join(&other.prefix);
-                let (own, shown) = (directory == *here, shown(context, &directory));
+                let (own, shown) = (directory == *here, context.environment.directory_from_here(&directory));
                 let mut definers = service.definers(other, &directory, own.then_some(chosen), &keys);
                 definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
                 for definer in definers {
@@ -40,12 +40,6 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
         }
     }
     plan.block_deletes(|key| elsewhere.remove(key));
-}
-
-/// A directory as it can be opened from the working directory.
-fn shown(context: &Context, directory: &Path) -> String {
-    let shown = context.environment.shown_from_here(directory);
-    if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() }
 }
 
 fn unknown(reason: String) -> BlockReason {

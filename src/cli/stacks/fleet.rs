@@ -105,8 +105,7 @@ pub async fn open(
         let missing_environment = missing_environment(&context, &target)?;
         let options = configuration::load_options(&context)?;
         let config = load::settings(target.path(), &options).ok();
-        let place = config.as_ref().and_then(|config| settings::named(&context, config).ok().flatten());
-        let base_url = place.map(|place| place.base_url().to_string());
+        let base_url = config.as_ref().and_then(|config| settings::base_url(&context, config));
         if let (Some(config), Some(base_url)) = (&config, &base_url) {
             tenants.add(base_url, config);
         }
@@ -370,8 +369,7 @@ impl Member {
             load::settings(self.target.path(), &options).ok()
         };
         let config = self.config.clone().or_else(bare);
-        let place = config.as_ref().and_then(|config| settings::named(&self.context, config).ok().flatten());
-        let url = place.map(|place| place.base_url().to_string()).unwrap_or_default();
+        let url = config.as_ref().and_then(|config| settings::base_url(&self.context, config)).unwrap_or_default();
         let host = url.split_once("://").map_or(&*url, |(_, host)| host);
         let stack = config.as_ref().and_then(|config| settings::stack(&self.context, config).ok().flatten());
         let stack = stack.unwrap_or_else(|| self.target.directory());

@@ -5,7 +5,6 @@ pub mod changed;
 pub mod declared;
 pub mod defined_elsewhere;
 pub mod fleet;
-pub mod neighbour;
 pub mod rollout;
 pub mod shard;
 pub mod targets;

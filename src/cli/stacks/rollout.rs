@@ -101,7 +101,7 @@ fn waves(arguments: &ApplyArgs, members: &[Member], takes_part: impl Fn(usize) -
 /// `wave 2 of 3, ring=early: 12 stacks`
 fn wave_title(waves: &[Wave], at: usize) -> String {
     let name = waves[at].name.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
-    format!("wave {} of {}{name}: {}", at + 1, waves.len(), count(waves[at].stacks.len(), "stack"))
+    format!("wave {} of {}{name}: {}", at + 1, waves.len(), text::count(waves[at].stacks.len(), "stack"))
 }
 
 /// Plans one stack and looks at its gates.
@@ -172,7 +172,7 @@ fn ask(
         stacks += 1;
         changes += plan.changes.len();
     }
-    let what = format!("apply {} of {}", count(changes, "change"), count(stacks, "stack"));
+    let what = format!("apply {} of {}", text::count(changes, "change"), text::count(stacks, "stack"));
     prompt::confirm(context, &what, &format!("give --yes, or --digest {digest} for exactly these plans"))
 }
 
@@ -285,8 +285,4 @@ fn status(stack: Applied<'_>) -> ExitStatus {
 fn not_begun<'p>(planned: impl Iterator<Item = &'p StackResult<Proposal>>) -> Vec<StackResult<Option<Outcome>>> {
     let unchanged = |stack: &StackResult<Proposal>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
     planned.map(|stack| if unchanged(stack) { Ok(None) } else { Err(NoResult::AnotherFailed) }).collect()
-}
-
-fn count(number: usize, one: &str) -> String {
-    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }

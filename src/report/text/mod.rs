@@ -107,6 +107,13 @@ pub fn pruned(gone: &[RunId], view: &TextView) -> String {
     view.line(&runs::pruned(gone))
 }
 
+/// A number of things: `1 stack`, `12 stacks`.
+#[must_use]
+pub fn count(number: impl TryInto<u64>, one: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A list of names that does not grow without end.
 #[must_use]
 pub fn some_of(names: &[String], most: usize) -> String {

@@ -1,7 +1,6 @@
 //! `doctor`: checks everything that a plan and an apply need, in the order in which they need it. It sends only requests
 //! that read, and shows no token.
 
-mod failure;
 mod service;
 
 use std::path::Path;
@@ -10,15 +9,23 @@ use crate::cli::args::setup::DoctorArgs;
 use crate::cli::service::address::VARIABLES;
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
-use crate::cli::{Context, ExitStatus, Result, configuration, stack, state};
+use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, stack, state};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};
 use crate::model::Namespace;
 use crate::report::facts::plan;
 use crate::report::health::{self, Health, HealthStatus};
-use crate::report::{Format, safe};
+use crate::report::{Format, safe, text};
 use crate::state::StateStore;
+
+/// Adds an error with its hints.
+fn failed(health: &mut Health, name: &'static str, error: &CommandError) {
+    health.add(name, HealthStatus::Failed, error.to_string());
+    for hint in error.hints() {
+        health.fix(hint.as_str());
+    }
+}
 
 /// Checks everything that a plan and an apply need.
 pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus> {
@@ -58,7 +65,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     let shown = safe::shell(&directory.display().to_string());
     match read() {
         Err(error) => {
-            failure::add(health, "settings", &error);
+            failed(health, "settings", &error);
             health.fix(format!("the details are above; check again with `trueup validate {shown}`"));
             None
         }
@@ -92,8 +99,7 @@ fn definitions(context: &Context, config: &Config, directory: &Path, health: &mu
         }
         Ok(loaded) => {
             let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
-            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-            health.add("definitions", HealthStatus::Ok, format!("{endpoints} in {files}"));
+            health.add("definitions", HealthStatus::Ok, format!("{endpoints} in {}", text::count(files, "file")));
         }
         Err(found) => {
             health
@@ -107,7 +113,7 @@ fn definitions(context: &Context, config: &Config, directory: &Path, health: &mu
 fn place(context: &Context, config: &Config, health: &mut Health) -> Option<ServiceLocation> {
     match settings::place(context, config) {
         Err(error) => {
-            failure::add(health, "service", &error);
+            failed(health, "service", &error);
             None
         }
         Ok(place) => {
@@ -143,7 +149,7 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
     let sources = TokenSources { global, environment, named: config.token_variable.as_deref() };
     match token::source(sources, address) {
         Err(error) => {
-            failure::add(health, "token", &error);
+            failed(health, "token", &error);
             false
         }
         Ok(None) if global.client_cert.is_some() || global.client_p12.is_some() => {
@@ -190,7 +196,7 @@ fn versions(config: &Config, health: &mut Health) {
 fn kept_state(context: &Context, config: &Config, health: &mut Health) {
     let store = match state::store(context) {
         Ok(store) => store,
-        Err(error) => return failure::add(health, "state", &error),
+        Err(error) => return failed(health, "state", &error),
     };
     let usable = match store {
         StateStore::Directory(path) => directory(path, health),
@@ -199,15 +205,12 @@ fn kept_state(context: &Context, config: &Config, health: &mut Health) {
             let checked = bucket.check_conditions().map_err(JournalError::from).and_then(|()| journal::history(store));
             match checked {
                 Ok(history) => {
-                    let runs = match history.runs.len() {
-                        1 => "1 run".to_owned(),
-                        count => format!("{count} runs"),
-                    };
+                    let runs = text::count(history.runs.len(), "run");
                     health.add("state", HealthStatus::Ok, format!("{}, {runs}", bucket.address()));
                     true
                 }
                 Err(error) => {
-                    failure::add(health, "state", &state::failed(context, error));
+                    failed(health, "state", &state::failed(context, error));
                     false
                 }
             }

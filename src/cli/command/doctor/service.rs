@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::failure;
+use super::failed;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
 use crate::cli::service::{self, TokenUse};
 use crate::cli::{CommandError, Context, Result, settings};
@@ -13,6 +13,7 @@ use crate::load::Config;
 use crate::model::{Layout, Namespace, NamespaceRead};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
+use crate::report::text;
 
 /// The namespace that every tenant has.
 const SYSTEM: &str = "system";
@@ -35,7 +36,7 @@ pub async fn check(
     };
     let (reader, layout) = match connected.await {
         Ok(connected) => connected,
-        Err(error) => return failure::add(health, "connection", &error),
+        Err(error) => return failed(health, "connection", &error),
     };
     let first = namespaces.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
     let Some(first) = first else { return };
@@ -175,8 +176,7 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], (first, answer): (N
                 health.add("namespace", HealthStatus::Note, message);
             }
             Ok(NamespaceRead::Complete { items }) => {
-                let endpoints =
-                    if items.len() == 1 { "1 endpoint".to_owned() } else { format!("{} endpoints", items.len()) };
+                let endpoints = text::count(items.len(), "endpoint");
                 health.add("namespace", HealthStatus::Ok, format!("`{namespace}` can be read: {endpoints}"));
             }
             Ok(NamespaceRead::Unknown { reason }) => unknown.push((namespace, reason)),
