@@ -1,7 +1,7 @@
 //! What a proposed command needs beside the flags of the call: where it is about a recorded plan, or runs in another
 //! directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
 use crate::cli::Context;
@@ -13,13 +13,21 @@ use crate::report::{TextView, safe};
 /// The settings of the call for a command that does not name the stack's directory: with the configuration of the
 /// stack, where the working directory does not lead to it.
 pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
-    let flags = context.call.settings();
-    let found = || load::root(Path::new("."), &load::LoadOptions::default()).ok();
-    if context.global.config.is_some() || loaded.stack == StackFile::Missing || found().as_ref() == Some(&loaded.root) {
-        return flags;
-    }
-    let file = format!("{}{}", context.environment.shown_from_here(&loaded.root), config::FILE);
+    let root = Some(&*loaded.root).filter(|_| loaded.stack == StackFile::Found);
+    with_configuration(context, context.call.settings(), root)
+}
+
+/// The flags with the configuration in `root`, where neither the call names one nor the working directory leads to it.
+fn with_configuration(context: &Context, flags: String, root: Option<&Path>) -> String {
+    let is_elsewhere =
+        |root: &&Path| context.global.config.is_none() && root_of(Path::new(".")).as_deref() != Some(*root);
+    let Some(root) = root.filter(is_elsewhere) else { return flags };
+    let file = format!("{}{}", context.environment.shown_from_here(root), config::FILE);
     format!(" --config {}{flags}", safe::shell(&file))
+}
+
+fn root_of(directory: &Path) -> Option<PathBuf> {
+    load::root(directory, &load::LoadOptions::default()).ok()
 }
 
 /// How to name the configuration of a plan that was made for `directory`, as the plan says.
@@ -57,18 +65,10 @@ pub fn service(context: &Context, config: &Config, url: &str) -> String {
 /// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
 /// where the working directory has others, and with the service of the plan, where nothing else names one.
 pub fn of_recorded(context: &Context, plan: &Plan) -> String {
-    let mut flags = context.call.settings();
-    let root = |directory: &Path| load::root(directory, &load::LoadOptions::default()).ok();
     let directory = plan.source.origin.to_string();
-    let there = root(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
+    let there = root_of(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
     let options = load::LoadOptions { environment: context.chosen_environment(), ..Default::default() };
-    let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options);
-    flags += &service(context, &config.unwrap_or_default(), &plan.service.base_url);
-    match there {
-        Some(there) if context.global.config.is_none() && root(Path::new(".")).as_ref() != Some(&there) => {
-            let file = format!("{}{}", context.environment.shown_from_here(&there), config::FILE);
-            format!(" --config {}{flags}", safe::shell(&file))
-        }
-        _ => flags,
-    }
+    let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options).unwrap_or_default();
+    let flags = context.call.settings() + &service(context, &config, &plan.service.base_url);
+    with_configuration(context, flags, there.as_deref())
 }

@@ -123,20 +123,6 @@ kinds! {
     Operations = "operations" => report::<OperationsReport>("operations"),
 }
 
-impl SchemaKind {
-    /// The schema that describes documents of this `kind`.
-    #[must_use]
-    pub fn of_document(kind: &str) -> Option<Self> {
-        let name = match kind {
-            "plan_report" => "plan",
-            "fleet" => "drift",
-            "fleet_report" => "fleet",
-            other => other,
-        };
-        SchemaKind::ALL.iter().copied().find(|of| of.as_str() == name)
-    }
-}
-
 /// The language of the schemas.
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 

@@ -10,26 +10,12 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use crate::cli::args::Arguments;
 
 /// Options of a connection to the service.
-const SERVICE: [&str; 14] = [
-    "base_url",
-    "layout",
-    "token_file",
-    "ca_cert",
-    "client_cert",
-    "client_key",
-    "client_p12",
-    "client_p12_password_file",
-    "sandbox",
-    "concurrency",
-    "rate",
-    "verbose",
-    "log",
-    "policy",
-];
+const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
+                       sandbox concurrency rate verbose log policy";
 /// Options of the settings of a directory.
-const SETTINGS: [&str; 3] = ["config", "env", "var"];
+const SETTINGS: &str = "config env var";
 /// The global options that every command has.
-const OUTPUT: [&str; 2] = ["color", "quiet"];
+const OUTPUT: &str = "color quiet";
 
 /// The command line, for parsing.
 pub fn command() -> Command {
@@ -128,21 +114,20 @@ fn hiding(command: Command, path: &str, globals: &[String]) -> Command {
 
 /// The global options that a command uses; nothing where that is all of them.
 fn used(command: &str) -> Option<Vec<&'static str>> {
-    let groups: &[&[&str]] = match command.split(' ').next().unwrap_or_default() {
-        "init" => &[&["base_url", "stack", "sandbox"]],
-        "validate" => &[&SETTINGS, &["stack", "policy"]],
-        "fmt" => &[&["config"]],
-        "stacks" | "fleet" => &[],
-        "get" | "events" | "ddos" | "upgrades" | "call" => &[&SERVICE, &["config", "env"]],
-        "history" | "show" => &[&["state", "state_dir"]],
-        "import" => &[&["config", "env"]],
+    let groups: &[&str] = match command.split(' ').next().unwrap_or_default() {
+        "init" => &["base_url stack sandbox"],
+        "validate" => &[SETTINGS, "stack policy"],
+        "fmt" => &["config"],
+        "get" | "events" | "ddos" | "upgrades" | "call" => &[SERVICE, "config env"],
+        "history" | "show" => &["state state_dir"],
+        "import" => &["config env"],
         // Its own `--log` has the id of the global one.
-        "sandbox" => &[&["token_file", "log"]],
-        "explain" => &[&SETTINGS, &["policy", "base_url", "layout", "stack", "rate", "concurrency"]],
-        "schema" | "kinds" | "completions" | "man" | "help" => &[],
+        "sandbox" => &["token_file log"],
+        "explain" => &[SETTINGS, "policy base_url layout stack rate concurrency"],
+        "stacks" | "fleet" | "schema" | "kinds" | "completions" | "man" | "help" => &[],
         _ => return None,
     };
-    Some(groups.iter().copied().chain([OUTPUT.as_slice()]).flatten().copied().collect())
+    Some(groups.iter().chain([&OUTPUT]).flat_map(|group| group.split(' ')).collect())
 }
 
 /// `--json` for every `--format` that has it.

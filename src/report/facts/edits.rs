@@ -10,7 +10,6 @@ use similar::{ChangeTag, TextDiff};
 use super::values;
 use crate::model::{Endpoint, Field, SourceLocation};
 use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
-use crate::report::view::{Line, code, line};
 
 /// Values longer than this, in characters, get a line of their own.
 const LONG: usize = 60;
@@ -203,13 +202,6 @@ impl ValueEdit {
     #[must_use]
     pub fn has_lines(&self) -> bool {
         self.before.iter().chain(&self.after).any(|text| text.contains('\n'))
-    }
-
-    /// The signed lines with the name of the value on each.
-    #[must_use]
-    pub fn named_lines(&self) -> Vec<Line<'static>> {
-        let lines = self.lines().into_iter();
-        lines.map(|(sign, text)| line![sign.as_str(), " ", code(self.name.clone()), ": ", code(text)]).collect()
     }
 
     /// The edit as signed lines.

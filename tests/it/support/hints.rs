@@ -69,6 +69,7 @@ impl Hints {
             let moved = [
                 "matches no endpoint",
                 "is defined twice",
+                "there is no run",
                 "`--prune-namespace` deletes",
                 "there is no API token",
                 "no service is named",
