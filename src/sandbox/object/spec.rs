@@ -319,7 +319,8 @@ impl Reader<'_> {
     }
 }
 
-/// What a replaced object has: what the replace cannot say stays, and what cannot change must not.
+/// What a replaced object has: what the replace cannot say, or only the service writes, stays, and what cannot change
+/// must not.
 pub fn carried(kind: &ObjectKind, before: &RawValue, sent: &RawValue) -> Result<Box<RawValue>, ErrorResponse> {
     let read = |spec: &RawValue| serde_json::from_str::<Object>(spec.get()).map_err(ErrorResponse::internal);
     let mut spec = read(sent)?;
@@ -333,11 +334,11 @@ fn carry(id: &str, before: &Object, spec: &mut Object, place: BodyPath<'_>) -> R
     let chosen = |group: &Group, object: &Object| group.members.iter().copied().find(|name| object.contains_key(*name));
     for field in &described.fields {
         let (was, group) = (before.get(field.name), described.group_of(field.name));
-        if field.is(Flag::CreateOnly) {
+        if field.is(Flag::CreateOnly) || field.is(Flag::ReadOnly) {
             if let Some(was) = was.filter(|_| group.is_none_or(|group| chosen(group, spec).is_none())) {
                 spec.insert(field.name.to_owned(), was.clone());
             }
-        } else if field.is(Flag::Immutable) && was != spec.get(field.name) {
+        } else if field.is(Flag::Immutable) && differ(was, spec.get(field.name)) {
             return Err(place.field(field.name).breaks(&UNCHANGED, "another value"));
         } else if let (FieldKind::Message(id), Some(Value::Object(was))) = (&field.kind, was)
             && let Some(Value::Object(now)) = spec.get_mut(field.name)
@@ -345,10 +346,17 @@ fn carry(id: &str, before: &Object, spec: &mut Object, place: BodyPath<'_>) -> R
             carry(id, was, now, place.field(field.name))?;
         }
     }
-    match described.groups.iter().find(|group| group.is_immutable && chosen(group, before) != chosen(group, spec)) {
+    let is_changed = |group: &&Group| chosen(group, before).is_some_and(|was| Some(was) != chosen(group, spec));
+    match described.groups.iter().filter(|group| group.is_immutable).find(is_changed) {
         Some(group) => Err(place.field(group.name).breaks(&UNCHANGED, "another option")),
         None => Ok(()),
     }
+}
+
+/// Whether two values of a field differ, of which none is as good as a zero.
+fn differ(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let value = |value: Option<&Value>| value.filter(|value| !rule::is_zero(value)).cloned();
+    value(one) != value(other)
 }
 
 /// The service requires texts and messages alone, and nothing that it keeps for itself or has given up.

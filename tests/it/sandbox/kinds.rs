@@ -268,7 +268,7 @@ async fn a_secret_is_answered_without_what_it_says() {
 }
 
 #[tokio::test]
-async fn what_a_replace_cannot_say_stays_and_what_cannot_change_is_refused() {
+async fn what_a_replace_cannot_say_stays() {
     let bench = Bench::start().await;
     let site = |site_type: &str| json!({"site_type": site_type, "site_selector": {"expressions": ["a in (b)"]}});
     let before = bench.made("virtual_site", "a", &site("CUSTOMER_EDGE")).await;
@@ -606,4 +606,35 @@ async fn what_the_service_took_is_taken_and_answered_alike() {
     }
     assert!(replayed >= 11, "{replayed} captures");
     assert_eq!(found, KNOWN_DIFFERENCES);
+}
+
+/// The status of a replace of `shop/a` by this spec.
+async fn replaced(bench: &Bench, kind: &str, spec: &Value) -> u16 {
+    let kind = kind::find(kind).expect("a kind");
+    bench.send("PUT", &format!("{}/a", path(&kind)), Some(&body(&kind, "a", spec))).await.status
+}
+
+#[tokio::test]
+async fn a_field_or_a_group_that_cannot_change_is_refused_in_a_replace() {
+    let bench = Bench::start().await;
+    let scope = json!({"http_loadbalancer": {"http_loadbalancer": {"name": "web"}}});
+    bench.made("app_api_group", "a", &scope).await;
+    assert_eq!(replaced(&bench, "app_api_group", &scope).await, 200);
+    assert_eq!(replaced(&bench, "app_api_group", &json!({})).await, 400);
+    let target = |name: &str| json!({"discovery_target": {"nginx_instance": {"nginx_instance": [{"name": name}]}}});
+    bench.made("nginx_service_discovery", "a", &target("one")).await;
+    assert_eq!(replaced(&bench, "nginx_service_discovery", &target("one")).await, 200);
+    assert_eq!(replaced(&bench, "nginx_service_discovery", &target("two")).await, 400);
+}
+
+#[tokio::test]
+async fn what_only_the_service_writes_stays_in_a_replace() {
+    let bench = Bench::start().await;
+    let seed =
+        json!({"kind": "healthcheck", "metadata": {"namespace": "shop", "name": "a"}, "raw_spec": {"jitter": 5}});
+    assert_eq!(bench.send("PUT", "/sandbox/endpoints", Some(&json!([seed]))).await.status, 200);
+    let check = json!({"tcp_health_check": {}, "timeout": 1, "interval": 10, "jitter": 7});
+    assert_eq!(replaced(&bench, "healthcheck", &check).await, 200);
+    let spec = &bench.get("/api/config/namespaces/shop/healthchecks/a").await.json()["spec"];
+    assert_eq!((&spec["jitter"], &spec["interval"]), (&json!(5), &json!(10)));
 }
