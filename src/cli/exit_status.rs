@@ -332,6 +332,8 @@ impl fmt::Display for CommandError {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::Context as _;
+
     use super::*;
     use crate::model::{Key, RunId};
     use crate::plan::{ActionKind, BlockReason, BlockedChange, Conflict, Unchangeable};
@@ -412,6 +414,16 @@ mod tests {
         assert_eq!(ExitStatus::of_outcome(&outcome(&["done"], unknown), &plan(0)), ExitStatus::Partly);
         let differs = Verification::Differs { left: Vec::new() };
         assert_eq!(ExitStatus::of_outcome(&outcome(&["done"], differs), &plan(0)), ExitStatus::Partly);
+    }
+
+    #[test]
+    fn what_a_file_error_knows_to_do_is_the_first_hint_whatever_was_said_around_it() {
+        let failed = || Err::<(), _>(FileError::Link { path: "policy.yaml".into() });
+        let error =
+            failed().context("cannot read the policy").with_status(ExitStatus::Invalid).hint("nothing was sent");
+        let error = error.expect_err("it failed");
+        assert_eq!(error.hints(), ["give the path that the link leads to", "nothing was sent"]);
+        assert_eq!(error.to_string(), "cannot read the policy: `policy.yaml` is a symbolic link");
     }
 
     #[test]

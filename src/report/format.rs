@@ -89,53 +89,38 @@ formats! {
 
 impl Format {
     /// The formats of checked definitions.
-    pub const OF_VALIDATION: &'static [Format] = &[Format::Text, Format::Json, Format::Github, Format::Sarif];
+    pub const OF_VALIDATION: &'static [Self] = &[Self::Text, Self::Json, Self::Github, Self::Sarif];
     /// The formats of a plan.
-    pub const OF_PLAN: &'static [Format] =
-        &[Format::Text, Format::Json, Format::Markdown, Format::Html, Format::Github, Format::Sarif];
+    pub const OF_PLAN: &'static [Self] =
+        &[Self::Text, Self::Json, Self::Markdown, Self::Html, Self::Github, Self::Sarif];
     /// The formats of a verdict.
-    pub const OF_DRIFT: &'static [Format] = &[
-        Format::Text,
-        Format::Json,
-        Format::Markdown,
-        Format::Html,
-        Format::Junit,
-        Format::Prometheus,
-        Format::Github,
-        Format::Sarif,
-        Format::Acknowledgements,
+    pub const OF_DRIFT: &'static [Self] = &[
+        Self::Text,
+        Self::Json,
+        Self::Markdown,
+        Self::Html,
+        Self::Junit,
+        Self::Prometheus,
+        Self::Github,
+        Self::Sarif,
+        Self::Acknowledgements,
     ];
     /// The formats of the merged checks of several stacks.
-    pub const OF_MERGED: &'static [Format] = &[
-        Format::Text,
-        Format::Json,
-        Format::Markdown,
-        Format::Html,
-        Format::Junit,
-        Format::Prometheus,
-        Format::Github,
-        Format::Sarif,
-    ];
+    pub const OF_MERGED: &'static [Self] =
+        &[Self::Text, Self::Json, Self::Markdown, Self::Html, Self::Junit, Self::Prometheus, Self::Github, Self::Sarif];
     /// The formats of a list of stacks.
-    pub const OF_STACKS: &'static [Format] = &[Format::Text, Format::Json, Format::Markdown, Format::Matrix];
+    pub const OF_STACKS: &'static [Self] = &[Self::Text, Self::Json, Self::Markdown, Self::Matrix];
     /// The formats of a run in progress and its outcome.
-    pub const OF_APPLY: &'static [Format] = &[Format::Text, Format::Json, Format::Ndjson];
+    pub const OF_APPLY: &'static [Self] = &[Self::Text, Self::Json, Self::Ndjson];
     /// The formats of the files that a run is written to.
-    pub const OF_RUN_FILES: &'static [Format] = &[Format::Json, Format::Prometheus];
+    pub const OF_RUN_FILES: &'static [Self] = &[Self::Json, Self::Prometheus];
     /// The formats of what `show` shows.
-    pub const OF_SHOWN: &'static [Format] = &[
-        Format::Text,
-        Format::Json,
-        Format::Markdown,
-        Format::Html,
-        Format::Github,
-        Format::Sarif,
-        Format::Prometheus,
-    ];
+    pub const OF_SHOWN: &'static [Self] =
+        &[Self::Text, Self::Json, Self::Markdown, Self::Html, Self::Github, Self::Sarif, Self::Prometheus];
     /// The formats of every other answer: rehearsals, the history, what the service is asked besides endpoints, explanations.
-    pub const OF_ANSWERS: &'static [Format] = &[Format::Text, Format::Json];
+    pub const OF_ANSWERS: &'static [Self] = &[Self::Text, Self::Json];
     /// The formats of security events.
-    pub const OF_EVENTS: &'static [Format] = &[Format::Table, Format::Json, Format::Ndjson];
+    pub const OF_EVENTS: &'static [Self] = &[Self::Table, Self::Json, Self::Ndjson];
 }
 
 /// What a command reports.
