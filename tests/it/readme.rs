@@ -82,6 +82,8 @@ fn stable(line: &str) -> String {
         (r"\b[0-9a-f]{7}\b", "COMMIT"),
         (r"\d+\.\d+ s\b|\d+ ms\b", "TIME"),
         (r"\(\d+ (s|min) ago\)", "(AGE)"),
+        // Some days from the day on which the test runs.
+        (r"accepted until \d{4}-\d\d-\d\d", "accepted until DATE"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
     ] {
         text = Regex::new(pattern).expect("a pattern").replace_all(&text, with).into_owned();
