@@ -99,6 +99,7 @@ fn arrange(desired: &Desired, live: &Live) -> Plan {
             desired,
             stack: Some(STACK),
             namespaces: Some(&BTreeSet::from([Namespace::parse("shop").expect("a name")])),
+            kinds: &BTreeSet::new(),
             settings: &PlanSettings::default(),
             ignore: &Ignore::default(),
             allow: &Allowances::default(),

@@ -149,7 +149,10 @@ fn settled(record: &RunRecord) {
 /// The answer to a list: either whole and all of the namespace, or unknown.
 pub fn list(bytes: &[u8]) {
     let namespace = namespace();
-    let NamespaceRead::Complete { items } = trueup::api::read_list(&namespace, bytes) else { return };
+    let NamespaceRead::Complete { items } = trueup::api::read_list(&namespace, trueup::kind::KindName::ENDPOINT, bytes)
+    else {
+        return;
+    };
     for (key, item) in &items {
         assert_eq!(key.namespace, namespace);
         assert_eq!(item.key(), key);

@@ -106,7 +106,7 @@ async fn read(memory: usize) -> (Live, usize) {
     let names = (0..ANSWERS).map(|n| Namespace::parse(&format!("n{n}")).expect("a name"));
     let namespaces: BTreeSet<Namespace> = names.collect();
     // Only a test that fails waits so long.
-    let live = tokio::time::timeout(Duration::from_mins(1), fetch(&reader, &namespaces)).await;
+    let live = tokio::time::timeout(Duration::from_mins(1), fetch(&reader, &namespaces, &BTreeSet::new())).await;
     serving.abort();
     let (used, most) = reader.budget().usage();
     assert_eq!(used, 0, "every answer gives its memory back");

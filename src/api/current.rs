@@ -7,9 +7,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::live::{SpecRead, SystemMetadata, assemble, describe, read_spec};
+use super::live::{SpecRead, SystemMetadata, assemble, describe, described, read_spec};
 use super::metadata::Metadata;
 use super::text::neutral;
+use crate::kind;
 use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireSpec, shape};
 
 /// What a get shows of an endpoint.
@@ -63,6 +64,13 @@ impl CurrentState {
         // Checked once, and not for each text in it.
         let answer = std::str::from_utf8(answer).map_err(|error| error.to_string())?;
         let typed = match serde_json::from_str::<GetAnswer<Metadata, WireSpec, SystemMetadata>>(answer) {
+            _ if !key.kind.is_endpoint() => {
+                let read: GetAnswer<Metadata, JsonTree, SystemMetadata> =
+                    serde_json::from_str(answer).map_err(|error| describe(&error))?;
+                let spec = read.spec.map(|JsonTree(spec)| described(key.kind, &spec));
+                let GetAnswer { metadata, system_metadata, resource_version, .. } = read;
+                GetAnswer { metadata, spec, system_metadata, resource_version }
+            }
             Ok(GetAnswer { metadata, spec, system_metadata, resource_version }) => {
                 let spec = spec.map(|spec| read_spec(Ok(spec), Json::default));
                 GetAnswer { metadata, spec, system_metadata, resource_version }
@@ -114,7 +122,14 @@ impl CurrentObject {
         let mut tree: Json =
             parts.into_iter().map(|(name, part)| (name.to_owned(), part.unwrap_or_default().0)).collect();
         change(&mut tree);
-        shape::ENDPOINT.prune(&mut tree);
+        let kind = self.live.endpoint.key.kind;
+        match kind.is_endpoint() {
+            true => shape::ENDPOINT.prune(&mut tree),
+            false => {
+                shape::ENDPOINT.get("metadata").prune(&mut tree["metadata"]);
+                kind::prune_replace(kind.kind().spec, &mut tree["spec"]);
+            }
+        }
         if let Some(version) = &self.live.resource_version {
             tree["resource_version"] = version.as_str().into();
         }

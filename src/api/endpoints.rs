@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde_json::value::RawValue;
 
+use crate::kind::KindName;
 use crate::model::{Key, Layout, Namespace, ReferredDelete};
 
 use super::operations::Operation;
@@ -127,20 +128,25 @@ pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request,
     if format != ResponseFormat::Default {
         parameters.push(("response_format", format.as_str()));
     }
-    Request::build(Operation::EndpointGet, layout, &parameters, None)
+    Ok(Request::build(Operation::EndpointGet, layout, &parameters, None)?.about(key.kind))
 }
 
-/// Reads the endpoints of a namespace.
+/// Reads the objects of a kind in a namespace.
 ///
 /// # Errors
 /// A name that no path can contain.
-pub fn list(layout: Layout, namespace: &Namespace, list: &ListParameters) -> Result<Request, RequestError> {
+pub fn list(
+    layout: Layout,
+    namespace: &Namespace,
+    kind: KindName,
+    list: &ListParameters,
+) -> Result<Request, RequestError> {
     let mut parameters = vec![("namespace", namespace.as_str())];
     parameters.extend(list.response_format.map(|format| ("response_format", format.as_str())));
     parameters.extend(list.label_filter.as_deref().map(|filter| ("label_filter", filter)));
     parameters.extend(list.report_fields.iter().map(|field| ("report_fields", field.as_str())));
     parameters.extend(list.report_status_fields.iter().map(|field| ("report_status_fields", field.as_str())));
-    Request::build(Operation::EndpointList, layout, &parameters, None)
+    Ok(Request::build(Operation::EndpointList, layout, &parameters, None)?.about(kind))
 }
 
 /// Creates the endpoint `key`; `body` is an object of `metadata` and `spec`.
@@ -150,7 +156,7 @@ pub fn list(layout: Layout, namespace: &Namespace, list: &ListParameters) -> Res
 pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
     let parameters = [("namespace", key.namespace.as_str())];
     let request = Request::written(Operation::EndpointCreate, layout, &parameters, body)?;
-    Ok(Request { subject: subject(key), ..request })
+    Ok(Request { subject: subject(key), ..request.about(key.kind) })
 }
 
 /// Replaces an endpoint; `body` is an object of `metadata`, `spec` and, where known, `resource_version`.
@@ -158,7 +164,7 @@ pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Req
 /// # Errors
 /// A name that no path can contain.
 pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
-    Request::written(Operation::EndpointReplace, layout, &named(key), body)
+    Ok(Request::written(Operation::EndpointReplace, layout, &named(key), body)?.about(key.kind))
 }
 
 /// Deletes an endpoint. In the published layout the service is asked to refuse it where others refer to
@@ -169,12 +175,12 @@ pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Re
 pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, RequestError> {
     let body = (layout == Layout::Published)
         .then(|| serde_json::json!({ "fail_if_referred": referred == ReferredDelete::Refused }));
-    Request::build(Operation::EndpointDelete, layout, &named(key), body.as_ref())
+    Ok(Request::build(Operation::EndpointDelete, layout, &named(key), body.as_ref())?.about(key.kind))
 }
 
 /// The endpoint `key` in a message.
 pub(super) fn subject(key: &Key) -> String {
-    format!("endpoint `{}`", neutral(&key.to_string(), 130))
+    format!("{} `{}`", key.kind, neutral(&format!("{}/{}", key.namespace, key.name), 130))
 }
 
 fn named(key: &Key) -> [(&'static str, &str); 2] {
@@ -205,7 +211,7 @@ mod tests {
             report_status_fields: vec!["c".to_owned()],
         };
         let namespace = Namespace::parse("shop").expect("a name");
-        let request = list(Layout::Published, &namespace, &parameters).expect("a list");
+        let request = list(Layout::Published, &namespace, KindName::ENDPOINT, &parameters).expect("a list");
         assert_eq!(
             request.path_and_query,
             "/api/config/namespaces/shop/endpoints?response_format=GET_RSP_FORMAT_READ&label_filter=env%3Dprod\

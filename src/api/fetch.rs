@@ -14,6 +14,7 @@ use std::fmt;
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
+use crate::kind::KindName;
 use crate::model::{Json, Key, Live, LiveItem, Name, Namespace, NamespaceRead, RelatedObject};
 
 use super::current::CurrentState;
@@ -25,9 +26,13 @@ use super::reader::Reader;
 use super::settings::ClientProgress;
 use super::text::neutral;
 
-/// Reads `namespaces`, one list each, at the same time as far as the client's limits allow.
-pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>) -> Live {
-    PendingLists::begin(reader.clone(), namespaces).live().await
+/// Objects that refer to one and are asked for their view.
+const MOST_VIEWS: usize = 32;
+
+/// Reads these kinds of `namespaces`, one list each, at the same time as far as the client's limits allow; endpoints
+/// always.
+pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
+    PendingLists::begin(reader.clone(), &BTreeSet::new()).of(kinds).and(namespaces).live().await
 }
 
 /// Lists that are on their way; to let go of them ends them.
@@ -37,7 +42,9 @@ pub struct PendingLists {
     before: u64,
     asked: BTreeSet<Namespace>,
     waiting: VecDeque<Namespace>,
-    lists: JoinSet<(Namespace, NamespaceRead)>,
+    /// Kinds that are read of each namespace besides endpoints.
+    kinds: BTreeSet<KindName>,
+    lists: JoinSet<(Namespace, BTreeSet<KindName>, NamespaceRead)>,
 }
 
 impl PendingLists {
@@ -46,7 +53,14 @@ impl PendingLists {
     pub fn begin(reader: Reader, namespaces: &BTreeSet<Namespace>) -> Self {
         let before = lists_sent(&reader);
         let (asked, waiting, lists) = (BTreeSet::new(), VecDeque::new(), JoinSet::new());
-        Self { reader, before, asked, waiting, lists }.and(namespaces)
+        Self { reader, before, asked, waiting, kinds: BTreeSet::new(), lists }.and(namespaces)
+    }
+
+    /// Reads these kinds of each namespace, and endpoints.
+    #[must_use]
+    pub fn of(mut self, kinds: &BTreeSet<KindName>) -> Self {
+        self.kinds = kinds.iter().copied().filter(|kind| !kind.is_endpoint()).collect();
+        self
     }
 
     /// Asks for those of `namespaces` that were not asked for yet.
@@ -65,10 +79,11 @@ impl PendingLists {
         while self.lists.len() < self.reader.concurrency()
             && let Some(namespace) = self.waiting.pop_front()
         {
-            let reader = self.reader.clone();
+            let (reader, kinds) = (self.reader.clone(), self.kinds.clone());
             self.lists.spawn(async move {
-                let read = fetch_namespace(&reader, &namespace).await;
-                (namespace, read)
+                let read = fetch_list(&reader, &namespace, KindName::ENDPOINT).await;
+                let read = fetch_more(&reader, &namespace, read, &kinds).await;
+                (namespace, kinds, read)
             });
         }
     }
@@ -76,12 +91,22 @@ impl PendingLists {
     /// The next namespace that was read, whichever that is. As many are read ahead as requests may be
     /// sent at the same time, so that a tenant of many namespaces is never held whole.
     pub async fn next(&mut self) -> Option<(Namespace, NamespaceRead)> {
-        let read = self.lists.join_next().await?;
-        self.report();
-        self.ask();
-        match read {
-            Ok(read) => Some(read),
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        loop {
+            let read = self.lists.join_next().await?;
+            let (namespace, kinds, read) = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            let more: BTreeSet<_> = self.kinds.difference(&kinds).copied().collect();
+            if !more.is_empty() {
+                // It was asked for before the definitions were known.
+                let (reader, kinds) = (self.reader.clone(), self.kinds.clone());
+                self.lists.spawn(async move {
+                    let read = fetch_more(&reader, &namespace, read, &more).await;
+                    (namespace, kinds, read)
+                });
+                continue;
+            }
+            self.report();
+            self.ask();
+            return Some((namespace, read));
         }
     }
 
@@ -116,12 +141,36 @@ fn lists_sent(reader: &Reader) -> u64 {
     reader.requests().get(&Operation::EndpointList).copied().unwrap_or_default()
 }
 
-async fn fetch_namespace(reader: &Reader, namespace: &Namespace) -> NamespaceRead {
-    match reader.list(namespace, &ListParameters::with_spec()).await {
+/// Adds the objects of these kinds to what was read of a namespace. What is not complete in one is not complete at all.
+async fn fetch_more(
+    reader: &Reader,
+    namespace: &Namespace,
+    read: NamespaceRead,
+    kinds: &BTreeSet<KindName>,
+) -> NamespaceRead {
+    let lists = kinds.iter().map(async |kind| (*kind, fetch_list(reader, namespace, *kind).await));
+    let mut all = read;
+    for (kind, read) in futures_util::future::join_all(lists).await {
+        all = match (all, read) {
+            (NamespaceRead::Complete { mut items }, NamespaceRead::Complete { items: more }) => {
+                items.extend(more);
+                NamespaceRead::Complete { items }
+            }
+            (NamespaceRead::Complete { .. }, NamespaceRead::Unknown { reason }) => {
+                NamespaceRead::Unknown { reason: format!("its objects of the kind {kind}: {reason}") }
+            }
+            (unknown, _) => unknown,
+        };
+    }
+    all
+}
+
+async fn fetch_list(reader: &Reader, namespace: &Namespace, kind: KindName) -> NamespaceRead {
+    match reader.list(namespace, kind, &ListParameters::with_spec()).await {
         Ok(answer) => {
             // It may be long, and others come meanwhile.
             let namespace = namespace.clone();
-            let read = tokio::task::spawn_blocking(move || read_list(&namespace, &answer.body)).await;
+            let read = tokio::task::spawn_blocking(move || read_list(&namespace, kind, &answer.body)).await;
             read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
         }
         Err(error) => NamespaceRead::Unknown { reason: error.failure.to_string() },
@@ -159,6 +208,30 @@ pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>,
         Err(error) if error.is_absent() => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+/// [`referrers`], where those that the service made of a view count as the view: what is done about it is done there.
+///
+/// # Errors
+/// As [`referrers`].
+pub async fn referring_views(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
+    let found = referrers(reader, key).await?;
+    // Only what is no endpoint is referred to by what the service makes of a view.
+    if key.kind.is_endpoint() {
+        return Ok(found);
+    }
+    let mut views: Vec<RelatedObject> = Vec::with_capacity(found.len());
+    for object in found {
+        let view = match object.key().filter(|_| views.len() < MOST_VIEWS) {
+            Some(key) => fetch_object(reader, &key).await?.object().and_then(|seen| seen.live.owner_view.clone()),
+            None => None,
+        };
+        let view = view.map_or(object, |view| RelatedObject { uid: String::new(), ..view });
+        if !views.contains(&view) {
+            views.push(view);
+        }
+    }
+    Ok(views)
 }
 
 /// The answer to a get in the format of referring objects.
@@ -232,15 +305,18 @@ pub fn conditions(status: &Json) -> Vec<Condition> {
 pub async fn check<T: Send>(
     reader: &Reader,
     namespace: &Namespace,
+    kind: KindName,
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> (Result<BTreeMap<Key, T>, String>, BTreeMap<Key, Vec<Condition>>) {
-    match reader.list(namespace, &ListParameters::with_status()).await {
-        Ok(answer) => (check_list(namespace, &answer.body, check), failed_conditions(namespace, &answer.body)),
+    match reader.list(namespace, kind, &ListParameters::with_status()).await {
+        Ok(answer) => {
+            (check_list(namespace, kind, &answer.body, check), failed_conditions(namespace, kind, &answer.body))
+        }
         Err(error) => (Err(error.failure.to_string()), BTreeMap::new()),
     }
 }
 
-fn failed_conditions(namespace: &Namespace, body: &[u8]) -> BTreeMap<Key, Vec<Condition>> {
+fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTreeMap<Key, Vec<Condition>> {
     #[derive(Deserialize)]
     struct List {
         items: Vec<Item>,
@@ -263,7 +339,7 @@ fn failed_conditions(namespace: &Namespace, body: &[u8]) -> BTreeMap<Key, Vec<Co
     for item in list.items.into_iter().filter(|item| item.namespace == namespace.as_str()) {
         let conditions: Vec<_> = conditions(&item.status_set).into_iter().filter(Condition::is_failed).collect();
         if let (false, Ok(name)) = (conditions.is_empty(), Name::from_service(&item.name)) {
-            failed.insert(Key { namespace: namespace.clone(), name }, conditions);
+            failed.insert(Key { namespace: namespace.clone(), kind, name }, conditions);
         }
     }
     failed

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::kind::{self, KindName};
 use crate::model::{
-    Json, JsonTree, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, RelatedObject, UnknownField,
-    UnsupportedItem, WireEndpoint, WireMetadata, WireSpec,
+    Described, Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, RelatedObject,
+    UnknownField, UnsupportedItem, WireEndpoint, WireMetadata, WireSpec,
     shape::{self, ShapeNode, snake},
 };
 
@@ -85,15 +86,18 @@ type Read = Result<Option<LiveItem>, String>;
 
 /// What the answer to a list of `namespace` proves.
 #[must_use]
-pub fn read_list(namespace: &Namespace, body: &[u8]) -> NamespaceRead {
+pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> NamespaceRead {
     let reads = match serde_json::from_slice::<List<Item>>(body) {
+        Ok(_) if !kind.is_endpoint() => {
+            raw_items(body).and_then(|items| each_careful((namespace, kind), &items, |item| item))
+        }
         Ok(list) => whole(list).and_then(|items| {
             let mut raw = LazyItems { body, items: None };
             let items = items.into_iter().enumerate();
-            let reads = items.filter_map(|(index, item)| one(namespace, item, || raw.json(index)).transpose());
+            let reads = items.filter_map(|(index, item)| one((namespace, kind), item, || raw.json(index)).transpose());
             reads.map(|read| read.map(|item| (item.key().clone(), item))).collect()
         }),
-        Err(_) => raw_items(body).and_then(|items| each_careful(namespace, &items, |item| item)),
+        Err(_) => raw_items(body).and_then(|items| each_careful((namespace, kind), &items, |item| item)),
     };
     match reads.and_then(by_key) {
         Ok(items) => NamespaceRead::Complete { items },
@@ -108,6 +112,7 @@ pub fn read_list(namespace: &Namespace, body: &[u8]) -> NamespaceRead {
 /// The reason why the list is unknown.
 pub(super) fn check_list<T: Send>(
     namespace: &Namespace,
+    kind: KindName,
     body: &[u8],
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> Result<BTreeMap<Key, T>, String> {
@@ -116,7 +121,8 @@ pub(super) fn check_list<T: Send>(
     let parts = items.chunks(items.len().div_ceil(threads).max(FEW));
     let (check, mut checked) = (&check, Vec::with_capacity(items.len()));
     std::thread::scope(|scope| {
-        let parts: Vec<_> = parts.map(|part| scope.spawn(move || each_careful(namespace, part, check))).collect();
+        let parts: Vec<_> =
+            parts.map(|part| scope.spawn(move || each_careful((namespace, kind), part, check))).collect();
         for part in parts {
             checked.append(&mut part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
@@ -130,11 +136,11 @@ fn raw_items(body: &[u8]) -> Result<Vec<&RawValue>, String> {
 }
 
 fn each_careful<T>(
-    namespace: &Namespace,
+    scope: (&Namespace, KindName),
     items: &[&RawValue],
     take: impl Fn(LiveItem) -> T,
 ) -> Result<Vec<(Key, T)>, String> {
-    let reads = items.iter().filter_map(|raw| careful(namespace, raw).transpose());
+    let reads = items.iter().filter_map(|raw| careful(scope, raw).transpose());
     reads.map(|read| read.map(|item| (item.key().clone(), take(item)))).collect()
 }
 
@@ -192,10 +198,10 @@ impl<'a> LazyItems<'a> {
 }
 
 /// An item of a list of which at least one has an unexpected shape.
-fn careful(namespace: &Namespace, raw: &RawValue) -> Read {
+fn careful((namespace, kind): (&Namespace, KindName), raw: &RawValue) -> Read {
     let json = || serde_json::from_str(raw.get()).unwrap_or_default();
     let error = match serde_json::from_str::<Item>(raw.get()) {
-        Ok(item) => return one(namespace, item, json),
+        Ok(item) => return one((namespace, kind), item, json),
         Err(error) => error,
     };
     let json: Json = json();
@@ -203,7 +209,7 @@ fn careful(namespace: &Namespace, raw: &RawValue) -> Read {
         let direct = json.get(key).and_then(Json::as_str);
         direct.or_else(|| json.get("metadata")?.get(key)?.as_str()).map(str::to_owned)
     };
-    let key = key(text("namespace"), text("name"))?;
+    let key = key(kind, text("namespace"), text("name"))?;
     if key.namespace != *namespace {
         return Ok(None);
     }
@@ -211,16 +217,16 @@ fn careful(namespace: &Namespace, raw: &RawValue) -> Read {
     Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, uid, reason: describe(&error), raw: json })))
 }
 
-fn key(namespace: Option<String>, name: Option<String>) -> Result<Key, String> {
+fn key(kind: KindName, namespace: Option<String>, name: Option<String>) -> Result<Key, String> {
     let namespace = namespace.and_then(|text| Namespace::from_service(&text).ok());
     let name = name.and_then(|text| Name::from_service(&text).ok());
     match (namespace, name) {
-        (Some(namespace), Some(name)) => Ok(Key { namespace, name }),
+        (Some(namespace), Some(name)) => Ok(Key { namespace, kind, name }),
         _ => Err("an item of the list has no namespace or no name".to_owned()),
     }
 }
 
-fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Read {
+fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce() -> Json) -> Read {
     let mut metadata = match item.metadata {
         Some(metadata) => metadata,
         None => Metadata {
@@ -232,7 +238,7 @@ fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Read {
         },
     };
     let given = |root: Option<String>, inner: Option<String>| root.filter(|text| !text.is_empty()).or(inner);
-    let key = key(given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
+    let key = key(kind, given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
     if key.namespace != *namespace {
         return Ok(None);
     }
@@ -243,7 +249,10 @@ fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Read {
     system.uid = given(item.uid, system.uid);
     system.owner_view = item.owner_view.or(system.owner_view);
     let tree = || serde_json::from_str::<JsonTree>(spec.get()).unwrap_or_default().0;
-    let spec = read_spec(serde_json::from_str(spec.get()), tree);
+    let spec = match kind.is_endpoint() {
+        true => read_spec(serde_json::from_str(spec.get()), tree),
+        false => described(kind, &tree()),
+    };
     Ok(Some(assemble(key, metadata, system, None, spec, raw)))
 }
 
@@ -251,8 +260,25 @@ fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 
-/// A spec in wire form with the fields that the model does not know, or why it has none.
-pub(super) type SpecRead = Result<(WireSpec, Vec<UnknownField>), String>;
+/// A spec as it was read.
+#[expect(clippy::large_enum_variant, reason = "nearly every item is an endpoint; a box would cost an allocation each")]
+pub(super) enum ReadSpec {
+    /// Of an endpoint, with the fields that the model does not know.
+    Endpoint(WireSpec, Vec<UnknownField>),
+    /// Of another kind, with where a secret may be.
+    Described(Described, Vec<String>),
+}
+
+/// A spec, or why it has none.
+pub(super) type SpecRead = Result<ReadSpec, String>;
+
+/// The spec of another kind than endpoint.
+pub(super) fn described(kind: KindName, spec: &Json) -> SpecRead {
+    if !spec.is_object() {
+        return Err("its spec is no object".to_owned());
+    }
+    Ok(ReadSpec::Described(Described::live(kind, spec), kind::secret_places(kind.kind().spec, spec)))
+}
 
 pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
     let (mut spec, unknown) = match typed {
@@ -268,7 +294,7 @@ pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce()
     if let Some(advanced) = &mut spec.dns_name_advanced {
         advanced.refresh_interval = advanced.refresh_interval.filter(|seconds| *seconds != 0);
     }
-    Ok((spec, unknown))
+    Ok(ReadSpec::Endpoint(spec, unknown))
 }
 
 pub(super) fn assemble(
@@ -288,11 +314,11 @@ pub(super) fn assemble(
             raw,
         })
     };
-    let (spec, mut unknown) = match spec {
+    let spec = match spec {
         Ok(read) => read,
         Err(reason) => return unsupported(reason, raw()),
     };
-    unknown.extend(metadata.unknown);
+    let mut unknown = metadata.unknown;
     let metadata = WireMetadata {
         name: Some(key.name.to_string()),
         namespace: Some(key.namespace.to_string()),
@@ -301,9 +327,20 @@ pub(super) fn assemble(
         description: metadata.description,
         disable: metadata.disable,
     };
-    match (WireEndpoint { metadata: Some(metadata), spec: Some(spec) }).endpoint() {
+    let mut secrets = Vec::new();
+    let endpoint = match spec {
+        ReadSpec::Endpoint(spec, of_spec) => {
+            unknown.splice(..0, of_spec);
+            WireEndpoint { metadata: Some(metadata), spec: Some(spec) }.endpoint()
+        }
+        ReadSpec::Described(spec, places) => {
+            secrets = places;
+            metadata.described(spec)
+        }
+    };
+    match endpoint {
         Ok(endpoint) => LiveItem::Object(LiveObject {
-            tenant: system.tenant.filter(|_| endpoint.spec.place.is_some()).map(Cow::into_owned),
+            tenant: system.tenant.filter(|_| has_references(&endpoint)).map(Cow::into_owned),
             endpoint,
             uid,
             resource_version,
@@ -313,12 +350,18 @@ pub(super) fn assemble(
             created: system.creation_timestamp,
             modified: system.modification_timestamp,
             unknown,
+            secrets,
         }),
         Err(problems) => {
             let reasons: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
             unsupported(reasons.join("; "), raw())
         }
     }
+}
+
+/// Whether it may refer to others: nobody else asks for the tenant.
+fn has_references(endpoint: &Endpoint) -> bool {
+    endpoint.spec.endpoint().is_none_or(|spec| spec.place.is_some())
 }
 
 /// Takes what the model does not know out of `tree`, and notes it. The service writes unset fields

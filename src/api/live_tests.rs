@@ -1,4 +1,5 @@
 use crate::api::CurrentState;
+use crate::kind::KindName;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -30,11 +31,11 @@ fn plain() -> Json {
 
 /// What both readers of a list say of it.
 fn both(body: &[u8]) -> NamespaceRead {
-    let checked = match check_list(&shop(), body, |item| item) {
+    let checked = match check_list(&shop(), KindName::ENDPOINT, body, |item| item) {
         Ok(items) => NamespaceRead::Complete { items },
         Err(reason) => NamespaceRead::Unknown { reason },
     };
-    let read = read_list(&shop(), body);
+    let read = read_list(&shop(), KindName::ENDPOINT, body);
     assert_eq!(format!("{read:?}"), format!("{checked:?}"));
     read
 }
@@ -75,8 +76,8 @@ fn unsupported(spec: &Json) -> UnsupportedItem {
 fn an_item_with_the_nulls_of_the_service_is_an_object() {
     let object = object(&plain());
     assert_eq!(object.endpoint.key.to_string(), "shop/a");
-    assert_eq!(object.endpoint.spec.port, 8080);
-    assert_eq!(object.endpoint.spec.target, Target::Ip([10, 1, 2, 3].into()));
+    assert_eq!(object.endpoint.spec.endpoint().expect("an endpoint").port, 8080);
+    assert_eq!(object.endpoint.spec.endpoint().expect("an endpoint").target, Target::Ip([10, 1, 2, 3].into()));
     assert_eq!(object.endpoint.labels.get("tier").map(String::as_str), Some("web"));
     assert_eq!(object.endpoint.description, "d");
     assert_eq!((object.uid.as_str(), object.resource_version.as_deref()), ("uid-a", None));
@@ -99,7 +100,7 @@ fn a_list_is_complete_or_unknown_with_its_reason() {
     assert!(unknown(r#"{"items":{}}"#).starts_with("the list cannot be read"));
     assert!(unknown(r#"{"items":[]} x"#).starts_with("the list cannot be read"));
     assert_eq!(complete(&[]).len(), 0);
-    assert!(matches!(read_list(&shop(), b"{\"items\":[]}"), NamespaceRead::Complete { .. }));
+    assert!(matches!(read_list(&shop(), KindName::ENDPOINT, b"{\"items\":[]}"), NamespaceRead::Complete { .. }));
 }
 
 #[test]
@@ -163,8 +164,11 @@ fn integers_may_be_texts_and_zero_is_no_interval() {
     let object = object(&json!({
         "dns_name_advanced": {"name": "A.example.net.", "refresh_interval": 0}, "port": "443", "health_check_port": null
     }));
-    assert_eq!(object.endpoint.spec.port, 443);
-    assert!(matches!(object.endpoint.spec.target, Target::DnsNameAdvanced { ttl: TtlChoice::Unset, .. }));
+    assert_eq!(object.endpoint.spec.endpoint().expect("an endpoint").port, 443);
+    assert!(matches!(
+        object.endpoint.spec.endpoint().expect("an endpoint").target,
+        Target::DnsNameAdvanced { ttl: TtlChoice::Unset, .. }
+    ));
 }
 
 #[test]
@@ -254,7 +258,7 @@ fn the_newer_and_the_deprecated_fields_are_held() {
                            "network_type": "VIRTUAL_NETWORK_MANAGEMENT"}},
     }));
     assert_eq!(spec.unknown, []);
-    let spec = spec.endpoint.spec;
+    let spec = spec.endpoint.spec.endpoint().expect("an endpoint").clone();
     assert!(matches!(spec.target, Target::DnsNameAdvanced { ttl: TtlChoice::StrictTtl, .. }));
     let SnatPool::Prefixes { ipv4, ipv6 } = spec.snat_pool else { panic!("no pool") };
     assert_eq!((ipv4.len(), ipv6.iter().map(ToString::to_string).collect()), (0, vec!["2001:db8::/32".to_owned()]));

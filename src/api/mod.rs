@@ -40,7 +40,7 @@ pub use connections::Clearance;
 pub use current::{CurrentObject, CurrentState, ReplaceBody};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
-pub use fetch::{Condition, PendingLists, check, conditions, fetch, fetch_object, referrers};
+pub use fetch::{Condition, PendingLists, check, conditions, fetch, fetch_object, referrers, referring_views};
 pub use live::read_list;
 pub use operations::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,

@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
+use crate::kind::KindName;
 use crate::model::{Json, Key, Layout, Namespace, ReferredDelete};
 
 use super::base_url::BaseUrl;
@@ -160,12 +161,17 @@ impl Reader {
         self.whole(&request).await
     }
 
-    /// The list of a namespace as it came.
+    /// The list of a kind in a namespace as it came.
     ///
     /// # Errors
     /// Any failure.
-    pub async fn list(&self, namespace: &Namespace, parameters: &ListParameters) -> Result<Response, ApiError> {
-        let request = endpoints::list(self.layout(), namespace, parameters)
+    pub async fn list(
+        &self,
+        namespace: &Namespace,
+        kind: KindName,
+        parameters: &ListParameters,
+    ) -> Result<Response, ApiError> {
+        let request = endpoints::list(self.layout(), namespace, kind, parameters)
             .map_err(unbuilt(Operation::EndpointList, format!("endpoints of `{namespace}`")))?;
         self.whole(&request).await
     }

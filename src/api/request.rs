@@ -7,12 +7,16 @@ use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::value::RawValue;
 
+use crate::kind::KindName;
 use crate::model::{Json, Layout};
 
 use super::operations::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, TABLE};
 
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// How the paths of endpoints begin, up to the namespace.
+const PATH_OF_ENDPOINTS: &str = "/api/config/namespaces/";
 
 /// A request that has not been sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,6 +202,21 @@ impl Request {
             known: TABLE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
         })?;
         Self::build(operation, layout, parameters, body)
+    }
+
+    /// The same request about objects of another kind: the five operations differ in nothing but where their paths begin.
+    #[must_use]
+    pub(super) fn about(self, kind: KindName) -> Self {
+        let parts = self.path_and_query.strip_prefix(PATH_OF_ENDPOINTS).and_then(|rest| rest.split_once("/endpoints"));
+        match parts.filter(|_| !kind.is_endpoint()) {
+            None => self,
+            Some((namespace, rest)) => {
+                let described = kind.kind();
+                let path_and_query = format!("{}/namespaces/{namespace}/{}{rest}", described.prefix, described.plural);
+                let subject = self.subject.replacen("endpoint", kind.as_str(), 1);
+                Self { path_and_query, subject, ..self }
+            }
+        }
     }
 
     /// This request as one that only looks, or itself where the operation changes something.

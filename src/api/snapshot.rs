@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::kind::KindName;
 use crate::model::{
     Json, JsonTree, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot, SnapshotItem,
 };
@@ -87,7 +88,7 @@ pub fn read(snapshot: &Snapshot, namespace: &Namespace) -> NamespaceRead {
         return NamespaceRead::Unknown { reason: "it is not in the snapshot".to_owned() };
     };
     // Texts and their list can always be written.
-    read_list(namespace, &serde_json::to_vec(&List { items: &kept.items }).unwrap_or_default())
+    read_list(namespace, KindName::ENDPOINT, &serde_json::to_vec(&List { items: &kept.items }).unwrap_or_default())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,9 +112,9 @@ async fn read_namespace(
     referring: ReferrerReads,
 ) -> Result<NamespaceSnapshot, SnapshotReadError> {
     let unread = |reason: String| SnapshotReadError::List { namespace: namespace.clone(), reason };
-    let answer = reader.list(namespace, &ListParameters::with_spec()).await;
+    let answer = reader.list(namespace, KindName::ENDPOINT, &ListParameters::with_spec()).await;
     let answer = answer.map_err(|error| unread(error.failure.to_string()))?;
-    let keys: Vec<Key> = match read_list(namespace, &answer.body) {
+    let keys: Vec<Key> = match read_list(namespace, KindName::ENDPOINT, &answer.body) {
         NamespaceRead::Complete { items } if referring == ReferrerReads::Asked => items.into_keys().collect(),
         NamespaceRead::Complete { .. } => Vec::new(),
         NamespaceRead::Unknown { reason } => return Err(unread(reason)),

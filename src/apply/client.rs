@@ -2,6 +2,7 @@
 
 use super::service::{CheckedNamespace, EndpointService, WriteTurn};
 use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer};
+use crate::kind::KindName;
 use crate::model::{Key, LiveItem, Namespace, RelatedObject};
 use crate::run::{Intent, WriteRequest};
 
@@ -37,9 +38,10 @@ impl EndpointService for HttpService<'_> {
     async fn check<T: Send>(
         &self,
         namespace: &Namespace,
+        kind: KindName,
         check: impl Fn(LiveItem) -> T + Send + Sync,
     ) -> CheckedNamespace<T> {
-        let (items, failed) = api::check(self.writer.reader(), namespace, check).await;
+        let (items, failed) = api::check(self.writer.reader(), namespace, kind, check).await;
         let describe =
             |conditions: Vec<api::Condition>| conditions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         let unhealthy = failed.into_iter().map(|(key, conditions)| (key, describe(conditions))).collect();
@@ -57,7 +59,7 @@ impl WriteTurn for api::WriteTurn {
     }
 
     async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
-        api::referrers(self.reader(), key).await
+        api::referring_views(self.reader(), key).await
     }
 
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {

@@ -15,7 +15,7 @@ type Decision = Result<DecidedWrite, ChangeResult>;
 /// The create of an object that was not looked at before: the service refuses a second one itself.
 pub(super) fn create(target: &TargetState<'_>) -> Decision {
     let Some(wanted) = target.wanted() else { return refused("nothing is wanted".to_owned()) };
-    match ObjectBody::of(wanted) {
+    match ObjectBody::of(&wanted.body()) {
         Ok(body) => Ok((WriteRequest::Create { body }, None)),
         Err(error) => unwritable(&error),
     }
@@ -48,6 +48,9 @@ pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bo
 
 /// The object as it is with the ownership annotations of the create.
 pub(super) fn adopt(target: &TargetState<'_>, seen: &CurrentObject) -> Decision {
+    if let Some(path) = seen.live.secrets.first() {
+        return refused(secret_is_lost(path));
+    }
     match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
         Ok(body) => Ok((WriteRequest::Replace { body }, Some(BeforeImage::of(&seen.live)))),
         Err(error) => unwritable(&error),
@@ -97,10 +100,18 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
             field.path
         ));
     }
+    if let Some(path) = live.secrets.first() {
+        return refused(secret_is_lost(path));
+    }
     match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
         Ok(body) => Ok((WriteRequest::Replace { body }, Some(BeforeImage::of(live)))),
         Err(error) => unwritable(&error),
     }
+}
+
+/// Why no replace may be sent.
+fn secret_is_lost(path: &str) -> String {
+    format!("`{path}` may contain a secret, which no answer shows: a replace would remove it")
 }
 
 /// The delete of an object as `now` shows it. Its referrers are asked for only when this says send.

@@ -1,7 +1,7 @@
 //! The order of a run: creates, then replaces and annotates, then deletes, then verification. Inside a phase
 //! several changes are in work at the same time, and a delete is sent only when everything before is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
@@ -12,7 +12,7 @@ use super::service::EndpointService;
 use super::step::{INTERRUPTED, StepStart, Worker};
 use super::verify;
 use crate::model::{Key, RunId};
-use crate::plan::{ActionKind, Change, Plan};
+use crate::plan::{ActionKind, Change, Plan, Waves};
 use crate::run::{
     ChangeProgress, ChangeResult, ChangeStep, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunObserver, RunRecord,
     RunRecorder,
@@ -68,10 +68,17 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
         let held = (kind == ActionKind::Delete).then(|| deletes_blocked_by(&steps)).flatten();
         // Any other write leaves right after the look that it goes by, in the same turn.
         let ahead = if kind == ActionKind::Create { AHEAD } else { 1 };
-        let work = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
-        let mut work = work.buffer_unordered(options.concurrency.max(1) * ahead);
-        while let Some((change, step)) = work.next().await {
-            steps.insert(&change.key, step);
+        let Waves { waves, needs } = Waves::of(phase);
+        for wave in waves {
+            let wave =
+                wave.into_iter().map(|change| (change, held.clone().or_else(|| held_by(change, &needs, &steps))));
+            let wave: Vec<_> = wave.collect();
+            let work =
+                stream::iter(&wave).map(|(change, held)| work(&worker, change, begin(&change.key), held.as_deref()));
+            let mut work = work.buffer_unordered(options.concurrency.max(1) * ahead);
+            while let Some((change, step)) = work.next().await {
+                steps.insert(&change.key, step);
+            }
         }
     }
     let interrupted = worker.is_stopped();
@@ -168,6 +175,17 @@ async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
         worker.observer.event(RunEvent::Finished { step: &step, took: worker.options.clock.since(started) });
     }
     (change, step)
+}
+
+/// The change before this one that was not made and that it needs, if so.
+fn held_by(
+    change: &Change,
+    needs: &BTreeMap<&Key, BTreeSet<&Key>>,
+    steps: &BTreeMap<&Key, ChangeStep>,
+) -> Option<String> {
+    let needed = needs.get(&change.key)?.iter();
+    let mut undone = needed.filter(|key| steps.get(*key).is_some_and(|step| !step.result.is_done()));
+    undone.next().map(|key| format!("held by `{key}`, which was not made"))
 }
 
 /// Why no delete may be sent, if so.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use crate::api::{ApiError, CurrentState, WriteDeparture, WriteFailure};
+use crate::kind::KindName;
 use crate::model::{Key, LiveItem, Namespace, RelatedObject};
 use crate::run::Intent;
 
@@ -24,10 +25,11 @@ pub(super) trait EndpointService: Sync {
     /// A request id that no other request has.
     fn request_id(&self) -> String;
 
-    /// Reads a whole namespace, and passes each item to `check`.
+    /// Reads all objects of a kind in a namespace, and passes each to `check`.
     fn check<T: Send>(
         &self,
         namespace: &Namespace,
+        kind: KindName,
         check: impl Fn(LiveItem) -> T + Send + Sync,
     ) -> impl Future<Output = CheckedNamespace<T>> + Send;
 

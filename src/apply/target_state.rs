@@ -39,10 +39,10 @@ impl<'a> TargetState<'a> {
     /// Sets the wanted fields and the ownership annotations in a whole object, and nothing else.
     pub(super) fn set(&self, object: &mut Json) {
         for change in self.change.fields() {
-            change.field.set(object, &change.after);
+            change.field.set(self.change.key.kind, object, &change.after);
         }
         for (field, value) in self.change.ownership_values(self.run.as_str()) {
-            field.set(object, &value.into());
+            field.set(self.change.key.kind, object, &value.into());
         }
     }
 

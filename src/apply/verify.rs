@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::ApplyOptions;
 use super::service::EndpointService;
 use super::target_state::TargetState;
+use crate::kind::KindName;
 use crate::model::{Field, Key, LiveItem, Namespace};
 use crate::plan::{Action, Change, Plan};
 use crate::run::{ChangeStep, RunEvent, RunObserver, Verification};
@@ -76,22 +77,22 @@ async fn again<'p, S: EndpointService>(
     options: &ApplyOptions,
     mut unread: Option<String>,
 ) -> (Vec<(&'p Change, Vec<Field>)>, Option<String>) {
-    let mut of: BTreeMap<&Namespace, Vec<(&'p Change, Vec<Field>)>> = BTreeMap::new();
+    let mut of: BTreeMap<(&Namespace, KindName), Vec<_>> = BTreeMap::new();
     for entry in left {
-        of.entry(&entry.0.key.namespace).or_default().push(entry);
+        of.entry((&entry.0.key.namespace, entry.0.key.kind)).or_default().push(entry);
     }
     let mut still = Vec::new();
     if !of.is_empty() {
         unread = None;
     }
-    let lists = of.into_iter().map(async |(namespace, changes)| {
+    let lists = of.into_iter().map(async |((namespace, kind), changes)| {
         let of: BTreeMap<&Key, &Change> = changes.iter().map(|(change, _)| (&change.key, *change)).collect();
         let check = |item: LiveItem| differs(of.get(item.key())?, Some(&item), options);
-        let checked = service.check(namespace, check).await;
-        (namespace, changes, checked)
+        let checked = service.check(namespace, kind, check).await;
+        ((namespace, kind), changes, checked)
     });
-    for (namespace, changes, checked) in futures_util::future::join_all(lists).await {
-        failed.retain(|key, _| key.namespace != *namespace);
+    for ((namespace, kind), changes, checked) in futures_util::future::join_all(lists).await {
+        failed.retain(|key, _| key.namespace != *namespace || key.kind != kind);
         failed.extend(checked.unhealthy);
         match checked.items {
             Err(reason) => {

@@ -4,7 +4,7 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::model::shape::order;
-use crate::model::{Endpoint, LiveObject, UnknownField, is_ownership_annotation, is_unsafe};
+use crate::model::{Endpoint, LiveObject, Spec, UnknownField, is_ownership_annotation, is_unsafe};
 use crate::report::safe;
 
 /// Labels under this prefix are the service's (API.md 3.5).
@@ -39,6 +39,9 @@ pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
     endpoint.annotations.retain(|key, _| !is_ownership_annotation(key));
+    if let Spec::Described(spec) = &mut endpoint.spec {
+        *spec = spec.unfilled();
+    }
     let wire = serde_json::to_value(&endpoint).unwrap_or_default();
     let tree = ordered(&wire, options.tenant).unwrap_or(Value::Null);
     let mut body = serde_yaml::to_string(&tree).unwrap_or_default();

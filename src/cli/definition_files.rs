@@ -80,7 +80,10 @@ impl<'a> DefinitionTarget<'a> {
             return Err("its name is not valid for a definition or a file".to_owned());
         }
         let path = path(key);
-        let text = definition::text(endpoint, DefinitionOptions { schema: schema(self.arguments), ..options });
+        let text = definition::text(
+            endpoint,
+            DefinitionOptions { schema: schema(self.arguments).filter(|_| key.kind.is_endpoint()), ..options },
+        );
         match self.refuses(endpoint, &path, &text) {
             Some(reason) => Err(reason),
             None => Ok(DefinitionFile { path, text }),
@@ -123,7 +126,12 @@ fn schema(arguments: &DefinitionFileArgs) -> Option<&str> {
 
 /// Below the directory that is written.
 fn path(key: &Key) -> PathBuf {
-    PathBuf::from(free(key.namespace.as_str())).join(format!("{}.yaml", free(key.name.as_str())))
+    let mut directory = PathBuf::from(free(key.namespace.as_str()));
+    // Objects of two kinds may have one name.
+    if !key.kind.is_endpoint() {
+        directory.push(key.kind.as_str());
+    }
+    directory.join(format!("{}.yaml", free(key.name.as_str())))
 }
 
 /// The name of a file or a directory for an object's name. A name that means something else there gets

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use crate::api::{self, PendingLists, Reader};
 use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, settings};
 use crate::file::limit;
+use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Key, Live, Namespace, NamespaceRead, RelatedObject, Snapshot};
 use crate::plan;
@@ -80,29 +81,46 @@ impl LiveSource {
         }
     }
 
-    /// Reads each of these namespaces, in the order in which they arrive; returns the number of requests.
-    pub async fn read(&self, namespaces: &BTreeSet<Namespace>, mut take: impl FnMut(&Namespace, NamespaceRead)) -> u64 {
+    /// Reads these kinds of each of these namespaces, in the order in which they arrive; returns the number of requests.
+    pub async fn read(
+        &self,
+        namespaces: &BTreeSet<Namespace>,
+        kinds: &BTreeSet<KindName>,
+        mut take: impl FnMut(&Namespace, NamespaceRead),
+    ) -> u64 {
         match self {
             LiveSource::Service(_, reader, lists) => {
                 let asked = lists.take().unwrap_or_else(|| PendingLists::begin(reader.clone(), &BTreeSet::new()));
-                let mut lists = asked.and(namespaces);
+                let mut lists = asked.of(kinds).and(namespaces);
                 while let Some((namespace, read)) = lists.next().await {
                     take(&namespace, read);
                 }
                 lists.requests()
             }
             LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
-                namespaces.iter().for_each(|namespace| take(namespace, api::snapshot::read(copy, namespace)));
+                let other = kinds.iter().find(|kind| !kind.is_endpoint());
+                for namespace in namespaces {
+                    let read = match other {
+                        // What was not kept is not absent.
+                        Some(kind) => NamespaceRead::Unknown {
+                            reason: format!(
+                                "a snapshot contains endpoints alone, and the stack has objects of the kind {kind}"
+                            ),
+                        },
+                        None => api::snapshot::read(copy, namespace),
+                    };
+                    take(namespace, read);
+                }
                 0
             }
         }
     }
 
-    /// Reads these namespaces.
-    pub async fn live(&self, namespaces: &BTreeSet<Namespace>) -> Live {
+    /// Reads these kinds of these namespaces.
+    pub async fn live(&self, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
         let mut live = Live::default();
         live.requests = self
-            .read(namespaces, |namespace, read| {
+            .read(namespaces, kinds, |namespace, read| {
                 live.namespaces.insert(namespace.clone(), read);
             })
             .await;
@@ -116,7 +134,7 @@ impl LiveSource {
     pub async fn referrers(&self, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
         match self {
             LiveSource::Service(_, reader, _) | LiveSource::Copied(_, reader) => {
-                api::referrers(reader, key).await.map(Some).map_err(|error| error.failure.to_string())
+                api::referring_views(reader, key).await.map(Some).map_err(|error| error.failure.to_string())
             }
             LiveSource::Snapshot(snapshot) => api::snapshot::referrers(snapshot, key),
         }

@@ -81,8 +81,8 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a st
 pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Namespace, Counts>> {
     let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Delete);
     let changes = plan.changes.iter().filter(|change| counted(change.action.kind()));
-    let namespaces = changes.map(|change| change.key.namespace.clone()).collect();
-    let live = LiveSource::of(connection)?.live(&namespaces).await;
+    let (namespaces, kinds) = changes.map(|change| (change.key.namespace.clone(), change.key.kind)).unzip();
+    let live = LiveSource::of(connection)?.live(&namespaces, &kinds).await;
     for (namespace, read) in &live.namespaces {
         if let NamespaceRead::Unknown { reason } = read {
             return Err(error!(Unknown, "could not read `{namespace}` to count its endpoints: {reason}")
@@ -123,6 +123,7 @@ async fn build(
         desired: &stack.loaded.desired,
         stack: name.as_deref(),
         namespaces: (!listed.is_empty()).then_some(&listed),
+        kinds: &config.kinds,
         settings: &settings::of_plan(config, request.permission),
         ignore: &settings::ignore(config)?,
         allow,
@@ -133,12 +134,14 @@ async fn build(
             environment: context.chosen_environment(),
             filters: stack.filters.clone(),
             snapshot: source.taken(),
+            kinds: stack.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
             ..PlanSource::default()
         },
         tool_version: env!("CARGO_PKG_VERSION"),
     };
     let mut builder = PlanBuilder::new(input);
-    let requests = source.read(&request.namespaces, |namespace, read| builder.take(namespace, &read)).await;
+    let requests =
+        source.read(&request.namespaces, &stack.kinds(), |namespace, read| builder.take(namespace, &read)).await;
     stack::check_filters(context, stack, builder.matched())?;
     let commits = builder.commits().clone();
     let mut plan = builder.finish(requests);
@@ -185,8 +188,9 @@ pub struct RollbackRequest<'a> {
 /// Certificates that cannot be used. Reads that fail are part of the plan.
 pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Result<Plan> {
     let source = LiveSource::of(connection)?;
-    let namespaces = back.record.writes().into_iter().map(|write| write.key.namespace.clone()).collect();
-    let live = source.live(&namespaces).await;
+    let written = back.record.writes();
+    let (namespaces, kinds) = written.iter().map(|write| (write.key.namespace.clone(), write.key.kind)).unzip();
+    let live = source.live(&namespaces, &kinds).await;
     let mut plan = plan::rollback(RollbackInput {
         undone: &back.record.undone(),
         live: &live,

@@ -144,7 +144,7 @@ pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: 
     let of_policy = context.policy.as_ref().map_or(Prune::All, |file| file.policy.loosest.prune);
     let prune = if plan.undone().is_some() { of_policy } else { config.safeguards.prune };
     let namespaces: BTreeSet<Namespace> = config.namespaces.iter().chain(pruned).cloned().collect();
-    let Some(key) = plan.delete_beyond(prune, &namespaces) else {
+    let Some(key) = plan.delete_beyond(prune, &namespaces, &config.kinds) else {
         let outside = plan.change_outside(&namespaces).filter(|_| !config.namespaces.is_empty());
         let Some(key) = outside else { return Ok(()) };
         return Err(error!(

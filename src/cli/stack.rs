@@ -13,7 +13,8 @@ use crate::cli::stacks::tenants::DefinedKeys;
 use crate::cli::{
     Call, CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, policy, settings,
 };
-use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, Loaded, UnmanagedKinds};
+use crate::kind::KindName;
+use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, Loaded, UnmanagedObjects};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
@@ -123,7 +124,7 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
     let config = &loaded.config;
     let root = loaded.root.display();
     if loaded.desired.definitions.is_empty() {
-        if loaded.objects > 0 || (config.allow_empty && !config.namespaces.is_empty()) {
+        if config.allow_empty && !config.namespaces.is_empty() {
             return None;
         }
         return Some((
@@ -236,6 +237,12 @@ impl Stack {
         call.retain("namespace", |name| known.iter().any(|known| known.as_str() == name)).about(FILTERS)
     }
 
+    /// Every kind that must be read: those of definitions, and those that the configuration lists.
+    pub fn kinds(&self) -> BTreeSet<KindName> {
+        let defined = self.loaded.desired.definitions.keys().map(|key| key.kind);
+        defined.chain(self.loaded.config.kinds.iter().copied()).collect()
+    }
+
     /// Every namespace that must be read: those of definitions and those that the configuration lists.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         namespaces(&self.loaded)
@@ -320,7 +327,7 @@ pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 
 /// Loads a stack with the documents of kinds that are not managed, which are checked.
 fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>> {
-    let options = LoadOptions { objects: UnmanagedKinds::Check, ..configuration::load_options(context)? };
+    let options = LoadOptions { objects: UnmanagedObjects::Check, ..configuration::load_options(context)? };
     Ok(load::directory(first(scope), &options))
 }
 

@@ -2,7 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
-use crate::model::{AppliedFields, Endpoint, Field, Json, PROTECT, Spec, Where, is_ownership_annotation};
+use crate::model::{AppliedFields, Endpoint, EndpointSpec, Field, Json, PROTECT, Spec, Where, is_ownership_annotation};
 
 /// Labels under this prefix are the service's, unless a definition names them (API.md 3.5).
 const PLATFORM_PREFIX: &str = "ves.io/";
@@ -31,7 +31,7 @@ pub struct Context<'a> {
 #[must_use]
 pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec<Difference> {
     let mut fields = Vec::new();
-    for field in Field::FIXED {
+    for field in Field::of_both(live, desired) {
         if !same(&field, live, desired, context) {
             fields.push(field);
         }
@@ -41,23 +41,38 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec
     fields.sort();
     fields
         .into_iter()
-        .map(|field| Difference { live: field.value(live), desired: field.value(desired), field })
+        .map(|field| Difference { live: seen(&field, live, desired), desired: field.value(desired), field })
         .collect()
+}
+
+/// The live value as far as the definition names it.
+fn seen(field: &Field, live: &Endpoint, desired: &Endpoint) -> Json {
+    match (field.unit(), &live.spec, &desired.spec) {
+        (Some(unit), Spec::Described(live), Spec::Described(desired)) => {
+            live.seen_as(unit, desired).unwrap_or_default()
+        }
+        _ => field.value(live),
+    }
 }
 
 /// Whether the two agree in `field`, as far as `desired` sets it.
 fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
-    match field {
-        Field::Target => same_target(live, desired, context),
-        Field::Where => same_place(live.spec.place.as_ref(), desired.spec.place.as_ref()),
-        field => field.of(live) == field.of(desired),
+    match (field, &live.spec, &desired.spec) {
+        (field, Spec::Described(live), Spec::Described(desired)) if field.is_of_spec() => {
+            live.is_as(field.unit().unwrap_or_default(), desired)
+        }
+        (Field::Target, Spec::Endpoint(now), Spec::Endpoint(wanted)) => same_target(live, (now, wanted), context),
+        (Field::Where, Spec::Endpoint(live), Spec::Endpoint(desired)) => {
+            same_place(live.place.as_ref(), desired.place.as_ref())
+        }
+        (field, _, _) => field.of(live) == field.of(desired),
     }
 }
 
 /// What a definition leaves to the service is the service's to fill. Where an apply wrote exactly what is
 /// live, the definition named it before, and leaves it out now.
-fn same_target(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
-    let (now, wanted) = (&live.spec.target, &desired.spec.target);
+fn same_target(live: &Endpoint, (now, wanted): (&EndpointSpec, &EndpointSpec), context: Context<'_>) -> bool {
+    let (now, wanted) = (&now.target, &wanted.target);
     let was_applied = || context.applied.is_some_and(|applied| applied.is_as_applied(&Field::Target, live));
     now == wanted || (now.seen_as(wanted) == *wanted && !was_applied())
 }
@@ -96,7 +111,12 @@ fn is_managed_label(key: &str) -> bool {
 /// `names` is true for the annotations that the definition names.
 #[must_use]
 pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
-    let mut fields: Vec<Field> = Field::FIXED.into_iter().filter(|field| !same(field, now, before, context)).collect();
+    let is_moved = |field: &Field| match (field.unit(), &before.spec, &now.spec) {
+        // Both are live, so that what one names is not less than the other.
+        (Some(unit), Spec::Described(before), Spec::Described(now)) => before.unit(unit) != now.unit(unit),
+        _ => !same(field, now, before, context),
+    };
+    let mut fields: Vec<Field> = Field::of_both(before, now).filter(is_moved).collect();
     let keys = before.labels.keys().chain(now.labels.keys());
     let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && is_managed_label(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Label));
@@ -121,12 +141,20 @@ pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, co
 #[must_use]
 pub fn is_as_written(live: &Endpoint, written: &Endpoint) -> bool {
     let Endpoint { key, labels, annotations, description, disable, spec } = live;
-    let Spec { target, protocol, port, health_check_port, snat_pool, place } = spec;
     let (one, other) = ((key, labels, annotations, description, disable), written);
     one == (&other.key, &other.labels, &other.annotations, &other.description, &other.disable)
-        && (target, protocol, port) == (&other.spec.target, &other.spec.protocol, &other.spec.port)
-        && (health_check_port, snat_pool) == (&other.spec.health_check_port, &other.spec.snat_pool)
-        && same_place(place.as_ref(), other.spec.place.as_ref())
+        && match (spec, &other.spec) {
+            (Spec::Endpoint(spec), Spec::Endpoint(written)) => {
+                let EndpointSpec { target, protocol, port, health_check_port, snat_pool, place } = spec;
+                (target, protocol, port) == (&written.target, &written.protocol, &written.port)
+                    && (health_check_port, snat_pool) == (&written.health_check_port, &written.snat_pool)
+                    && same_place(place.as_ref(), written.place.as_ref())
+            }
+            (Spec::Described(spec), Spec::Described(written)) => {
+                spec.names().chain(written.names()).all(|name| spec.is_as(name, written))
+            }
+            _ => false,
+        }
 }
 
 #[cfg(test)]

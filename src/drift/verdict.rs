@@ -126,6 +126,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         | Note::ForeignEqual { .. }
         | Note::Owned { .. }
         | Note::UnknownField { .. }
+        | Note::Unnamed { .. }
         | Note::DroppedField { .. }
         | Note::EmptyNamespace { .. }
         | Note::Recreated { .. }

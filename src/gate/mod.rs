@@ -56,7 +56,7 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
 
 /// The sites that changed endpoints name, before the change or after it, with their namespaces.
 fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
-    let site = |endpoint: &Endpoint| match &endpoint.spec.place {
+    let site = |endpoint: &Endpoint| match endpoint.spec.endpoint()?.place.as_ref() {
         Some(Where::Site(place)) => {
             let namespace = place.reference.namespace.clone().unwrap_or_else(|| SYSTEM.to_owned());
             Some((namespace, place.reference.name.clone()))

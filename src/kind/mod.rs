@@ -4,20 +4,31 @@
 
 mod decode;
 mod form;
+mod items;
+mod name;
+mod references;
 mod rule;
+mod spec;
 mod value;
 
+pub use name::KindName;
+pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
+pub use spec::{
+    Fills, canonical, digested, merged, named, prune_replace, replaceable, secret_places, seen_as, unit_of, units,
+    unnamed, without_fills,
+};
 pub use value::Value;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, OnceLock};
 
 /// The description of all kinds; `kinds/README.md` explains its form.
 const DATA: &str = include_str!("../../kinds/kinds.txt");
 
-/// The kind that has definitions, plans and applies.
-pub const MANAGED: &str = "endpoint";
+/// The kind of a document that names none.
+pub const ENDPOINT: &str = "endpoint";
 
 /// Where each block of the description begins, found in one pass over it.
 static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(DATA));
@@ -144,14 +155,14 @@ pub enum FieldKind {
 }
 
 /// All kinds, by name.
-pub fn all() -> impl Iterator<Item = Kind> {
-    INDEX.kinds.values().map(|line| decode::kind(line))
+pub fn all() -> impl Iterator<Item = &'static Kind> {
+    INDEX.kinds.values().map(|(line, kind)| kind.get_or_init(|| decode::kind(line)))
 }
 
 /// The kind of this name.
 #[must_use]
-pub fn find(name: &str) -> Option<Kind> {
-    INDEX.kinds.get(name).map(|line| decode::kind(line))
+pub fn find(name: &str) -> Option<&'static Kind> {
+    INDEX.kinds.get(name).map(|(line, kind)| kind.get_or_init(|| decode::kind(line)))
 }
 
 /// The message with this id, decoded at the first call; empty where the description has none, which a test rules out.
@@ -169,12 +180,6 @@ pub fn values(id: &str) -> Vec<(&'static str, Option<i32>)> {
 }
 
 impl Kind {
-    /// Whether trueup plans and applies objects of it.
-    #[must_use]
-    pub fn is_managed(&self) -> bool {
-        self.name == MANAGED
-    }
-
     /// The path of its lists and creates.
     #[must_use]
     pub fn path(&self) -> String {
@@ -263,9 +268,26 @@ impl Field {
     }
 }
 
+/// `dnsName` as `dns_name`; a key that contains an underscore or begins with another letter stays as it is.
+#[must_use]
+pub fn snake(key: &str) -> Cow<'_, str> {
+    let is_camel = key.starts_with(|c: char| c.is_ascii_lowercase()) && key.bytes().any(|b| b.is_ascii_uppercase());
+    if key.contains('_') || !is_camel {
+        return key.into();
+    }
+    let mut snake = String::with_capacity(key.len() + 4);
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake.into()
+}
+
 /// The blocks of a description.
 struct Index {
-    kinds: BTreeMap<&'static str, &'static str>,
+    kinds: BTreeMap<&'static str, (&'static str, OnceLock<Kind>)>,
     enums: BTreeMap<&'static str, &'static str>,
     messages: BTreeMap<&'static str, (&'static str, OnceLock<Message>)>,
 }
@@ -283,7 +305,7 @@ impl Index {
             let id = line.split([' ', '\n']).next().unwrap_or_default();
             let line = line[id.len()..].trim_end();
             match what {
-                "kind" => _ = index.kinds.insert(id, &block["kind ".len()..]),
+                "kind" => _ = index.kinds.insert(id, (&block["kind ".len()..], OnceLock::new())),
                 "enum" => _ = index.enums.insert(id, line),
                 "message" => _ = index.messages.insert(id, (line, OnceLock::new())),
                 _ => {}

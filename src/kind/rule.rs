@@ -205,7 +205,7 @@ fn word(value: &Value) -> Option<String> {
         Value::Integer(number) => Some(number.to_string()),
         Value::Number(text) | Value::Text(text) => Some(text.clone()),
         Value::Word(_, number) => number.map(|number| number.to_string()),
-        Value::List(_) | Value::Map(_) => None,
+        Value::List(_) | Value::Map(_) | Value::Any(_) => None,
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
+
 /// A value of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
@@ -18,8 +20,10 @@ pub enum Value {
     Word(&'static str, Option<i32>),
     /// A list.
     List(Vec<Value>),
-    /// A mapping: of a message without what is absent.
+    /// A mapping.
     Map(BTreeMap<String, Value>),
+    /// Anything as JSON, where the description allows it.
+    Any(String),
 }
 
 impl Value {
@@ -34,7 +38,25 @@ impl Value {
             Value::Word(_, number) => *number == Some(0),
             Value::List(items) => items.is_empty(),
             // `{}` is a choice.
-            Value::Map(_) => false,
+            Value::Map(_) | Value::Any(_) => false,
+        }
+    }
+
+    /// The value as the wire writes it.
+    #[must_use]
+    pub fn json(self) -> Json {
+        match self {
+            Value::Flag(flag) => flag.into(),
+            Value::Integer(number) => {
+                let large = || u64::try_from(number).map_or(Json::Null, Json::from);
+                i64::try_from(number).map_or_else(|_| large(), Json::from)
+            }
+            Value::Number(number) => number.parse::<f64>().map_or(Json::Null, Json::from),
+            Value::Text(text) => text.into(),
+            Value::Word(name, _) => name.into(),
+            Value::List(items) => items.into_iter().map(Value::json).collect(),
+            Value::Map(entries) => entries.into_iter().map(|(key, value)| (key, value.json())).collect(),
+            Value::Any(text) => serde_json::from_str(&text).unwrap_or_default(),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::definition::{Examined, examine, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
-use super::object::{self, CheckedObject};
-use super::options::{LoadLimits, UnmanagedKinds};
+use super::object;
+use super::options::{LoadLimits, UnmanagedObjects};
 use super::overlays::{Applied, Overlays};
 use super::rules::StackRules;
 use super::text::{Language, SourceText};
@@ -22,7 +22,7 @@ pub(super) struct ReadContext<'s> {
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
     pub(super) limits: LoadLimits,
-    pub(super) objects: UnmanagedKinds,
+    pub(super) objects: UnmanagedObjects,
 }
 
 /// What a file contained.
@@ -31,8 +31,6 @@ pub(super) struct FileRead {
     pub(super) found: Vec<Definition>,
     /// What an overlay removes, and where.
     pub(super) removed: Vec<(Key, SourceLocation)>,
-    /// Objects of kinds that are not managed.
-    pub(super) objects: Vec<CheckedObject>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
 }
@@ -71,16 +69,17 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
-        let kind = object::kind_of(&prepared.item);
-        if let Some(object) = kind.and_then(|kind| object::read(&prepared.item, &kind, &context.rules)) {
-            match context.objects {
-                UnmanagedKinds::Refuse => problems.push(object.refusal),
-                UnmanagedKinds::Check => {
-                    problems.extend(object.problems);
-                    read.notes.extend(object.notes);
-                    read.objects.extend(object.object);
-                }
-            }
+        let kind = prepared.item.described();
+        if let Some(object) = kind.and_then(|kind| object::read(&prepared.item, kind, &context.rules)) {
+            problems.extend(object.problems);
+            problems.extend(object.secret.filter(|_| context.objects == UnmanagedObjects::Refuse));
+            read.notes.extend(object.notes);
+            read.found.extend(object.object.map(|endpoint| Definition {
+                endpoint,
+                file: source.path.clone(),
+                document: prepared.document,
+                overlays: prepared.overlays,
+            }));
             return;
         }
         match examine(&prepared.item, &context.rules) {
@@ -135,7 +134,7 @@ fn each<'s>(
             continue;
         }
         // An overlay changes the endpoint of its name.
-        let applied = match object::kind_of(&item) {
+        let applied = match item.described() {
             Some(_) => Applied::default(),
             None => context.overlays.apply(&mut item, context.variables, problems),
         };

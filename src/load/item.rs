@@ -7,7 +7,8 @@ use std::ops::Range;
 use super::diagnostic::Diagnostic;
 use super::text::{Position, SourceText};
 use super::tree::{AliasTarget, NodeId, NodeShape, Tag, TextStyle, Tree};
-use crate::model::SourceLocation;
+use crate::kind::{self, Kind};
+use crate::model::{Json, SourceLocation};
 
 /// Values of one document after every alias is followed.
 const MOST_ITEMS: usize = 200_000;
@@ -132,10 +133,17 @@ impl<'s> Item<'s> {
         }
     }
 
-    /// `namespace/name` of a document.
+    /// The kind of a document of another kind than endpoint.
+    pub(super) fn described(&self) -> Option<&'static Kind> {
+        self.get("kind")?.text().filter(|name| *name != kind::ENDPOINT).and_then(kind::find)
+    }
+
+    /// The key of a document, as text.
     pub(super) fn names(&self) -> Option<String> {
         let part = |key: &str| self.get("metadata")?.get(key)?.text();
-        Some(format!("{}/{}", part("namespace")?, part("name")?))
+        let kind = self.get("kind").and_then(Item::text).filter(|kind| *kind != kind::ENDPOINT);
+        let kind = kind.map(|kind| format!("{kind}:")).unwrap_or_default();
+        Some(format!("{kind}{}/{}", part("namespace")?, part("name")?))
     }
 
     /// What it is, for messages.
@@ -310,5 +318,18 @@ impl<'s> Resolver<'_, 's, '_> {
                 entries.push(entry);
             }
         }
+    }
+}
+/// A value as JSON, typed as YAML reads it.
+pub(super) fn json(item: &Item<'_>) -> Json {
+    match &item.value {
+        Value::Text(text, TextStyle::Plain) => match serde_json::from_str(text) {
+            Ok(scalar @ (Json::Bool(_) | Json::Number(_))) => scalar,
+            _ => Json::from(&**text),
+        },
+        Value::Text(text, _) => Json::from(&**text),
+        Value::List(items) => items.iter().map(json).collect(),
+        Value::Map(entries) => entries.iter().map(|entry| (entry.key.to_string(), json(&entry.item))).collect(),
+        Value::Refused => Json::Null,
     }
 }

@@ -48,7 +48,7 @@ impl DefinitionHead {
         match self.metadata {
             Some(Metadata { name: Some(name), namespace: Some(namespace) }) => {
                 match (Namespace::parse(&namespace), Name::parse(&name)) {
-                    (Ok(namespace), Ok(name)) => Named::Key(Key { namespace, name }),
+                    (Ok(namespace), Ok(name)) => Named::Key(Key::endpoint(namespace, name)),
                     _ if name.contains("${") || namespace.contains("${") => Named::Pattern(namespace, name),
                     _ => Named::Unknown,
                 }

@@ -22,8 +22,6 @@ pub struct Loaded {
     pub stack: StackFile,
     /// Its definitions.
     pub desired: Desired,
-    /// How many objects of kinds that are not managed were checked.
-    pub objects: usize,
     /// The definitions that an overlay removes, with the places at which it does.
     pub removed: BTreeMap<Key, SourceLocation>,
     /// The file or folder that was named, where it is below the stack's directory: it selects changes and

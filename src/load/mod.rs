@@ -37,7 +37,7 @@ pub use discover::stacks_below;
 pub use item::ValueOrigin;
 pub use keys::{defines, keys};
 pub use loaded::{Loaded, PathFilter, StackFile};
-pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment, UnmanagedKinds};
+pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment, UnmanagedObjects};
 pub use render::RenderOptions;
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
@@ -276,13 +276,11 @@ fn load(
     for read in reads {
         all.found.extend(read.found);
         all.removed.extend(read.removed);
-        all.objects.extend(read.objects);
         all.problems.extend(read.problems);
         all.notes.extend(read.notes);
     }
     leftover_overlays(&context, &mut all);
-    let FileRead { found, removed, mut objects, mut problems, notes } = all;
-    problems.extend(object::twice(&mut objects));
+    let FileRead { found, removed, mut problems, notes } = all;
     let definitions = unique(found, &origin, &context, &mut problems);
     problems.extend(variables.without_environment(&config));
     // What another commit defines is not what the call's variables are for.
@@ -297,8 +295,7 @@ fn load(
     let notes = Diagnostics::new(notes, count).list;
     let removed = removed.into_iter().collect();
     let (origin, options) = (Arc::new(origin), options.clone());
-    let objects = objects.len();
-    Ok(Loaded { config, root, stack, desired, objects, removed, selection, notes, origin, options })
+    Ok(Loaded { config, root, stack, desired, removed, selection, notes, origin, options })
 }
 
 fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {

@@ -1,17 +1,17 @@
-//! A document of a kind that trueup describes and does not manage: everything that is wrong with it by the description of
-//! its kind, in one pass with the places. What is written at the position of a secret is in no message.
+//! A document of another kind than endpoint: its object, or everything that is wrong with it by the description of its
+//! kind, in one pass with the places. What is written at the position of a secret is in no message.
 
 use std::collections::BTreeMap;
 
 use super::definition::{follows, located, mapping, service_keys};
 use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, Fields, KeySpelling, described, first_line};
-use super::item::{Item, MapEntry, TextSpan, Value as Written};
+use super::item::{Item, MapEntry, TextSpan, Value as Written, json};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Part, Value};
 use crate::model::shape::ENDPOINT;
-use crate::model::{self, Problem, Segment, SourceLocation, WireEndpoint};
+use crate::model::{self, Described, Endpoint, Problem, Segment, WireEndpoint};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
@@ -20,64 +20,52 @@ const MOST_PROBLEMS: usize = 200;
 /// References to other objects; each says of what kind it is.
 const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
 
-/// A checked document of a kind that trueup does not manage.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct CheckedObject {
-    /// `origin_pool:shop/cart`
-    pub(super) key: String,
-    /// Its `kind`.
-    pub(super) place: SourceLocation,
-}
-
 /// What was found in such a document.
 #[derive(Debug)]
 pub(super) struct ObjectRead {
-    /// The document; nothing where it has no name.
-    pub(super) object: Option<CheckedObject>,
+    /// The object; nothing where there are problems.
+    pub(super) object: Option<Endpoint>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
-    /// That trueup does not manage it.
-    pub(super) refusal: Diagnostic,
-}
-
-/// The kind of a document that trueup describes and does not manage.
-pub(super) fn kind_of(root: &Item<'_>) -> Option<Kind> {
-    root.get("kind")?.text().filter(|name| *name != kind::MANAGED).and_then(kind::find)
+    /// Where a secret is written: no such object can be planned yet.
+    pub(super) secret: Option<Diagnostic>,
 }
 
 /// Reads such a document.
 pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<ObjectRead> {
     let mut decoder = Decoder::new(KeySpelling::Both);
     let mut notes = Vec::new();
-    let mut reader = ObjectReader { kind: kind.name, notes: Vec::new(), holds_secret: false };
+    let mut reader = ObjectReader { kind: kind.name, notes: Vec::new(), secret: None };
     let mut fields = Fields::open(&mut decoder, root, &root.span, Vec::new())?;
     let at = fields.entry("kind")?.value_at();
     service_keys(&mut fields, &mut notes);
     let metadata = fields.nested("metadata", |fields| mapping(fields, ENDPOINT.get("metadata")));
-    match fields.given("spec") {
-        Some(entry) => drop(reader.message(fields.decoder, entry_place(entry, vec!["spec".into()]), kind.spec)),
-        None => fields.decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`")),
-    }
+    let spec = match fields.given("spec") {
+        Some(entry) => reader.message(fields.decoder, entry_place(entry, vec!["spec".into()]), kind.spec),
+        None => {
+            fields.decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
+            None
+        }
+    };
     fields.finish();
     let raw = WireEndpoint { metadata: serde_json::from_value(metadata.unwrap_or_default()).ok(), spec: None };
+    let spec = Described::written(kind.into(), &spec.map(Value::json).unwrap_or_default());
+    let object = raw.metadata.clone().unwrap_or_default().described(spec).ok();
     let mut found = model::check(&raw);
-    found.extend(rules.check(&raw, None));
+    found.extend(rules.check(&raw, object.as_ref()));
     found.extend(names(&raw, kind));
     found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
     let mut problems: Vec<Diagnostic> = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic).collect();
     problems.extend(found.iter().map(|problem| located(problem, root)));
     notes.append(&mut reader.notes);
-    let what = format!("`kind` is `{}`, which trueup describes and does not manage yet", kind.name);
-    let help = "leave such files out with `files: {exclude: [...]}` in trueup.yaml; `trueup validate` checks them";
-    let mut refusal = at.error(what, "only endpoints are managed").with_help(help);
-    if reader.holds_secret {
+    let secret = reader.secret;
+    if secret.is_some() {
         // A line of the source can have the secret beside what is marked.
         problems = problems.into_iter().map(Diagnostic::without_source).collect();
         notes = notes.into_iter().map(Diagnostic::without_source).collect();
-        refusal = refusal.without_source();
     }
-    let object = root.names().map(|key| CheckedObject { key: format!("{}:{key}", kind.name), place: at.location() });
-    Some(ObjectRead { object, problems, notes, refusal })
+    let object = object.filter(|_| problems.is_empty());
+    Some(ObjectRead { object, problems, notes, secret: secret.map(Diagnostic::without_source) })
 }
 
 /// What is wrong with where an object is, beyond what holds for every kind.
@@ -126,8 +114,8 @@ impl Place<'_, '_> {
 struct ObjectReader {
     kind: &'static str,
     notes: Vec<Diagnostic>,
-    /// Whether something is written at the position of a secret.
-    holds_secret: bool,
+    /// That something is written at the position of a secret.
+    secret: Option<Diagnostic>,
 }
 
 impl ObjectReader {
@@ -162,9 +150,8 @@ impl ObjectReader {
             if is_option && !is_empty {
                 chosen.insert(field.name, entry.key_at);
             }
-            values.extend(
-                value.filter(|value| is_option || !value.is_absent()).map(|value| (field.name.to_owned(), value)),
-            );
+            // What is set to nothing is written all the same.
+            values.extend(value.filter(|_| !is_option || !is_empty).map(|value| (field.name.to_owned(), value)));
         }
         let written = place.item.entries();
         fields.finish();
@@ -258,7 +245,7 @@ impl ObjectReader {
                     item.text().filter(|text| text.strip_suffix('s').is_some_and(|t| t.parse::<f64>().is_ok()));
                 given(decoder, place, seconds.map(|text| Value::Text(text.to_owned())), "a duration such as 1.5s")
             }
-            FieldKind::Any => Some(Value::Text(item.span.slice().to_owned())),
+            FieldKind::Any => Some(Value::Any(json(item).to_string())),
             FieldKind::Empty => {
                 let Written::Map(_) = item.value else {
                     let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
@@ -303,7 +290,10 @@ impl ObjectReader {
 
     /// A secret: it must be sealed, and no message has anything of it.
     fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) {
-        self.holds_secret = true;
+        let what = format!("`{}` is a secret", place.name());
+        let help = "leave such files out with `files: {exclude: [...]}` in trueup.yaml; `trueup validate` checks them";
+        let refusal = || place.at.error(what, "objects with secrets are not managed yet").with_help(help);
+        self.secret.get_or_insert_with(refusal);
         let mut own = Decoder::new(KeySpelling::Both);
         let value = self.unsealed(&mut own, place, field);
         let clear = value.as_ref().is_some_and(is_clear);
@@ -431,17 +421,4 @@ fn reference(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, value:
         let what = format!("`{}` cannot refer to the kind `{written}`", place.name());
         decoder.fault(&place.path, place.at.error(what, format!("it refers to {}", field.refers_to.join(" or "))));
     }
-}
-
-/// The documents that say the same object, as problems.
-pub(super) fn twice(objects: &mut [CheckedObject]) -> Vec<Diagnostic> {
-    objects.sort();
-    let same = objects.windows(2).filter(|pair| pair[0].key == pair[1].key);
-    let problem = |pair: &[CheckedObject]| {
-        let (first, second) = (&pair[0].place, &pair[1].place);
-        let what =
-            format!("`{}` is defined twice: {}:{} and line {}", pair[0].key, first.file, first.line, second.line);
-        Diagnostic::of_file(what, &second.file, "keep one of them")
-    };
-    same.map(problem).collect()
 }

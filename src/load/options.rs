@@ -15,8 +15,8 @@ pub struct LoadOptions {
     pub undefined_environment: UndefinedEnvironment,
     /// The settings file, where it is not searched for.
     pub config: Option<PathBuf>,
-    /// What happens with a document of a kind that is described and not managed.
-    pub objects: UnmanagedKinds,
+    /// What happens with an object that contains a secret.
+    pub objects: UnmanagedObjects,
     /// Bounds of hostile input.
     pub limits: LoadLimits,
     /// Threads that read and parse; as many as there are processors by default.
@@ -33,9 +33,9 @@ pub enum UndefinedEnvironment {
     Defaults,
 }
 
-/// What happens with a document of a kind that is described and not managed.
+/// What happens with an object that contains a secret, which no plan may contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum UnmanagedKinds {
+pub enum UnmanagedObjects {
     /// An error: nothing that a plan leaves out is left out in silence.
     #[default]
     Refuse,

@@ -76,6 +76,13 @@ impl<'s> Overlays<'s> {
                     Ok(tree) => resolve(&tree, source, problems),
                 };
                 let Some(mut item) = item.filter(|item| !item.is_null()) else { continue };
+                if let Some(kind) = item.described() {
+                    let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
+                    let what = format!("an overlay cannot change an object of the kind `{}`", kind.name);
+                    problems
+                        .push(at.error(what, "overlays change endpoints").with_help("use variables in its definition"));
+                    continue;
+                }
                 let removal = removal(&mut item, problems);
                 match key_of(&item, variables) {
                     Some(key) => {

@@ -12,7 +12,7 @@ use super::diagnostic::Diagnostic;
 use super::fields::is_free;
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::loaded::Loaded;
-use super::options::UnmanagedKinds;
+use super::options::UnmanagedObjects;
 use super::outline::Outline;
 use super::overlays::Overlays;
 use super::rules;
@@ -20,6 +20,7 @@ use super::source::FileOrigin;
 use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
+use crate::kind::{self, KindName};
 use crate::model::shape::{SPEC, snake};
 use crate::model::{Definition, Field, Key, SourceLocation};
 
@@ -106,7 +107,7 @@ impl<'l> SourceMap<'l> {
     /// The same from an outline of the file; nothing where the careful reader has to be asked.
     pub(super) fn outlined(&self, key: &Key, field: Option<&Field>) -> Option<Option<SourceLocation>> {
         let definition = self.loaded.desired.definitions.get(key)?;
-        if !definition.overlays.is_empty() {
+        if !definition.overlays.is_empty() || !key.kind.is_endpoint() {
             return None;
         }
         let mut newest = self.newest.borrow_mut();
@@ -121,7 +122,7 @@ impl<'l> SourceMap<'l> {
         let line = match field {
             None => outline.first(),
             Some(field) => {
-                let (paths, chosen) = paths(field);
+                let (paths, chosen) = paths(key.kind, field);
                 paths.iter().find_map(|path| outline.at(path).filter(|line| !(chosen && line.is_empty)))
             }
         };
@@ -140,7 +141,7 @@ impl<'l> SourceMap<'l> {
     /// How a field of a definition is written; for an exclusive group its chosen option.
     #[must_use]
     pub fn field(&self, key: &Key, field: &Field) -> Option<WrittenValue> {
-        let (paths, chosen) = paths(field);
+        let (paths, chosen) = paths(key.kind, field);
         let written = |path: &Vec<&str>| self.at(key, path);
         paths.iter().filter_map(written).find(|written| !(chosen && written.writing == ValueStyle::Empty))
     }
@@ -182,7 +183,7 @@ impl<'l> SourceMap<'l> {
         let overlays = Overlays::read(&texts, &self.loaded.filter(), &self.variables, &mut problems);
         let rules = rules::StackRules::default();
         let context =
-            ReadContext { rules, variables: &self.variables, overlays, limits, objects: UnmanagedKinds::Refuse };
+            ReadContext { rules, variables: &self.variables, overlays, limits, objects: UnmanagedObjects::Refuse };
         let documents = careful::prepare(&source, &context, &mut problems);
         let nodes = documents.iter().filter_map(|document| Some((document.item.names()?, nodes(&document.item))));
         Some(nodes.collect())
@@ -191,7 +192,14 @@ impl<'l> SourceMap<'l> {
 
 /// The paths at which a field can be written, and whether they are the options of an exclusive group, of
 /// which one without a value is not the chosen one.
-fn paths(field: &Field) -> (Vec<Vec<&str>>, bool) {
+fn paths(kind: KindName, field: &Field) -> (Vec<Vec<&str>>, bool) {
+    if let Some(unit) = field.unit().filter(|_| !kind.is_endpoint()) {
+        let group = kind::message(kind.kind().spec).groups.iter().find(|group| group.name == unit);
+        return match group {
+            Some(group) => (group.members.iter().map(|option| vec!["spec", option]).collect(), true),
+            None => (vec![vec!["spec", unit]], false),
+        };
+    }
     match field.keys() {
         Some(path) => (vec![path], false),
         None => (SPEC.options().iter().map(|option| vec!["spec", option]).collect(), true),

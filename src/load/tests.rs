@@ -24,7 +24,7 @@ fn context(variables: &Variables) -> ReadContext<'_> {
         variables,
         overlays: Overlays::default(),
         limits: LoadLimits::default(),
-        objects: UnmanagedKinds::Refuse,
+        objects: UnmanagedObjects::Refuse,
     }
 }
 
@@ -478,12 +478,12 @@ fn both(text: &str) -> Option<(bool, bool)> {
     let mut problems = Vec::new();
     let item = super::item::resolve(&tree, &source, &mut problems)?;
     let kind = item.get("kind").and_then(|kind| kind.text());
-    if kind != Some(crate::kind::MANAGED) || !problems.is_empty() {
+    if kind != Some(crate::kind::ENDPOINT) || !problems.is_empty() {
         return None;
     }
     let rules = StackRules::default();
     let typed = matches!(super::definition::examine(&item, &rules), super::definition::Examined::Endpoint { .. });
-    let described = super::object::read(&item, &crate::kind::find("endpoint")?, &rules)?;
+    let described = super::object::read(&item, crate::kind::find("endpoint")?, &rules)?;
     Some((typed, described.problems.is_empty()))
 }
 

@@ -46,13 +46,13 @@ impl PartialOrd for Key {
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         COMPARISONS.set(COMPARISONS.get() + 1);
-        (&self.namespace, &self.name).cmp(&(&other.namespace, &other.name))
+        (&self.namespace, self.kind, &self.name).cmp(&(&other.namespace, other.kind, &other.name))
     }
 }
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.namespace, &self.name).hash(state);
+        (&self.namespace, self.kind, &self.name).hash(state);
     }
 }
 

@@ -1,9 +1,9 @@
-//! An endpoint: its key, labels, annotations and spec. The exclusive groups of the spec are in `groups`, and
-//! the spec itself, with its form on the wire, is in `wire::spec`.
+//! An object: its key, labels, annotations and spec. The exclusive groups of the spec of an endpoint are in `groups`, and
+//! that spec, with its form on the wire, is in `wire::spec`.
 
 use super::{Key, Spec, StringMap};
 
-/// One endpoint: a network target and the place where it applies, in canonical form.
+/// One object in canonical form; nearly always an endpoint: a network target and the place where it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// What identifies it.

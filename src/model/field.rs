@@ -8,7 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shape::SPEC;
-use super::{Endpoint, Protocol, SnatPool, Spec, StringMap, Target, Where, WireSnatPool, WireSpec, WireWhere};
+use super::{
+    Described, Endpoint, EndpointSpec, Protocol, SnatPool, Spec, StringMap, Target, Where, WireSnatPool, WireSpec,
+    WireWhere,
+};
+use crate::kind::{self, Flag, KindName};
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
 pub type Json = serde_json::Value;
@@ -36,6 +40,8 @@ pub enum Field {
     SnatPool,
     /// `spec.where`: an exclusive group
     Where,
+    /// A unit of the spec of another kind: a field, or an exclusive group by its name
+    Unit(String),
 }
 
 /// The value of a field in an endpoint. It compares as a value and serialises as the wire writes it.
@@ -57,6 +63,8 @@ pub enum FieldValue<'e> {
     SnatPool(&'e SnatPool),
     /// The place.
     Where(Option<&'e Where>),
+    /// A unit of another kind; `None` is absence.
+    Unit(Option<(&'e Described, &'e str)>),
 }
 
 impl FieldValue<'_> {
@@ -72,6 +80,7 @@ impl FieldValue<'_> {
             FieldValue::Target(_) => false,
             FieldValue::SnatPool(pool) => *pool == SnatPool::None,
             FieldValue::Where(place) => place.is_none(),
+            FieldValue::Unit(unit) => unit.is_none_or(|(spec, name)| spec.digested(name).is_none()),
         }
     }
 }
@@ -87,6 +96,7 @@ impl Serialize for FieldValue<'_> {
             FieldValue::Target(target) => WireSpec::of_target(target).serialize(serializer),
             FieldValue::SnatPool(pool) => WireSnatPool::from(pool).serialize(serializer),
             FieldValue::Where(place) => place.map(WireWhere::from).serialize(serializer),
+            FieldValue::Unit(unit) => unit.and_then(|(spec, name)| spec.unit(name)).serialize(serializer),
         }
     }
 }
@@ -113,8 +123,20 @@ impl Field {
         Field::Where,
     ];
 
+    /// The fields that both may have besides labels and annotations.
+    pub fn of_both<'e>(one: &'e Endpoint, other: &'e Endpoint) -> impl Iterator<Item = Field> + 'e {
+        let has_units = |endpoint: &Endpoint| endpoint.spec.described().is_some();
+        let is_described = has_units(one) || has_units(other);
+        let specs = [one, other].map(|endpoint| endpoint.spec.described());
+        let mut units: Vec<&str> = specs.into_iter().flatten().flat_map(Described::names).collect();
+        units.sort_unstable();
+        units.dedup();
+        let fixed = Field::FIXED.into_iter().filter(move |field| !is_described || !field.is_of_spec());
+        fixed.chain(units.into_iter().map(Field::of_unit))
+    }
+
     /// The path of a fixed field and the letter of a field in the digests of `trueup/applied`.
-    const fn facts(&self) -> (&'static str, char) {
+    fn facts(&self) -> (&'static str, char) {
         match self {
             Field::Description => ("description", 'd'),
             Field::Disable => ("disable", 'x'),
@@ -126,13 +148,34 @@ impl Field {
             Field::HealthCheckPort => ("spec.health_check_port", 'h'),
             Field::SnatPool => ("spec.snat_pool", 's'),
             Field::Where => ("spec.where", 'w'),
+            Field::Unit(_) => ("spec", 'u'),
+        }
+    }
+
+    /// The field of this unit of a spec.
+    #[must_use]
+    pub fn of_unit(name: &str) -> Self {
+        let fixed = Field::FIXED.into_iter().find(|field| field.is_of_spec() && field.name() == name);
+        fixed.unwrap_or_else(|| Field::Unit(name.to_owned()))
+    }
+
+    /// The unit of the spec that it is, in an object of another kind than endpoint.
+    #[must_use]
+    pub fn unit(&self) -> Option<&str> {
+        match self {
+            Field::Unit(name) => Some(name),
+            field if field.is_of_spec() => Some(field.name()),
+            _ => None,
         }
     }
 
     /// The value of this field in `endpoint`.
     #[must_use]
     pub fn of<'e>(&self, endpoint: &'e Endpoint) -> FieldValue<'e> {
-        let spec = &endpoint.spec;
+        let spec = match &endpoint.spec {
+            Spec::Endpoint(spec) => spec,
+            Spec::Described(spec) => return self.of_described(endpoint, spec),
+        };
         match self {
             Field::Description => FieldValue::Text(&endpoint.description),
             Field::Disable => FieldValue::Flag(endpoint.disable),
@@ -144,11 +187,22 @@ impl Field {
             Field::HealthCheckPort => FieldValue::Number(spec.health_check_port.into()),
             Field::SnatPool => FieldValue::SnatPool(&spec.snat_pool),
             Field::Where => FieldValue::Where(spec.place.as_ref()),
+            Field::Unit(_) => FieldValue::Unit(None),
+        }
+    }
+
+    fn of_described<'e>(&self, endpoint: &'e Endpoint, spec: &'e Described) -> FieldValue<'e> {
+        match self {
+            Field::Description => FieldValue::Text(&endpoint.description),
+            Field::Disable => FieldValue::Flag(endpoint.disable),
+            Field::Label(key) => FieldValue::Entry(endpoint.labels.get(key).map(String::as_str)),
+            Field::Annotation(key) => FieldValue::Entry(endpoint.annotations.get(key).map(String::as_str)),
+            _ => FieldValue::Unit(spec.names().find(|name| Some(*name) == self.unit()).map(|name| (spec, name))),
         }
     }
 
     /// Copies the value of a field of the spec from one to another.
-    fn copy_spec(&self, from: &Spec, to: &mut Spec) {
+    fn copy_spec(&self, from: &EndpointSpec, to: &mut EndpointSpec) {
         match self {
             Field::Target => to.target.clone_from(&from.target),
             Field::Protocol => to.protocol = from.protocol,
@@ -156,7 +210,7 @@ impl Field {
             Field::HealthCheckPort => to.health_check_port = from.health_check_port,
             Field::SnatPool => to.snat_pool.clone_from(&from.snat_pool),
             Field::Where => to.place.clone_from(&from.place),
-            Field::Description | Field::Disable | Field::Label(_) | Field::Annotation(_) => {}
+            Field::Description | Field::Disable | Field::Label(_) | Field::Annotation(_) | Field::Unit(_) => {}
         }
     }
 
@@ -177,17 +231,42 @@ impl Field {
         Field::FIXED.into_iter().find(|field| field.name() == first)
     }
 
+    /// The field of an object of this kind with this path. An option of a group names the group.
+    #[must_use]
+    pub fn of_kind(kind: KindName, path: &str) -> Option<Self> {
+        let unit = path.strip_prefix("spec.").map(|rest| rest.split(['.', '[']).next().unwrap_or(rest));
+        match unit.filter(|_| !kind.is_endpoint()) {
+            Some(key) => {
+                let spec = kind.kind().spec;
+                let unit = kind::unit_of(spec, key);
+                kind::units(spec).find(|name| *name == unit).map(Self::of_unit)
+            }
+            None => Self::from_path(path),
+        }
+    }
+
     /// Whether two endpoints agree in it exactly where its values are equal: the service fills nothing in it, and no one
     /// else has a part of it.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        !matches!(self, Field::Target | Field::Where | Field::Label(_) | Field::Annotation(_))
+        !matches!(self, Field::Target | Field::Where | Field::Label(_) | Field::Annotation(_) | Field::Unit(_))
+    }
+
+    /// Whether no replace of an object of this kind can change it.
+    #[must_use]
+    pub fn is_fixed(&self, kind: KindName) -> bool {
+        let Some(unit) = self.unit().filter(|_| !kind.is_endpoint()) else { return false };
+        let message = kind::message(kind.kind().spec);
+        match message.groups.iter().find(|group| group.name == unit) {
+            Some(group) => group.is_immutable,
+            None => message.field(unit).is_some_and(|field| field.is(Flag::Immutable) || field.is(Flag::CreateOnly)),
+        }
     }
 
     /// Whether it is a field of the spec.
     #[must_use]
     pub fn is_of_spec(&self) -> bool {
-        self.facts().0.starts_with("spec.")
+        self.facts().0.starts_with("spec")
     }
 
     /// The last key of its path; that of the map for a label or an annotation.
@@ -206,7 +285,7 @@ impl Field {
     pub fn keys(&self) -> Option<Vec<&str>> {
         let (path, _) = self.facts();
         match self {
-            Field::Target => None,
+            Field::Target | Field::Unit(_) => None,
             Field::Label(key) | Field::Annotation(key) => Some(vec!["metadata", path, key]),
             _ => Some(path.strip_prefix("spec.").map_or_else(|| vec!["metadata", path], |key| vec!["spec", key])),
         }
@@ -247,13 +326,21 @@ impl Field {
             }
             Field::Label(key) => put_entry(&mut endpoint.labels, key, text()?),
             Field::Annotation(key) => put_entry(&mut endpoint.annotations, key, text()?),
-            _ => endpoint.spec = self.spec_with(&endpoint.spec, value).map_err(error)?,
+            _ => match &mut endpoint.spec {
+                Spec::Endpoint(spec) => *spec = self.spec_with(spec, value).map_err(error)?,
+                Spec::Described(spec) => {
+                    spec.set(self.unit().unwrap_or_default(), Some(value).filter(|value| !value.is_null()));
+                }
+            },
         }
         Ok(())
     }
 
     /// `spec` with this field set to `value`.
-    fn spec_with(&self, spec: &Spec, value: &Json) -> Result<Spec, String> {
+    fn spec_with(&self, spec: &EndpointSpec, value: &Json) -> Result<EndpointSpec, String> {
+        if let Field::Unit(name) = self {
+            return Err(format!("`{name}` is not a field of an endpoint"));
+        }
         // Read beside any target, because a spec needs one.
         let mut object = serde_json::to_value(WireSpec::of_target(&spec.target)).unwrap_or_default();
         self.set_spec(&mut object, value);
@@ -268,17 +355,23 @@ impl Field {
         Ok(spec)
     }
 
-    /// Sets this field of a whole object (`metadata` and `spec` at its root) to `value`, and leaves
+    /// Sets this field of a whole object of this kind (`metadata` and `spec` at its root) to `value`, and leaves
     /// everything else as it is, keys inside of a group that the model does not know included. `null`
     /// removes the field.
-    pub fn set(&self, object: &mut Json, value: &Json) {
+    pub fn set(&self, kind: KindName, object: &mut Json, value: &Json) {
         match self.keys().as_deref() {
             Some([above @ .., key]) if above != ["spec"] => put(object, above, key, value),
             _ => {
                 if !object.get("spec").is_some_and(Json::is_object) {
                     object["spec"] = Json::Object(serde_json::Map::new());
                 }
-                self.set_spec(&mut object["spec"], value);
+                let spec = &mut object["spec"];
+                match (spec, self.unit()) {
+                    (Json::Object(spec), Some(unit)) if !kind.is_endpoint() => {
+                        kind::merged(kind.kind().spec, unit, spec, Some(value).filter(|value| !value.is_null()));
+                    }
+                    (spec, _) => self.set_spec(spec, value),
+                }
             }
         }
     }
@@ -298,10 +391,11 @@ impl Field {
     /// know: the option of a group that contains it is removed. `path` begins with `spec.`.
     #[must_use]
     pub fn drops(&self, path: &str, live: &Endpoint, value: &Json) -> bool {
+        let kind = live.key.kind;
         let mut now = Json::Object(serde_json::Map::new());
-        self.set(&mut now, &self.value(live));
+        self.set(kind, &mut now, &self.value(live));
         let mut wanted = Json::Object(serde_json::Map::new());
-        self.set(&mut wanted, value);
+        self.set(kind, &mut wanted, value);
         let (mut now, mut wanted) = (&now, &wanted);
         // `ref[0]` is a key and an index.
         for step in path.split(['.', '[']) {
@@ -354,7 +448,7 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, _) = self.facts();
         match self {
-            Field::Label(key) | Field::Annotation(key) => write!(f, "{path}.{key}"),
+            Field::Label(key) | Field::Annotation(key) | Field::Unit(key) => write!(f, "{path}.{key}"),
             _ => f.write_str(path),
         }
     }
@@ -369,7 +463,7 @@ impl JsonSchema for Field {
         schemars::json_schema!({
             "type": "string",
             "description": "A field by its path; an option of a group names the group.",
-            "pattern": r"^(description|disable|labels\.[\s\S]*|annotations\.[\s\S]*|spec\.[a-z_]+)$",
+            "pattern": r"^(description|disable|labels\.[\s\S]*|annotations\.[\s\S]*|spec\.[a-z0-9_]+)$",
         })
     }
 }
@@ -383,7 +477,10 @@ impl Serialize for Field {
 impl<'de> Deserialize<'de> for Field {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let path = String::deserialize(deserializer)?;
+        // A field of another kind: what does not exist in its objects is refused where it is set.
+        let unit = || path.strip_prefix("spec.").filter(|unit| !unit.is_empty()).map(Field::of_unit);
         Field::from_path(&path)
+            .or_else(unit)
             .ok_or_else(|| serde::de::Error::custom(format!("`{path}` is not a field of an endpoint")))
     }
 }

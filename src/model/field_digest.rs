@@ -6,10 +6,12 @@ use std::hash::Hasher as _;
 use siphasher::sip::SipHasher13;
 
 use super::field::FieldValue;
-use super::{Endpoint, Field, Key};
+use super::{Endpoint, Field, Json, Key};
 
 /// Characters of the digest of a value.
 const WIDTH: usize = 6;
+/// Characters of the digest of the name of a unit; a test rules out that two of a kind have the same.
+const UNIT_WIDTH: usize = 4;
 /// Characters of the digest of the object's key.
 pub(super) const KEY_WIDTH: usize = 10;
 
@@ -17,7 +19,11 @@ pub(super) const KEY_WIDTH: usize = 10;
 pub(super) fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = entries;
     std::iter::from_fn(move || {
-        let slot = if rest.starts_with(['l', 'a']) { 1 + WIDTH } else { 1 };
+        let slot = match rest.as_bytes().first() {
+            Some(b'l' | b'a') => 1 + WIDTH,
+            Some(b'u') => 1 + UNIT_WIDTH,
+            _ => 1,
+        };
         let (entry, after) = rest.split_at_checked(slot + WIDTH)?;
         rest = after;
         Some(entry.split_at(slot))
@@ -36,6 +42,9 @@ fn push_slot(text: &mut String, field: &Field) {
     if let Field::Label(key) | Field::Annotation(key) = field {
         text.extend(digest(&[key.as_bytes()]));
     }
+    if let Field::Unit(name) = field {
+        text.extend(digest(&[name.as_bytes()]).take(UNIT_WIDTH));
+    }
 }
 
 /// The digest of a field's value, `None` where it is the default.
@@ -46,8 +55,23 @@ pub(super) fn field_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Op
 
 /// The digest of a value.
 pub(super) fn value_digest(slot: &str, value: &FieldValue<'_>) -> String {
+    let mut json = Vec::new();
+    write(value, &mut json);
+    digest(&[slot.as_bytes(), &json]).collect()
+}
+
+/// The digest of the value of a unit, which has nothing in it that says nothing.
+pub(super) fn json_digest(slot: &str, value: &Json) -> String {
+    digest(&[slot.as_bytes(), value.to_string().as_bytes()]).collect()
+}
+
+/// A value as its digest covers it.
+fn write(value: &FieldValue<'_>, json: &mut Vec<u8>) {
     // Strings, numbers and maps with text keys: nothing that fails.
-    digest(&[slot.as_bytes(), &serde_json::to_vec(value).unwrap_or_default()]).collect()
+    let _ = match value {
+        FieldValue::Unit(unit) => serde_json::to_writer(json, &unit.and_then(|(spec, name)| spec.digested(name))),
+        value => serde_json::to_writer(json, value),
+    };
 }
 
 /// The entries of these fields of an endpoint, those with the default left out.
@@ -61,8 +85,7 @@ pub(super) fn entries(endpoint: &Endpoint, fields: impl Iterator<Item = Field>) 
             let start = entries.len();
             push_slot(&mut entries, &field);
             json.clear();
-            // As in `value_digest`, nothing that fails.
-            let _ = serde_json::to_writer(&mut json, &value);
+            write(&value, &mut json);
             let digest = digest(&[&entries.as_bytes()[start..], &json]);
             entries.extend(digest);
         }
@@ -70,9 +93,11 @@ pub(super) fn entries(endpoint: &Endpoint, fields: impl Iterator<Item = Field>) 
     entries
 }
 
-/// The first 60 bits of a SipHash-1-3 of namespace and name.
+/// The first 60 bits of a SipHash-1-3 of namespace and name, and the kind of what is no endpoint.
 pub(super) fn key_digest(key: &Key) -> [u8; KEY_WIDTH] {
-    let bits = hash(&[key.namespace.as_str().as_bytes(), key.name.as_str().as_bytes()]);
+    let names = [key.namespace.as_str().as_bytes(), key.name.as_str().as_bytes(), key.kind.as_str().as_bytes()];
+    // That of an endpoint is as it was when there was no other kind.
+    let bits = hash(if key.kind.is_endpoint() { &names[..2] } else { &names });
     std::array::from_fn(|at| character(bits, at))
 }
 

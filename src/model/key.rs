@@ -1,10 +1,12 @@
-//! What identifies an endpoint: its namespace and its name, each checked as the service checks it.
-//! A key is read from and written as `namespace/name`.
+//! What identifies an object: its kind, its namespace and its name, the names checked as the service checks them.
+//! A key is read from and written as `kind:namespace/name`, that of an endpoint as `namespace/name`.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::kind::KindName;
 
 /// The longest name and namespace the service accepts, in bytes (API.md 4.2).
 const LONGEST_NAME: usize = 63;
@@ -114,30 +116,48 @@ name_type!(
     Namespace
 );
 
-/// What identifies an endpoint: `namespace/name`.
+/// What identifies an object: `namespace/name` of an endpoint, `kind:namespace/name` of any other.
 // Unit tests count the comparisons.
 #[cfg_attr(not(test), derive(PartialEq, Eq, PartialOrd, Ord, Hash))]
 #[derive(Debug, Clone)]
 pub struct Key {
     /// The namespace.
     pub namespace: Namespace,
-    /// The name in it.
+    /// The kind.
+    pub kind: KindName,
+    /// The name, unique among the objects of its kind in the namespace.
     pub name: Name,
 }
 
 impl Key {
-    /// A key of two checked names, from `namespace/name`.
+    /// The key of an endpoint.
+    #[must_use]
+    pub fn endpoint(namespace: Namespace, name: Name) -> Self {
+        Self { namespace, kind: KindName::ENDPOINT, name }
+    }
+
+    /// A key of two checked names, from `namespace/name` or `kind:namespace/name`.
     ///
     /// # Errors
-    /// The rule that the first wrong part breaks; a text without `/` is not a label.
+    /// The rule that the first wrong part breaks; a text without `/`, or with an unknown kind, is not a label.
     pub fn parse(text: &str) -> Result<Self, NameError> {
+        let (kind, text) = of_kind(text);
         let (namespace, name) = text.split_once('/').ok_or(NameError::NotALabel)?;
-        Ok(Self { namespace: Namespace::parse(namespace)?, name: Name::parse(name)? })
+        Ok(Self { namespace: Namespace::parse(namespace)?, kind, name: Name::parse(name)? })
     }
+}
+
+/// The kind that a text begins with, and the rest. A text without a kind is about an endpoint.
+fn of_kind(text: &str) -> (KindName, &str) {
+    let named = text.split_once(':').and_then(|(kind, rest)| Some((KindName::find(kind)?, rest)));
+    named.unwrap_or((KindName::ENDPOINT, text))
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.kind.is_endpoint() {
+            write!(f, "{}:", self.kind)?;
+        }
         write!(f, "{}/{}", self.namespace, self.name)
     }
 }
@@ -150,7 +170,7 @@ impl JsonSchema for Key {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "What identifies an endpoint: `namespace/name`.",
+            "description": "What identifies an object: `namespace/name` of an endpoint, `kind:namespace/name` of others.",
             "pattern": r"^[^/]+/[\s\S]+$",
         })
     }
@@ -165,11 +185,12 @@ impl Serialize for Key {
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
+        let (kind, text) = of_kind(&text);
         let (namespace, name) =
             text.split_once('/').ok_or_else(|| serde::de::Error::custom("a key is `namespace/name`"))?;
         let namespace = Namespace::from_service(namespace).map_err(serde::de::Error::custom)?;
         let name = Name::from_service(name).map_err(serde::de::Error::custom)?;
-        Ok(Self { namespace, name })
+        Ok(Self { namespace, kind, name })
     }
 }
 

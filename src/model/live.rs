@@ -7,7 +7,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, Json, Key, Namespace};
+use super::{Endpoint, Json, Key, Name, Namespace};
+use crate::kind::kind_of_service;
 
 /// The objects of the service, per namespace.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +77,8 @@ pub struct LiveObject {
     pub modified: Option<String>,
     /// Fields that the model does not know.
     pub unknown: Vec<UnknownField>,
+    /// Where it may have a secret, which no answer shows: without its value no replace may be sent.
+    pub secrets: Vec<String>,
 }
 
 /// A field of a live spec that the model does not know. It is kept by a replace.
@@ -104,6 +107,15 @@ pub struct RelatedObject {
     /// refers to it as well.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
+}
+
+impl RelatedObject {
+    /// Its key, where its kind is known.
+    #[must_use]
+    pub fn key(&self) -> Option<Key> {
+        let namespace = Namespace::from_service(&self.namespace).ok()?;
+        Some(Key { namespace, kind: kind_of_service(&self.kind)?, name: Name::from_service(&self.name).ok()? })
+    }
 }
 
 impl fmt::Display for RelatedObject {
@@ -140,6 +152,7 @@ impl LiveObject {
             created: None,
             modified: None,
             unknown: Vec::new(),
+            secrets: Vec::new(),
         }
     }
 }

@@ -25,6 +25,7 @@ mod run_id;
 mod selector;
 pub mod shape;
 mod snapshot;
+mod spec;
 mod string_map;
 mod tree;
 mod unsafe_character;
@@ -50,11 +51,12 @@ pub use rules::{check, warnings};
 pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
+pub use spec::{Described, Spec};
 pub use string_map::StringMap;
 pub use tree::JsonTree;
 pub use unsafe_character::is_unsafe;
 pub use wire::{
-    EmptyOption, Spec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
+    EmptyOption, EndpointSpec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
 };
 pub(crate) use word::words;

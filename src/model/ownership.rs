@@ -12,8 +12,8 @@
 //! be cheap.
 
 use super::field::FieldValue;
-use super::field_digest::{KEY_WIDTH, entries, field_digest, key_digest, slot, split, value_digest};
-use super::{Endpoint, Field, Key, StringMap};
+use super::field_digest::{KEY_WIDTH, entries, field_digest, json_digest, key_digest, slot, split, value_digest};
+use super::{Endpoint, EndpointSpec, Field, Key, Spec, StringMap};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -174,7 +174,7 @@ impl Ownership {
 fn written_fields(endpoint: &Endpoint) -> impl Iterator<Item = Field> {
     let labels = endpoint.labels.keys().cloned().map(Field::Label);
     let annotations = endpoint.annotations.keys().filter(|key| !is_ownership_annotation(key));
-    Field::FIXED.into_iter().chain(labels).chain(annotations.cloned().map(Field::Annotation))
+    Field::of_both(endpoint, endpoint).chain(labels).chain(annotations.cloned().map(Field::Annotation))
 }
 
 impl AppliedFields {
@@ -298,10 +298,19 @@ impl AppliedFields {
         let applied = self.digest(&slot);
         let as_applied = |endpoint: &Endpoint| applied == field_digest(&slot, field, endpoint).as_deref();
         let written = |value: FieldValue<'_>| applied == Some(value_digest(&slot, &value).as_str());
-        let live_as_applied = match (field, &live.spec.place) {
+        let live_as_applied = match (field, &live.spec) {
             // The service fills parts of a reference and of a target; any way to have written it counts.
-            (Field::Target, _) => live.spec.target.spellings().any(|target| written(FieldValue::Target(&target))),
-            (Field::Where, Some(place)) => place.spellings().any(|place| written(FieldValue::Where(Some(&place)))),
+            (Field::Target, Spec::Endpoint(live)) => {
+                live.target.spellings().any(|target| written(FieldValue::Target(&target)))
+            }
+            (Field::Where, Spec::Endpoint(EndpointSpec { place: Some(place), .. })) => {
+                place.spellings().any(|place| written(FieldValue::Where(Some(&place))))
+            }
+            (field, Spec::Described(spec)) if field.is_of_spec() => {
+                // What the definition names now it named before, as far as anybody knows.
+                let seen = || spec.seen_digested(field.unit()?, desired.spec.described()?);
+                as_applied(live) || applied == seen().map(|seen| json_digest(&slot, &seen)).as_deref()
+            }
             _ => as_applied(live),
         };
         match (live_as_applied, as_applied(desired)) {

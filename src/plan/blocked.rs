@@ -86,6 +86,16 @@ pub enum Unchangeable {
         /// Why.
         reason: String,
     },
+    /// It may have a secret, which no answer shows: a replace without the value would remove it.
+    Secret {
+        /// Where.
+        path: String,
+    },
+    /// A field that no replace can change.
+    Immutable {
+        /// Which.
+        path: String,
+    },
     /// A field that the model does not know may be the chosen option of a group.
     UnknownOption {
         /// Its path.

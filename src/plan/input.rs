@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Allowances, Ignore, PlanSettings, PlanSource, Selection, ServiceId};
+use crate::kind::KindName;
 use crate::model::{Desired, Namespace};
 
 /// Everything that a plan is made of.
@@ -14,6 +15,8 @@ pub struct PlanInput<'a> {
     pub stack: Option<&'a str>,
     /// The namespaces in which deletes may be planned; nothing where the configuration lists none.
     pub namespaces: Option<&'a BTreeSet<Namespace>>,
+    /// The kinds of which deletes may be planned, besides endpoints.
+    pub kinds: &'a BTreeSet<KindName>,
     /// What was asked for.
     pub settings: &'a PlanSettings,
     /// Fields that are left out of comparison.

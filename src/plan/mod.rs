@@ -27,6 +27,7 @@ mod select;
 mod settings;
 mod share;
 mod soundness;
+mod waves;
 
 pub use crate::model::policy::Prune;
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
@@ -49,13 +50,15 @@ pub use saved::SavedError;
 pub use select::{MatchedFilters, Selection, UnmatchedFilter};
 pub use settings::{AllowError, PatternError};
 pub use settings::{Allowances, Ignore, PlanSettings};
+pub use waves::{Waves, candidates, targets};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::KindName;
 use crate::model::policy::SettingChange;
 use crate::model::{Field, Key, Layout, Namespace, RunId, SourceLocation};
 
@@ -193,6 +196,9 @@ pub struct PlanSource {
     /// against the service.
     #[serde(default)]
     pub snapshot: Option<String>,
+    /// The kinds that were read besides endpoints.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kinds: BTreeSet<KindName>,
     /// List requests that the plan took.
     #[serde(default)]
     pub requests: u64,
@@ -295,6 +301,12 @@ impl Plan {
     #[must_use]
     pub fn count(&self, kind: ActionKind) -> usize {
         self.changes.iter().filter(|change| change.action.kind() == kind).count()
+    }
+
+    /// What it is about, for people: one word that a number stands before.
+    #[must_use]
+    pub fn noun(&self) -> &'static str {
+        if self.source.kinds.is_empty() { "endpoint" } else { "object" }
     }
 
     /// Definitions that need nothing.

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize as _;
+
 use super::{
     Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamedCommits,
     NamespaceScope, Note, OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, Selection, Unchangeable,
@@ -10,8 +12,8 @@ use super::{
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    AppliedFields, Definition, Endpoint, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, STACK,
-    WrittenFor,
+    AppliedFields, Definition, Endpoint, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, RelatedObject,
+    STACK, WrittenFor,
 };
 
 /// Adds to `plan` what is done in one namespace, and to `commits` those that its objects name.
@@ -191,6 +193,10 @@ impl NamespaceBuilder<'_, '_> {
         let differences = diff::compare(&live.endpoint, &definition.endpoint, Context { applied, ignored: &ignored });
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
+        if let (Some(seen), Some(wanted)) = (live.endpoint.spec.described(), definition.endpoint.spec.described()) {
+            let unnamed = seen.unnamed(wanted).into_iter().map(|path| format!("spec.{path}"));
+            self.plan.notes.extend(unnamed.map(|path| Note::Unnamed { key: key.clone(), path }));
+        }
         let change = self.change(definition, live, ownership.as_ref(), &differences);
         let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
         // What has another owner is not part of any share, and what is going is not ours to count.
@@ -198,7 +204,9 @@ impl NamespaceBuilder<'_, '_> {
         let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);
         self.owned += usize::from(counts && !is_blocked_foreign);
         self.removable += usize::from(counts && owner.is_ours());
-        if let Some(blocked) = blocked(live, !differences.is_empty()) {
+        let fixed = differences.iter().find(|difference| difference.field.is_fixed(key.kind));
+        let fixed = fixed.map(|difference| Unchangeable::Immutable { path: difference.field.to_string() });
+        if let Some(blocked) = blocked(live, !differences.is_empty()).or(fixed) {
             return self.block(
                 BlockedChange::new(key.clone(), BlockReason::Unchangeable(blocked), change),
                 Some(definition),
@@ -288,7 +296,12 @@ impl NamespaceBuilder<'_, '_> {
         let live = match item {
             LiveItem::Object(live) => live,
             LiveItem::Unsupported(unsupported) => {
-                let stack = unsupported.raw["metadata"]["annotations"][STACK].as_str();
+                let raw = &unsupported.raw;
+                let owners = [&raw["owner_view"], &raw["system_metadata"]["owner_view"]].into_iter();
+                if let Some(owner) = owners.flat_map(RelatedObject::deserialize).find(|owner| !owner.name.is_empty()) {
+                    return self.plan.notes.push(Note::Owned { key, owner: owner.to_string() });
+                }
+                let stack = raw["metadata"]["annotations"][STACK].as_str();
                 // As of any other, nothing is said of what another stack owns.
                 if stack.is_none_or(|theirs| Some(theirs) == self.input.stack) {
                     self.plan.notes.push(Note::Unsupported { key, reason: unsupported.reason.clone() });
@@ -304,7 +317,8 @@ impl NamespaceBuilder<'_, '_> {
             return;
         }
         let ownership = Ownership::read(&live.endpoint.annotations);
-        let prune = if self.pruned { self.input.settings.safeguards.prune } else { Prune::None };
+        let is_pruned = self.pruned && (key.kind.is_endpoint() || self.input.kinds.contains(&key.kind));
+        let prune = if is_pruned { self.input.settings.safeguards.prune } else { Prune::None };
         let owner = self.owner(&key, ownership.as_ref());
         if self.input.stack.is_some() {
             self.note_commit(owner, ownership.as_ref());
@@ -358,6 +372,9 @@ pub(super) fn blocked(live: &LiveObject, differs: bool) -> Option<Unchangeable> 
     }
     if live.deleting {
         return Some(Unchangeable::Deleting);
+    }
+    if let Some(path) = live.secrets.first().filter(|_| differs) {
+        return Some(Unchangeable::Secret { path: path.clone() });
     }
     let option = live.unknown.iter().find(|field| field.blocks)?;
     differs.then(|| Unchangeable::UnknownOption { path: option.path.clone() })

@@ -52,6 +52,13 @@ pub enum Note {
         /// Its path.
         path: String,
     },
+    /// A live value that the definition does not name: set outside, or filled by the service. A replace keeps it.
+    Unnamed {
+        /// Of which object.
+        key: Key,
+        /// Its path.
+        path: String,
+    },
     /// A live field that the model does not know; the replace removes it with the option of a group that
     /// contains it.
     DroppedField {

@@ -1,7 +1,9 @@
 //! Who refers to the endpoints that a plan would delete. A list does not say, so the planner asks the
 //! service for each delete. What else blocks a delete is also taken in here.
 
-use super::{Action, Allowances, BlockReason, BlockedChange, Change, Plan, Unchangeable};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Action, Allowances, BlockReason, BlockedChange, Change, FieldChange, Plan, Unchangeable, waves};
 use crate::model::{Key, RelatedObject};
 
 impl Plan {
@@ -21,10 +23,17 @@ impl Plan {
     /// Takes in who refers to the endpoints that would go: a delete of one that others refer to, or
     /// of which that is not known, is blocked unless it was allowed by name.
     pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
+        let referring = self.referring_afterwards();
         self.block_changes(|change| {
             let Action::Delete { referrers: known, .. } = &mut change.action else { return None };
             match referrers(&change.key) {
-                Ok(by) => {
+                Ok(mut by) => {
+                    // What goes before it, or lets it go, does not refer to it then.
+                    let refers = |one: &RelatedObject| {
+                        let afterwards = one.key().and_then(|one| referring.get(&one));
+                        afterwards.is_none_or(|targets| targets.contains(&change.key))
+                    };
+                    by.retain(refers);
                     known.clone_from(&by);
                     let is_blocked = !by.is_empty() && !allow.referred(&change.key);
                     is_blocked.then_some(BlockReason::Referred { by })
@@ -32,6 +41,29 @@ impl Plan {
                 Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
             }
         });
+    }
+
+    /// The objects that this plan deletes or replaces, each with what it refers to afterwards.
+    fn referring_afterwards(&self) -> BTreeMap<Key, BTreeSet<Key>> {
+        let mut referring = BTreeMap::new();
+        // Nothing that is no endpoint, and nothing to let go of: the usual case.
+        for change in self.changes.iter().filter(|change| !change.key.kind.is_endpoint()) {
+            let refers_to = match &change.action {
+                Action::Replace { before, .. } => {
+                    let mut after = before.endpoint.clone();
+                    let set = |field: &FieldChange| field.field.assign(&mut after, &field.after).is_ok();
+                    if !change.fields().iter().all(set) {
+                        continue;
+                    }
+                    let targets = waves::targets(&after);
+                    targets.iter().flat_map(|target| waves::candidates(target, &change.key.namespace)).collect()
+                }
+                Action::Delete { .. } => BTreeSet::new(),
+                Action::Create { .. } | Action::Annotate { .. } => continue,
+            };
+            referring.insert(change.key.clone(), refers_to);
+        }
+        referring
     }
 
     fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) {

@@ -45,17 +45,29 @@ pub enum UnmatchedFilter {
     Together,
 }
 
-/// A glob over `namespace/name`; `*` and `?` match a `/` too.
+/// A glob over `namespace/name`, behind one over the kind and `:` where only some kinds are meant; `*` and `?` match a
+/// `/` too.
 #[derive(Debug, Clone)]
 struct Pattern {
+    /// As it was given.
+    text: String,
+    kind: Option<GlobMatcher>,
     glob: GlobMatcher,
     reach: Reach,
 }
 
 impl Pattern {
     fn new(text: &str) -> Result<Self, PatternError> {
-        let glob = pattern(text)?;
-        Ok(Self { reach: Reach::of(glob.glob()), glob })
+        let (kind, rest) = match text.split_once(':') {
+            Some((kind, rest)) => (Some(pattern(kind)?), rest),
+            None => (None, text),
+        };
+        let glob = pattern(rest)?;
+        Ok(Self { text: text.to_owned(), kind, reach: Reach::of(glob.glob()), glob })
+    }
+
+    fn matches(&self, key: &Key, name: &str) -> bool {
+        self.kind.as_ref().is_none_or(|kind| kind.is_match(key.kind.as_str())) && self.glob.is_match(name)
     }
 }
 
@@ -139,13 +151,13 @@ impl Selection {
         if self.is_all() {
             return true;
         }
-        let text = key.to_string();
+        let text = format!("{}/{}", key.namespace, key.name);
         let labels: [Option<&StringMap>; 2] =
             [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
         let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(labels));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
-            && (self.only.is_empty() || self.only.iter().any(|one| one.glob.is_match(&text)))
-            && !self.except.iter().any(|one| one.glob.is_match(&text))
+            && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key, &text)))
+            && !self.except.iter().any(|one| one.matches(key, &text))
             && (self.namespaces.is_empty() || self.namespaces.contains(&key.namespace))
             && (self.selector.is_empty() || labels.into_iter().flatten().any(meets))
     }
@@ -161,10 +173,10 @@ impl Selection {
         if self.is_all() {
             return;
         }
-        let text = key.to_string();
+        let text = format!("{}/{}", key.namespace, key.name);
         matched.only.resize(self.only.len(), false);
         for (seen, one) in matched.only.iter_mut().zip(&self.only) {
-            *seen = *seen || one.glob.is_match(&text);
+            *seen = *seen || one.matches(key, &text);
         }
         let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
         let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(labels));
@@ -180,7 +192,7 @@ impl Selection {
         }
         let mut seen = matched.only.iter().copied().chain(std::iter::repeat(false));
         if let Some(one) = self.only.iter().find(|_| seen.next() == Some(false)) {
-            return Some(UnmatchedFilter::Only { glob: one.glob.glob().glob().to_owned() });
+            return Some(UnmatchedFilter::Only { glob: one.text.clone() });
         }
         if !self.selector.is_empty() && !matched.selector {
             return Some(UnmatchedFilter::Selector);
@@ -237,6 +249,6 @@ impl Selection {
         by_path
             && (self.namespaces.is_empty() || self.namespaces.contains(namespace))
             && (self.only.is_empty() || self.only.iter().any(|one| one.reach.may_match_in(namespace)))
-            && !self.except.iter().any(|one| one.reach.matches_all_of(namespace))
+            && !self.except.iter().any(|one| one.kind.is_none() && one.reach.matches_all_of(namespace))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::owner::Owner;
 use super::{Action, ActionKind, BeforeImage, Change, Counts, Plan, PlanOrigin, ScopeRead};
+use crate::kind::KindName;
 use crate::model::policy::Prune;
 use crate::model::{Key, Live, LiveItem, Namespace, NamespaceRead, Ownership};
 
@@ -52,10 +53,18 @@ impl Plan {
     /// A delete of this plan that `prune` does not make in these namespaces. A rollback deletes what its run created: only
     /// `prune: none` stops that.
     #[must_use]
-    pub fn delete_beyond(&self, prune: Prune, namespaces: &BTreeSet<Namespace>) -> Option<&Key> {
+    pub fn delete_beyond(
+        &self,
+        prune: Prune,
+        namespaces: &BTreeSet<Namespace>,
+        kinds: &BTreeSet<KindName>,
+    ) -> Option<&Key> {
         let is_beyond = |change: &&Change| match self.undone() {
             Some(_) => prune == Prune::None,
-            None => !namespaces.contains(&change.key.namespace) || !self.prunes(change, prune),
+            None => {
+                let is_listed = change.key.kind.is_endpoint() || kinds.contains(&change.key.kind);
+                !is_listed || !namespaces.contains(&change.key.namespace) || !self.prunes(change, prune)
+            }
         };
         let mut deletes = self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. }));
         deletes.find(is_beyond).map(|change| &change.key)

@@ -345,7 +345,7 @@ fn of_change(change: &Change) -> Vec<Annotation> {
                 let why = field.attribution.map_or(field.cause.as_str(), Attribution::as_str);
                 let place = field.place.clone().or_else(|| change.place.clone());
                 let title = title.clone();
-                edits::of_field(field).into_iter().map(move |edit| {
+                edits::of_field(change.key.kind, field).into_iter().map(move |edit| {
                     let message = format!("{}: {} -> {} ({why})", edit.name, edit.live(), edit.wanted());
                     let remark = annotation(of_value(field), level, place.clone(), title.clone(), message);
                     Annotation { part: edit.name.clone(), ..remark }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::facts::plan::Command;
 use super::view::{Block, Blocks, Line, Part, Table, code, foreign, line};
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, MANAGED};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind};
 use crate::model::shape::{ENDPOINT, FieldStatus, ShapeNode, snake};
 
 /// All kinds.
@@ -25,8 +25,6 @@ struct DescribedKind {
     path: String,
     /// Where its objects may be: `system`, `shared`, `user` (all others); empty: anywhere.
     namespaces: Vec<&'static str>,
-    /// Whether trueup plans and applies it.
-    managed: bool,
     /// Whether the service makes other objects of it.
     view: bool,
     /// The kinds of those objects, as far as they are known.
@@ -80,7 +78,7 @@ pub struct UnknownField {
 impl Default for KindList {
     /// All kinds, by name.
     fn default() -> Self {
-        Self { kinds: kind::all().map(|kind| DescribedKind::new(&kind)).collect() }
+        Self { kinds: kind::all().map(DescribedKind::new).collect() }
     }
 }
 
@@ -97,11 +95,10 @@ impl KindList {
             table.row([code(kind.name)].into_iter().chain(texts).chain([code(&kind.path)]));
         }
         let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").count();
-        let known = line![self.kinds.len(), " kinds, ", weak, " of them known from the published schemas alone. "];
+        let known = line![self.kinds.len(), " kinds, ", weak, " of them known from the published schemas alone."];
         let mut blocks = Blocks::from(table);
         blocks.gap();
-        let managed = line!["trueup manages `", MANAGED, "`; the others are described, not managed yet."];
-        blocks.line(line![known, managed]);
+        blocks.line(known);
         let command = "trueup explain origin_pool".to_owned();
         blocks.0.push(Block::Commands(vec![Command { label: "The fields of one:", command }]));
         blocks
@@ -114,7 +111,6 @@ impl DescribedKind {
         Self {
             name: kind.name,
             path: kind.path(),
-            managed: kind.is_managed(),
             view: kind.is_view,
             secrets: kind.secrets(),
             refers_to: fields.flat_map(|field| field.refers_to.iter().copied()).collect(),
@@ -134,7 +130,6 @@ impl DescribedKind {
     }
 
     fn blocks(&self) -> Blocks<'_> {
-        let managed = if self.managed { "yes" } else { "not yet: only `trueup validate` takes it" };
         let namespaces = match self.namespaces.join(", ") {
             any if any.is_empty() => "any".to_owned(),
             some => some.replace("user", "those of users"),
@@ -149,7 +144,6 @@ impl DescribedKind {
             self.name,
             [
                 ("path", self.path.clone()),
-                ("managed", managed.to_owned()),
                 ("namespaces", namespaces),
                 ("makes", self.makes()),
                 ("refers to", refers_to.join(", ")),
@@ -169,11 +163,11 @@ impl DescribedKind {
 pub fn explain(path: &str) -> Option<Result<Described, UnknownField>> {
     let mut keys: Vec<String> = path.split('.').map(|key| snake(key).into_owned()).collect();
     if matches!(keys.first()?.as_str(), "spec" | "metadata") {
-        keys.insert(0, MANAGED.to_owned());
+        keys.insert(0, kind::ENDPOINT.to_owned());
     }
     let kind = kind::find(&keys[0])?;
-    let found = if kind.is_managed() { of_endpoint(&keys[1..]) } else { of_kind(&kind, &keys[1..]) };
-    Some(found.map(|(field, below)| Described { kind: DescribedKind::new(&kind), field, below }))
+    let found = if kind.name == kind::ENDPOINT { of_endpoint(&keys[1..]) } else { of_kind(kind, &keys[1..]) };
+    Some(found.map(|(field, below)| Described { kind: DescribedKind::new(kind), field, below }))
 }
 
 type Found = Result<(Option<DescribedField>, Vec<DescribedField>), UnknownField>;
@@ -203,7 +197,7 @@ fn of_kind(kind: &Kind, keys: &[String]) -> Found {
 
 /// The same of an endpoint, from its shape.
 fn of_endpoint(keys: &[String]) -> Found {
-    let mut above = MANAGED.to_owned();
+    let mut above = kind::ENDPOINT.to_owned();
     let (mut node, mut found) = (&ENDPOINT, None);
     for key in keys {
         let Some(child) = node.child(key) else {

@@ -25,7 +25,7 @@ pub(super) const HOSTILE: [&str; 8] = [
 
 fn key(namespace: &str, name: &str) -> Key {
     let odd = "the sample's names are not empty";
-    Key { namespace: Namespace::from_service(namespace).expect(odd), name: Name::from_service(name).expect(odd) }
+    Key::endpoint(Namespace::from_service(namespace).expect(odd), Name::from_service(name).expect(odd))
 }
 
 fn endpoint(key: &Key, number: usize, description: &str) -> Endpoint {

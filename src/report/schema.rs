@@ -150,7 +150,7 @@ pub fn of(of: SchemaKind) -> Json {
 #[must_use]
 pub fn of_kind(kind: &Kind) -> Json {
     let mut schema = of(SchemaKind::Definition);
-    if kind.is_managed() {
+    if kind.name == crate::kind::ENDPOINT {
         return schema;
     }
     let metadata = schema["properties"]["metadata"].take();

@@ -23,7 +23,7 @@ pub struct ValidationReport<'a> {
     valid: bool,
     /// Endpoints that are defined; 0 where the definitions are not valid.
     endpoints: usize,
-    /// Checked objects of kinds that trueup does not manage: a plan refuses them.
+    /// Objects of other kinds that are defined.
     objects: usize,
     /// Every problem and note with its place.
     diagnostics: &'a [Diagnostic],
@@ -45,7 +45,7 @@ impl<'a> ValidationReport<'a> {
 pub struct StackSize {
     /// Endpoints that it defines.
     pub endpoints: usize,
-    /// Checked objects of kinds that trueup does not manage.
+    /// Objects of other kinds that it defines.
     pub objects: usize,
     /// Namespaces of definitions and settings.
     pub namespaces: usize,
@@ -57,13 +57,9 @@ impl StackSize {
     /// `Valid: 3 endpoints in 1 namespace, 2 files`
     pub(super) fn blocks(self) -> Blocks<'static> {
         let namespaces = Line::count(self.namespaces, "namespace");
-        let endpoints = line![Line::count(self.endpoints, "endpoint"), " in ", namespaces];
+        let objects = (self.objects > 0).then(|| line![" and ", Line::count(self.objects, "other object")]);
+        let endpoints = line![Line::count(self.endpoints, "endpoint"), objects, " in ", namespaces];
         let text = line![endpoints, ", ", Line::count(self.files, "file")];
-        let mut blocks = Blocks::from(Line::labelled(Role::Right, "Valid", text));
-        if self.objects > 0 {
-            let objects = Line::count(self.objects, "object");
-            blocks.line(objects.and(" of kinds that trueup checks and does not manage yet: a plan refuses them"));
-        }
-        blocks
+        Blocks::from(Line::labelled(Role::Right, "Valid", text))
     }
 }

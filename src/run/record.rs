@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeResult, ChangeStep, Intent, ObjectBody, RunTrigger, Verification};
+use super::{ChangeResult, ChangeStep, Intent, RunTrigger, Verification};
 use crate::model::policy::Safeguards;
-use crate::model::{Key, RunId};
+use crate::model::{Endpoint, Key, RunId};
 use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
 
 /// What a journal keeps of a run before anything is sent.
@@ -229,7 +229,7 @@ impl RunRecord {
             // A run that resumed another undoes both.
             run: write.request.run().unwrap_or_else(|| self.run().clone()),
             before: write.before.as_ref(),
-            sent: write.request.body().map(ObjectBody::read).and_then(Result::ok),
+            sent: write.request.body().and_then(|body| Endpoint::of_body(write.key.kind, body.raw().get()).ok()),
         });
         UndoneRun { run: self.run(), plan: &self.header.plan, writes: writes.collect() }
     }

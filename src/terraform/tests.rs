@@ -124,7 +124,10 @@ fn configuration_in_json_syntax_is_read_where_it_has_no_expressions() {
                                              {"null_resource": {"x": {}}}]}));
     assert_eq!(addresses(&import), ["shop/cart volterra_endpoint.cart"]);
     let (_, endpoint) = import.endpoints.values().next().expect("one endpoint");
-    assert_eq!((endpoint.spec.port, endpoint.description.as_str()), (8443, "costs ${total}"));
+    assert_eq!(
+        (endpoint.spec.endpoint().expect("an endpoint").port, endpoint.description.as_str()),
+        (8443, "costs ${total}")
+    );
     let left: Vec<(&str, &str)> =
         import.left_out.iter().map(|(address, why)| (address.as_str(), why.as_str())).collect();
     let expected = [
@@ -162,7 +165,15 @@ fn a_number_that_terraform_would_not_take_is_not_dropped() {
         let mut one = attributes("cart");
         one["port"] = json!(written);
         let import = import(&state(&[json!({ "attributes": one })]));
-        assert_eq!(import.endpoints.values().map(|(_, one)| one.spec.port).collect::<Vec<_>>(), [port], "{written}");
+        assert_eq!(
+            import
+                .endpoints
+                .values()
+                .map(|(_, one)| one.spec.endpoint().expect("an endpoint").port)
+                .collect::<Vec<_>>(),
+            [port],
+            "{written}"
+        );
     }
     let all: [(&str, Value); 9] = [
         ("port", json!(" 80")),

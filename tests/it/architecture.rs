@@ -9,19 +9,19 @@ use regex::Regex;
 
 /// What each module may use; `cli` sees all.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("model", &[]),
     ("kind", &[]),
+    ("model", &["kind"]),
     ("file", &[]),
     ("load", &["model", "kind", "file"]),
-    ("api", &["model"]),
+    ("api", &["model", "kind"]),
     ("diff", &["model"]),
     ("sandbox", &["model", "kind", "file"]),
-    ("plan", &["model", "diff"]),
+    ("plan", &["model", "kind", "diff"]),
     ("git", &["file"]),
     ("terraform", &["model"]),
     ("run", &["model", "plan"]),
     ("drift", &["model", "plan"]),
-    ("apply", &["model", "diff", "plan", "run", "api"]),
+    ("apply", &["model", "kind", "diff", "plan", "run", "api"]),
     ("state", &[]),
     ("journal", &["model", "plan", "run", "file", "state"]),
     ("gate", &["model", "plan", "api"]),

@@ -41,12 +41,9 @@ fn every_kind_is_listed_with_what_is_known_of_it() {
     let stage = Stage::new();
     let list = stage.run("kinds").code(0).text().to_owned();
     assert!(list.contains("142 kinds, 16 of them known from the published schemas alone."), "{list}");
-    assert!(list.contains("the others are described, not managed yet."), "{list}");
     let json = stage.run("kinds --format json").code(0).json();
     let kinds = json["kinds"].as_array().expect("a list");
     assert_eq!(kinds.len(), 142);
-    let managed: Vec<&Value> = kinds.iter().filter(|kind| kind["managed"] == true).map(|kind| &kind["name"]).collect();
-    assert_eq!(managed, ["endpoint"]);
     let pool = kinds.iter().find(|kind| kind["name"] == "origin_pool").expect("a kind");
     assert_eq!(pool["path"], "/api/config/namespaces/{namespace}/origin_pools");
     assert_eq!(pool["secrets"], json!(["spec.use_tls.use_mtls.tls_certificates.private_key"]));
@@ -66,7 +63,7 @@ fn a_field_of_any_kind_is_explained() {
         .run("explain originPool.spec.originServers.publicIp.ip")
         .code(0)
         .stdout_contains("origin_pool.spec.origin_servers.public_ip.ip");
-    stage.run("explain origin_pool").code(0).stdout_contains("managed     not yet: only `trueup validate` takes it");
+    stage.run("explain origin_pool").code(0).stdout_contains("makes       cluster, endpoint, healthcheck");
     let json = stage.run("explain certificate.spec.private_key --format json").code(0).json();
     assert_eq!(json["described"]["field"]["notes"], json!(["required", "a secret"]));
     assert_eq!(json["described"]["kind"]["secrets"], json!(["spec.private_key"]));
@@ -99,7 +96,7 @@ fn an_unknown_field_of_a_kind_is_named_with_the_nearest_one() {
 fn the_schema_of_every_kind_is_one_and_takes_what_the_service_took() {
     let stage = Stage::new();
     for kind in trueup::kind::all() {
-        let schema = trueup::report::schema::of_kind(&kind);
+        let schema = trueup::report::schema::of_kind(kind);
         jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{}: {error}", kind.name));
     }
     let schema = stage.run("schema --kind origin_pool").code(0).json();
@@ -132,10 +129,7 @@ fn with_pool(port: u32) -> Stage {
 #[test]
 fn validate_checks_objects_of_every_kind() {
     let good = with_pool(80);
-    good.run("validate d").code(0).stdout(
-        "Valid: 1 endpoint in 1 namespace, 2 files\n1 object of kinds that trueup checks and does not manage yet: a plan \
-         refuses them\n",
-    );
+    good.run("validate d").code(0).stdout("Valid: 1 endpoint and 1 other object in 1 namespace, 2 files\n");
     let json = good.run("validate d --format json").code(0).json();
     assert_eq!((&json["valid"], &json["endpoints"], &json["objects"]), (&json!(true), &json!(1), &json!(1)));
     let bad = with_pool(70_000);
@@ -143,18 +137,6 @@ fn validate_checks_objects_of_every_kind() {
     // A directory of such objects alone is no mistake.
     good.remove("d/cart.yaml");
     good.run("validate d").code(0).stdout_contains("Valid: 0 endpoints");
-}
-
-#[test]
-fn every_other_command_refuses_an_object_that_trueup_does_not_manage() {
-    let stage = with_pool(80);
-    for line in ["plan d --sandbox", "apply d --sandbox --yes", "drift d --sandbox", "explain shop/cart d"] {
-        stage
-            .run(line)
-            .code(1)
-            .stderr_contains("`kind` is `origin_pool`, which trueup describes and does not manage yet")
-            .stderr_contains("files: {exclude: [...]}");
-    }
 }
 
 #[test]

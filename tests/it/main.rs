@@ -39,6 +39,7 @@ mod hostile;
 mod hostile_text;
 mod in_doubt;
 mod kinds;
+mod kinds_managed;
 mod layouts;
 mod load;
 mod many;

@@ -44,6 +44,7 @@ pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, setti
             desired: &strategies::desired(definitions),
             stack: Some(STACK),
             namespaces: Some(&namespaces()),
+            kinds: &BTreeSet::new(),
             settings,
             ignore: &Ignore::default(),
             allow: &Allowances::default(),
@@ -68,10 +69,10 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
             Action::Replace { .. } | Action::Annotate { .. } => serde_json::to_value(&live[&change.key]).expect("JSON"),
         };
         for field in change.fields() {
-            field.field.set(&mut raw, &field.after);
+            field.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &field.after);
         }
         for (field, value) in change.ownership.iter().flat_map(|ownership| ownership.annotations("run-1")) {
-            field.set(&mut raw, &value.map_or(Json::Null, Json::String));
+            field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &value.map_or(Json::Null, Json::String));
         }
         live.insert(change.key.clone(), serde_json::from_value(raw).expect("an endpoint"));
     }
@@ -148,7 +149,7 @@ proptest! {
         let differences = diff::compare(&from, &to, Context::default());
         let mut raw = serde_json::to_value(&from).expect("JSON");
         for difference in &differences {
-            difference.field.set(&mut raw, &difference.desired);
+            difference.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.desired);
         }
         let now: Endpoint = serde_json::from_value(raw).expect("an endpoint");
         prop_assert_eq!(diff::compare(&now, &to, Context::default()), vec![]);
@@ -164,7 +165,7 @@ proptest! {
             let mut raw = serde_json::to_value(&from).expect("JSON");
             let mut planted = Vec::new();
             plant(&mut raw["spec"], "/spec", &mut planted);
-            field.set(&mut raw, &difference.desired);
+            field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.desired);
             for pointer in &planted {
                 let path = dotted(pointer);
                 let kept = raw.pointer(pointer).is_some();

@@ -163,9 +163,8 @@ fn key() -> impl Strategy<Value = Key> {
         1 => "[a-z]{63}",
         1 => prop::sample::select(FOREIGN).prop_map(str::to_owned),
     ];
-    (namespace, name).prop_map(|(namespace, name)| Key {
-        namespace: Namespace::from_service(namespace).expect("a name"),
-        name: Name::from_service(&name).expect("a name"),
+    (namespace, name).prop_map(|(namespace, name)| {
+        Key::endpoint(Namespace::from_service(namespace).expect("a name"), Name::from_service(&name).expect("a name"))
     })
 }
 

@@ -74,13 +74,15 @@ fn pool() -> impl Strategy<Value = SnatPool> {
 fn spec() -> impl Strategy<Value = Spec> {
     let protocol = prop::sample::select(Protocol::ALL);
     (target(), protocol, 0u16..3, 0u16..2, pool(), option::of(place())).prop_map(
-        |(target, protocol, port, health_check_port, snat_pool, place)| Spec {
-            protocol,
-            port,
-            health_check_port,
-            snat_pool,
-            place,
-            ..Spec::of(target)
+        |(target, protocol, port, health_check_port, snat_pool, place)| {
+            Spec::Endpoint(trueup::model::EndpointSpec {
+                protocol,
+                port,
+                health_check_port,
+                snat_pool,
+                place,
+                ..trueup::model::EndpointSpec::of(target)
+            })
         },
     )
 }

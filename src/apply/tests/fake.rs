@@ -294,6 +294,7 @@ impl EndpointService for Fake {
     async fn check<T: Send>(
         &self,
         namespace: &Namespace,
+        _: crate::kind::KindName,
         check: impl Fn(LiveItem) -> T + Send + Sync,
     ) -> CheckedNamespace<T> {
         let list = self.request(Operation::EndpointList, "LIST", &key("list"), |state| Ok(items(state, namespace)));

@@ -173,6 +173,7 @@ fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
             desired: &desired,
             stack: Some(STACK),
             namespaces: Some(&[namespace].into()),
+            kinds: &BTreeSet::new(),
             settings: &PlanSettings::default(),
             ignore: &Ignore::default(),
             allow: &Allowances::default(),

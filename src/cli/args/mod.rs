@@ -24,7 +24,7 @@ pub use crate::cli::args::shared::{
     ScopeArgs, StacksArgs,
 };
 use crate::drift::MOST_SHARDS;
-use crate::kind::Kind;
+use crate::kind::{Kind, KindName};
 use crate::report::Format;
 use crate::report::schema::SchemaKind;
 
@@ -379,6 +379,9 @@ pub struct PullArgs {
     /// Let the definitions of this stack take over what was changed outside, edited in place
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub drift: Vec<PathBuf>,
+    /// Objects of this kind, besides endpoints; repeatable. Without it those of `kinds:` in trueup.yaml
+    #[arg(long, value_name = "KIND", value_parser = kind_name, conflicts_with = "drift")]
+    pub kind: Vec<KindName>,
     /// With --drift and --env: write into the overlay of the environment, or into the definitions that other environments
     /// share. Without it, the overlay, after a prompt on a terminal
     #[arg(long, value_name = "WHERE", requires = "drift")]
@@ -518,18 +521,21 @@ pub struct SchemaArgs {
     pub of: SchemaKind,
     /// An object of this kind, as its create request takes it: see `trueup kinds`
     #[arg(long, value_name = "KIND", conflicts_with = "of", value_parser = kind)]
-    pub kind: Option<Kind>,
+    pub kind: Option<&'static Kind>,
 }
 
 /// The kind of this name.
-fn kind(name: &str) -> Result<Kind, String> {
+fn kind_name(name: &str) -> Result<KindName, String> {
+    KindName::find(name).ok_or_else(|| "trueup kinds lists the kinds".to_owned())
+}
+
+fn kind(name: &str) -> Result<&'static Kind, String> {
     crate::kind::find(name).ok_or_else(|| "trueup kinds lists the kinds".to_owned())
 }
 
 /// Lists the kinds of object of the service's configuration API.
 ///
-/// trueup manages one of them, endpoints. The others are described, not managed yet: `explain`, `schema` and
-/// `validate` know their fields, and every other command refuses a definition of one.
+/// A definition names its kind with `kind:`; without it, it is an endpoint.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup kinds\n  trueup kinds --format json\n  trueup explain origin_pool.spec.port"

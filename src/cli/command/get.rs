@@ -8,6 +8,7 @@ use crate::api;
 use crate::cli::args::view::{EndpointFormat, GetArgs};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
+use crate::kind::KindName;
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{MatchedFilters, Selection};
@@ -24,7 +25,7 @@ pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
     let config = configuration::of_directory(context, Path::new("."))?;
     let wanted = Wanted::of(arguments, &config)?;
     let connection = service::connect(context, &config).await?;
-    let live = api::fetch(&connection.reader()?, &wanted.namespaces).await;
+    let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
     let items = wanted.items(&live);
     wanted.found(&live, &items)?;
     let service = connection.service();
@@ -42,7 +43,9 @@ pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
 struct Wanted {
     /// The namespaces to read.
     namespaces: BTreeSet<Namespace>,
-    /// Endpoints that are named whole, which must exist.
+    /// The kinds to read besides endpoints.
+    kinds: BTreeSet<KindName>,
+    /// Objects that are named whole, which must exist.
     named: BTreeSet<Key>,
     selection: Selection,
 }
@@ -50,18 +53,23 @@ struct Wanted {
 impl Wanted {
     fn of(arguments: &GetArgs, config: &Config) -> Result<Self> {
         let mut namespaces = BTreeSet::new();
+        let mut kinds = config.kinds.clone();
         let mut named = BTreeSet::new();
         // Several arguments add up, and so do several globs.
         let mut filter = arguments.filter.clone();
         for text in &arguments.endpoints {
-            let (namespace, name) = text.split_once('/').unwrap_or((text, ""));
+            let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
+            let kind = KindName::find(kind)
+                .ok_or_else(|| error!(Usage, "there is no kind `{kind}`").hint("trueup kinds lists the kinds"))?;
+            kinds.insert(kind);
+            let (namespace, name) = place.split_once('/').unwrap_or((place, ""));
             namespaces.insert(stack::namespace(namespace)?);
             match Key::parse(text) {
                 Ok(key) => {
                     filter.only.push(globset::escape(text));
                     named.insert(key);
                 }
-                Err(_) if name.is_empty() => filter.only.push(format!("{namespace}/*")),
+                Err(_) if name.is_empty() => filter.only.push(format!("{kind}:{namespace}/*")),
                 Err(_) => filter.only.push(text.clone()),
             }
         }
@@ -75,11 +83,11 @@ impl Wanted {
             return Err(error!(Usage, "no namespace is named")
                 .hint("name one: trueup get NAMESPACE, or list them under `namespaces:` in trueup.yaml"));
         }
-        if arguments.endpoints.iter().all(|text| !text.contains('/')) {
+        if arguments.endpoints.iter().all(|text| !text.contains(['/', ':'])) {
             // Whole namespaces leave everything in, so that one without endpoints is no mistake.
             filter.only.truncate(arguments.filter.only.len());
         }
-        Ok(Self { namespaces, named, selection: stack::selection(&filter)? })
+        Ok(Self { namespaces, kinds, named, selection: stack::selection(&filter)? })
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {

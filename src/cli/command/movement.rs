@@ -130,7 +130,7 @@ async fn arrange(
     };
     let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
     plan.notes.extend(unknown.map(unchecked));
-    let live = session.source.live(&namespaces).await;
+    let live = session.source.live(&namespaces, &own.config.kinds).await;
     let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
     let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
     plan::hand_over(plan, input).map_err(|error| match error {

@@ -22,7 +22,11 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
     let selection = stack::selection(&arguments.filter)?;
     let namespaces = namespaces(arguments, &config)?;
     let reader = service::connect(context, &config).await?.reader()?;
-    let live = api::fetch(&reader, &namespaces).await;
+    let kinds = match arguments.kind.is_empty() {
+        true => config.kinds.clone(),
+        false => arguments.kind.iter().copied().collect(),
+    };
+    let live = api::fetch(&reader, &namespaces, &kinds).await;
     complete(&live)?;
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let (pulled, unwritable) = pulled(context, (&live, &selection), &target);

@@ -46,8 +46,10 @@ impl Checked {
         let (contents, diagnostics) = match &self.definitions {
             CheckedDefinitions::Valid(stack) => {
                 let (loaded, namespaces) = (&stack.loaded, stack.namespaces().len());
-                let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
-                (Some(StackSize { endpoints, objects: loaded.objects, namespaces, files }), &loaded.notes)
+                let definitions = &loaded.desired.definitions;
+                let endpoints = definitions.keys().filter(|key| key.kind.is_endpoint()).count();
+                let (objects, files) = (definitions.len() - endpoints, loaded.desired.files);
+                (Some(StackSize { endpoints, objects, namespaces, files }), &loaded.notes)
             }
             CheckedDefinitions::Wrong(wrong) => (None, &wrong.list),
         };

@@ -78,7 +78,7 @@ pub async fn note(
     if once.is_empty() {
         return;
     }
-    let live = source.live(&once).await;
+    let live = source.live(&once, &stack.kinds()).await;
     plan.source.requests += live.requests;
     for (namespace, read) in &live.namespaces {
         plan.note_outside(namespace, read);

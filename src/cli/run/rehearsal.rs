@@ -78,10 +78,10 @@ pub fn seeds(snapshot: &Snapshot, plan: &Plan) -> Vec<Seed> {
     let referrers = referrers(plan);
     let of = |item: &SnapshotItem| {
         let item = &item.json();
-        let key = Key {
-            namespace: Namespace::from_service(part(item, "namespace")?).ok()?,
-            name: Name::from_service(part(item, "name")?).ok()?,
-        };
+        let key = Key::endpoint(
+            Namespace::from_service(part(item, "namespace")?).ok()?,
+            Name::from_service(part(item, "name")?).ok()?,
+        );
         Some(seed(item, &key, referrers.get(&key).copied().unwrap_or_default()))
     };
     snapshot.namespaces.values().flat_map(|kept| &kept.items).filter_map(of).collect()

@@ -1,10 +1,11 @@
 //! Reads the settings of `trueup.yaml` key by key, with places and suggestions for what is wrong.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use globset::Glob;
 
 use super::{Config, FileGlobs};
+use crate::kind::{self, KindName};
 use crate::load::fields::Fields;
 use crate::load::item::{MapEntry, Value};
 use crate::load::suggestion::did_you_mean;
@@ -20,6 +21,25 @@ fn field_names() -> String {
     first.into_iter().chain(rest).map(|field| field.to_string()).collect::<Vec<_>>().join(", ")
 }
 
+fn kinds(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<KindName>> {
+    let texts = fields.texts("kinds")?;
+    let entry = fields.given("kinds")?;
+    let Value::List(items) = &entry.item.value else { return None };
+    let mut listed = BTreeSet::new();
+    for (text, item) in texts.iter().zip(items) {
+        let Some(kind) = KindName::find(text) else {
+            let near = did_you_mean(text, kind::all().map(|kind| kind.name), String::new);
+            let fault =
+                item.span.error(format!("unknown kind `{text}`"), near).with_help("trueup kinds lists the kinds");
+            let path = fields.join("kinds");
+            fields.decoder.fault(&path, fault);
+            continue;
+        };
+        listed.insert(kind);
+    }
+    Some(listed)
+}
+
 /// The settings of one mapping: the top level of the file, a layer of it, or several of them merged. What is not
 /// set has its default; `prune` is none where the mapping does not set it.
 pub(super) fn settings(fields: &mut Fields<'_, '_, '_>) -> Config {
@@ -29,6 +49,7 @@ pub(super) fn settings(fields: &mut Fields<'_, '_, '_>) -> Config {
         stack: name(fields, "stack"),
         labels: labels(fields),
         namespaces: namespaces(fields).unwrap_or_default(),
+        kinds: kinds(fields).unwrap_or_default(),
         ..Config::default()
     };
     safeguards(fields, &mut config.safeguards);

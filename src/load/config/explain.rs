@@ -6,10 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::layers::{LayerName, Layers, OWN_KEYS, document, merged};
-use crate::load::item::{Item, MapEntry, Value};
+use crate::load::item::{Item, MapEntry, Value, json};
 use crate::load::options::LoadOptions;
 use crate::load::text::SourceText;
-use crate::load::tree::TextStyle;
 use crate::model::{Json, SourceLocation};
 
 /// A setting that a layer sets.
@@ -98,19 +97,5 @@ fn leaves<'i, 's>(item: &'i Item<'s>, path: &mut Vec<String>, take: &mut impl Fn
             Value::Text(..) | Value::List(_) | Value::Refused => take(path, entry),
         }
         path.pop();
-    }
-}
-
-/// A value as JSON, typed as YAML reads it.
-fn json(item: &Item<'_>) -> Json {
-    match &item.value {
-        Value::Text(text, TextStyle::Plain) => match serde_json::from_str(text) {
-            Ok(scalar @ (Json::Bool(_) | Json::Number(_))) => scalar,
-            _ => Json::from(&**text),
-        },
-        Value::Text(text, _) => Json::from(&**text),
-        Value::List(items) => items.iter().map(json).collect(),
-        Value::Map(entries) => entries.iter().map(|entry| (entry.key.to_string(), json(&entry.item))).collect(),
-        Value::Refused => Json::Null,
     }
 }

@@ -14,6 +14,7 @@ pub use layers::LayerName;
 pub(super) use layers::{no_environment, read};
 pub use policy::policy;
 
+use crate::kind::KindName;
 use crate::model::policy::{Prune, RunTarget, Safeguards, SafetySettings};
 use crate::model::{Layout, Name, Namespace, StringMap};
 
@@ -35,6 +36,8 @@ pub struct Config {
     pub environments: BTreeMap<String, Config>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
     pub namespaces: Vec<Namespace>,
+    /// The kinds that the stack manages besides endpoints; others are never deleted.
+    pub kinds: BTreeSet<KindName>,
     /// What limits a run in them.
     pub safeguards: Safeguards,
     /// Values of `${name}`, the environment's over the general ones, `--var` over both.
@@ -69,6 +72,7 @@ impl Default for Config {
             labels: StringMap::new(),
             environments: BTreeMap::new(),
             namespaces: Vec::new(),
+            kinds: BTreeSet::new(),
             // Without namespaces nothing is deleted.
             safeguards: Safeguards { prune: Prune::None, ..Safeguards::default() },
             variables: BTreeMap::new(),
@@ -94,6 +98,7 @@ impl Config {
             layout: self.layout.unwrap_or_default(),
             stack: self.stack.as_ref().map(ToString::to_string),
             namespaces: self.namespaces.iter().cloned().collect(),
+            kinds: self.kinds.clone(),
             include: self.files.include.iter().cloned().collect(),
             exclude: self.files.exclude.iter().cloned().collect(),
             token_variable: self.token_variable.clone(),

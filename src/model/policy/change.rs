@@ -212,6 +212,8 @@ fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
     };
     let (was, is) = (&base.namespaces, &head.namespaces);
     lists("namespaces", list(is.difference(was)), list(was.difference(is)));
+    let (was, is) = (&base.kinds, &head.kinds);
+    lists("kinds", list(is.difference(was)), list(was.difference(is)));
     for (setting, was, is) in
         [("files.include", &base.include, &head.include), ("files.exclude", &base.exclude, &head.exclude)]
     {

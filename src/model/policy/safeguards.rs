@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::kind::KindName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -209,6 +210,8 @@ pub struct RunTarget {
     pub stack: Option<String>,
     /// The namespaces in which the stack may delete.
     pub namespaces: BTreeSet<Namespace>,
+    /// The kinds of which the stack may delete objects, besides endpoints.
+    pub kinds: BTreeSet<KindName>,
     /// Globs of the files that are definitions.
     pub include: BTreeSet<String>,
     /// Globs of the files that are not.

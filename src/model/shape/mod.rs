@@ -7,10 +7,9 @@ mod endpoint;
 mod order;
 mod write;
 
+pub use crate::kind::snake;
 pub use endpoint::{ENDPOINT, SERVICE_KEYS, SPEC};
 pub use order::order;
-
-use std::borrow::Cow;
 
 /// One key of an object: what it contains and what is allowed there.
 #[derive(Debug, Clone, Copy)]
@@ -223,23 +222,6 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
         at += 1;
     }
     at == one.len() && at == other.len()
-}
-
-/// `dnsName` as `dns_name`; a key that contains an underscore or begins with another letter stays as it is.
-#[must_use]
-pub fn snake(key: &str) -> Cow<'_, str> {
-    let is_camel = key.starts_with(|c: char| c.is_ascii_lowercase()) && key.bytes().any(|b| b.is_ascii_uppercase());
-    if key.contains('_') || !is_camel {
-        return key.into();
-    }
-    let mut snake = String::with_capacity(key.len() + 4);
-    for c in key.chars() {
-        if c.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(c.to_ascii_lowercase());
-    }
-    snake.into()
 }
 
 /// `dns_name` as `dnsName`, the other spelling of a key.

@@ -11,7 +11,7 @@ mod target;
 
 pub use place::{WireReference, WireSite, WireVirtualNetwork, WireWhere};
 pub use snat_pool::{WirePrefixes, WireSnatPool};
-pub use spec::{Spec, WireSpec};
+pub use spec::{EndpointSpec, WireSpec};
 pub use target::{WireDnsNameAdvanced, WireSelector, WireServiceInfo};
 
 use std::collections::BTreeMap;
@@ -21,7 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::problem::steps;
-use super::{Endpoint, Key, Name, Namespace, Problem, StringMap};
+use super::{Described, Endpoint, JsonTree, Key, Name, Namespace, Problem, Spec, StringMap};
+use crate::kind::KindName;
 use problems::given;
 
 /// The create request: `metadata` and `spec`.
@@ -128,7 +129,7 @@ impl WireEndpoint {
     pub fn endpoint(self) -> Result<Endpoint, Vec<Problem>> {
         let mut problems = Vec::new();
         let metadata = self.metadata.unwrap_or_default();
-        let key = key(&mut problems, &metadata);
+        let key = key(&mut problems, &metadata, KindName::ENDPOINT);
         let spec = match self.spec {
             Some(spec) => spec.spec(&mut problems),
             None => {
@@ -137,24 +138,43 @@ impl WireEndpoint {
             }
         };
         match (key, spec) {
-            (Some(key), Some(spec)) if problems.is_empty() => Ok(Endpoint {
-                key,
-                labels: present(metadata.labels),
-                annotations: present(metadata.annotations),
-                description: metadata.description.unwrap_or_default(),
-                disable: metadata.disable.unwrap_or(false),
-                spec,
-            }),
+            (Some(key), Some(spec)) if problems.is_empty() => Ok(metadata.object(key, Spec::Endpoint(spec))),
             _ => Err(problems),
         }
     }
 }
 
-fn key(problems: &mut Vec<Problem>, metadata: &WireMetadata) -> Option<Key> {
+impl WireMetadata {
+    /// The object of another kind than endpoint with this metadata.
+    ///
+    /// # Errors
+    /// A missing name or namespace.
+    pub fn described(self, spec: Described) -> Result<Endpoint, Vec<Problem>> {
+        let mut problems = Vec::new();
+        match key(&mut problems, &self, spec.kind()) {
+            Some(key) if problems.is_empty() => Ok(self.object(key, Spec::Described(spec))),
+            _ => Err(problems),
+        }
+    }
+
+    fn object(self, key: Key, spec: Spec) -> Endpoint {
+        Endpoint {
+            key,
+            labels: present(self.labels),
+            annotations: present(self.annotations),
+            description: self.description.unwrap_or_default(),
+            disable: self.disable.unwrap_or(false),
+            spec,
+        }
+    }
+}
+
+fn key(problems: &mut Vec<Problem>, metadata: &WireMetadata, kind: KindName) -> Option<Key> {
     let name = needed(problems, metadata.name.as_ref(), "name");
     let namespace = needed(problems, metadata.namespace.as_ref(), "namespace");
     // Neither can be empty here; the rules of a label are checked with the other rules.
-    Some(Key { namespace: Namespace::from_service(namespace?).ok()?, name: Name::from_service(name?).ok()? })
+    let (namespace, name) = (Namespace::from_service(namespace?).ok()?, Name::from_service(name?).ok()?);
+    Some(Key { namespace, kind, name })
 }
 
 fn needed<'a>(problems: &mut Vec<Problem>, value: Option<&'a String>, key: &str) -> Option<&'a str> {
@@ -172,8 +192,17 @@ fn needed<'a>(problems: &mut Vec<Problem>, value: Option<&'a String>, key: &str)
 /// A [`WireEndpoint`] as it is written: what is long is not copied for it.
 #[derive(Serialize)]
 struct EndpointRef<'e> {
+    #[serde(skip_serializing_if = "is_endpoint")]
+    kind: KindName,
     metadata: MetadataRef<'e>,
-    spec: WireSpec,
+    spec: SpecRef<'e>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SpecRef<'e> {
+    Endpoint(Box<WireSpec>),
+    Described(&'e Described),
 }
 
 #[derive(Serialize)]
@@ -188,6 +217,11 @@ struct MetadataRef<'e> {
     disable: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_endpoint(kind: &KindName) -> bool {
+    kind.is_endpoint()
+}
+
 fn entries<S: serde::Serializer>(map: &StringMap, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(map.iter())
 }
@@ -197,7 +231,35 @@ impl<'e> From<&'e Endpoint> for EndpointRef<'e> {
         let Endpoint { key, labels, annotations, description, disable, spec } = endpoint;
         let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
         let metadata = MetadataRef { name, namespace, labels, annotations, description, disable: *disable };
-        Self { metadata, spec: spec.into() }
+        let spec = match spec {
+            Spec::Endpoint(spec) => SpecRef::Endpoint(Box::new(spec.into())),
+            Spec::Described(described) => SpecRef::Described(described),
+        };
+        Self { kind: key.kind, metadata, spec }
+    }
+}
+
+impl Endpoint {
+    /// The object as it is sent, which says nothing of its kind.
+    #[must_use]
+    pub fn body(&self) -> impl Serialize {
+        EndpointRef { kind: KindName::ENDPOINT, ..EndpointRef::from(self) }
+    }
+
+    /// The object of this kind that was sent so.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn of_body(kind: KindName, body: &str) -> serde_json::Result<Self> {
+        if kind.is_endpoint() {
+            return serde_json::from_str(body);
+        }
+        let JsonTree(body) = serde_json::from_str(body)?;
+        let metadata: WireMetadata = Deserialize::deserialize(&body["metadata"])?;
+        metadata.described(Described::written(kind, &body["spec"])).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            serde::de::Error::custom(lines.join("; "))
+        })
     }
 }
 
@@ -207,7 +269,14 @@ impl JsonSchema for Endpoint {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        WireEndpoint::json_schema(generator)
+        let (endpoint, metadata) = (WireEndpoint::json_schema(generator), generator.subschema_for::<WireMetadata>());
+        schemars::json_schema!({"anyOf": [endpoint, {
+            "type": "object",
+            "description": "An object of another kind; its spec is that of the API.",
+            "properties": {"kind": {"type": "string"}, "metadata": metadata, "spec": {"type": "object"}},
+            "required": ["kind", "metadata", "spec"],
+            "additionalProperties": false,
+        }]})
     }
 }
 
@@ -220,9 +289,47 @@ impl Serialize for Endpoint {
 
 impl<'de> Deserialize<'de> for Endpoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        WireEndpoint::deserialize(deserializer)?.endpoint().map_err(|problems| {
+        deserializer.deserialize_map(EndpointVisitor)
+    }
+}
+
+/// Reads an object: its kind, where it is no endpoint, comes before its spec.
+struct EndpointVisitor;
+
+impl<'de> serde::de::Visitor<'de> for EndpointVisitor {
+    type Value = Endpoint;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object of `metadata` and `spec`")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Endpoint, A::Error> {
+        use serde::de::Error as _;
+        let (mut kind, mut metadata, mut spec, mut described) = (KindName::ENDPOINT, None, None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            let is_twice = match key.as_str() {
+                "kind" if spec.is_none() && described.is_none() => {
+                    kind = map.next_value()?;
+                    false
+                }
+                "metadata" => metadata.replace(map.next_value::<Option<WireMetadata>>()?).is_some(),
+                "spec" if kind.is_endpoint() => spec.replace(map.next_value::<Option<WireSpec>>()?).is_some(),
+                "spec" => described.replace(map.next_value::<JsonTree>()?).is_some(),
+                other => return Err(A::Error::unknown_field(other, &["metadata", "spec"])),
+            };
+            if is_twice {
+                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+            }
+        }
+        let metadata = metadata.flatten();
+        let read = match described {
+            Some(JsonTree(spec)) => metadata.unwrap_or_default().described(Described::written(kind, &spec)),
+            None if kind.is_endpoint() => WireEndpoint { metadata, spec: spec.flatten() }.endpoint(),
+            None => return Err(A::Error::missing_field("spec")),
+        };
+        read.map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            serde::de::Error::custom(lines.join("; "))
+            A::Error::custom(lines.join("; "))
         })
     }
 }

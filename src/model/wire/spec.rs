@@ -17,7 +17,7 @@ const HEALTH_CHECK_PORT: &ShapeNode = SPEC.get("health_check_port");
 
 /// The spec of an endpoint. Every exclusive group is an enum: two options cannot both be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spec {
+pub struct EndpointSpec {
     /// The target: the one group without a default.
     pub target: Target,
     /// The transport protocol.
@@ -65,7 +65,7 @@ pub struct WireSpec {
     pub place: Option<WireWhere>,
 }
 
-impl Spec {
+impl EndpointSpec {
     /// A spec with this target and every default.
     #[must_use]
     pub fn of(target: Target) -> Self {
@@ -82,7 +82,7 @@ impl Spec {
 
 impl WireSpec {
     /// The spec in this wire form, `None` where a problem of shape was found.
-    pub fn spec(self, problems: &mut Vec<Problem>) -> Option<Spec> {
+    pub fn spec(self, problems: &mut Vec<Problem>) -> Option<EndpointSpec> {
         let before = problems.len();
         let port_number = number(problems, self.port, PORT);
         let health_check_port = number(problems, self.health_check_port, HEALTH_CHECK_PORT);
@@ -93,7 +93,7 @@ impl WireSpec {
         if problems.len() > before {
             return None;
         }
-        Some(Spec {
+        Some(EndpointSpec {
             target: target?,
             protocol: protocol?.unwrap_or_default(),
             port: port_number,
@@ -157,9 +157,9 @@ impl WireSpec {
     }
 }
 
-impl From<&Spec> for WireSpec {
+impl From<&EndpointSpec> for WireSpec {
     /// Defaults are left out, but for the protocol, which is always sent (API.md 3.3), and the port.
-    fn from(spec: &Spec) -> Self {
+    fn from(spec: &EndpointSpec) -> Self {
         Self {
             protocol: Some(spec.protocol.as_str().to_owned()),
             port: Some(spec.port.into()),

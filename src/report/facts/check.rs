@@ -140,6 +140,7 @@ fn row<'a>(
     };
     let mut first: Option<(Option<Timestamp>, Line<'a>)> = None;
     let mut values = Vec::new();
+    let kind = change.map(|change| change.key.kind).unwrap_or_default();
     for field in change.map(Change::fields).unwrap_or_default() {
         let is_outside = object.drifted.contains(&field.field);
         // What is accepted is neither changed outside nor pending.
@@ -152,7 +153,7 @@ fn row<'a>(
             first = Some(known.clone());
         }
         let value = |edit| Value { edit, is_outside, since: known.1.clone() };
-        values.extend(edits::of_field(field).into_iter().map(value));
+        values.extend(edits::of_field(kind, field).into_iter().map(value));
     }
     let why = match (blocked, change) {
         (Some(held), _) => block_reason(held).0,

@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 use similar::{ChangeTag, TextDiff};
 
 use super::values;
-use crate::model::{Endpoint, Field, SourceLocation};
+use crate::kind::{self, KindName};
+use crate::model::{Endpoint, Field, Json, SourceLocation};
 use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
 
 /// Values longer than this, in characters, get a line of their own.
@@ -86,7 +87,7 @@ impl FoldedChanges<'_> {
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
         Action::Create { wanted } => of_endpoint(wanted),
-        Action::Replace { fields, .. } => fields.iter().flat_map(of_field).collect(),
+        Action::Replace { fields, .. } => fields.iter().flat_map(|field| of_field(change.key.kind, field)).collect(),
         Action::Annotate { .. } => Vec::new(),
         Action::Delete { before, .. } => of_endpoint(&before.endpoint)
             .into_iter()
@@ -97,6 +98,7 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
 
 /// Everything of an endpoint that is not the service's default, as values that are added.
 fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
+    let is_of_spec = endpoint.spec.endpoint().is_some();
     let target = values::target_parts(&Field::Target.value(endpoint));
     let mut parts: Vec<(String, String)> =
         target.into_iter().map(|(name, text)| (format!("spec.{name}"), text)).collect();
@@ -105,7 +107,10 @@ fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
     let others = Field::FIXED.into_iter().filter(|field| {
         !matches!(field, Field::Description | Field::Disable | Field::Target | Field::Port | Field::Protocol)
     });
-    for field in first.into_iter().chain(others) {
+    if let Some(spec) = endpoint.spec.described() {
+        leaves("spec", &spec.json(), &mut parts);
+    }
+    for field in first.into_iter().chain(others).filter(|_| is_of_spec) {
         if !field.is_default(endpoint) {
             let value = values::of_value(&field, &field.value(endpoint), None);
             parts.push((name(&field), value.unwrap_or_default()));
@@ -140,9 +145,10 @@ fn name(field: &Field) -> String {
 
 /// The edits of one field.
 #[must_use]
-pub fn of_field(change: &FieldChange) -> Vec<ValueEdit> {
+pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let FieldChange { field, before, after, cause, attribution, place } = change;
     let edits = match field {
+        field if field.is_of_spec() && !kind.is_endpoint() => of_unit(kind, change),
         Field::Target => of_target(change),
         Field::SnatPool => {
             let list = |value| Some(values::prefixes(value)?.into_iter().collect::<Vec<_>>().join("\n"));
@@ -170,6 +176,71 @@ fn of_target(change: &FieldChange) -> Vec<ValueEdit> {
     // A removed value is listed before the one that replaces it.
     edits.sort_by_key(|edit| edit.before.is_none());
     edits
+}
+
+/// The values of a unit that differ, each by its path.
+fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
+    let unit = change.field.unit().unwrap_or_default();
+    let is_group = kind::message(kind.kind().spec).groups.iter().any(|group| group.name == unit);
+    let path = if is_group { "spec".to_owned() } else { format!("spec.{unit}") };
+    let mut edits = Vec::new();
+    differences(&path, Some(&change.before), Some(&change.after), &mut edits);
+    // A removed value is listed before the one that replaces it.
+    edits.sort_by_key(|edit| edit.before.is_none());
+    edits
+}
+
+/// The values in which two differ; items of a list that both have are in neither.
+fn differences(path: &str, before: Option<&Json>, after: Option<&Json>, edits: &mut Vec<ValueEdit>) {
+    match (before, after) {
+        (before, after) if before == after => {}
+        (Some(Json::Object(before)), Some(Json::Object(after))) => {
+            for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+                differences(&format!("{path}.{key}"), before.get(key), after.get(key), edits);
+            }
+        }
+        (Some(Json::Array(before)), Some(Json::Array(after))) => {
+            let texts = |items: &[Json]| items.iter().map(Json::to_string).collect::<Vec<_>>();
+            let (old, new) = (texts(before), texts(after));
+            for operation in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
+                if operation.tag() == similar::DiffTag::Equal {
+                    continue;
+                }
+                let (old, new) = (operation.old_range(), operation.new_range());
+                for at in 0..old.len().max(new.len()) {
+                    let (of_old, of_new) = (old.clone().nth(at), new.clone().nth(at));
+                    let path = format!("{path}[{}]", of_new.or(of_old).unwrap_or_default());
+                    differences(&path, of_old.map(|at| &before[at]), of_new.map(|at| &after[at]), edits);
+                }
+            }
+        }
+        (before, after) => {
+            let (mut old, mut new) = (Vec::new(), Vec::new());
+            before.into_iter().for_each(|value| leaves(path, value, &mut old));
+            after.into_iter().for_each(|value| leaves(path, value, &mut new));
+            let is_one = old.len() == 1 && new.len() == 1 && old[0].0 == new[0].0;
+            if is_one {
+                edits.extend(old.pop().zip(new.pop()).map(|((name, old), (_, new))| edit(name, Some(old), Some(new))));
+            }
+            edits.extend(old.into_iter().map(|(name, text)| edit(name, Some(text), None)));
+            edits.extend(new.into_iter().map(|(name, text)| edit(name, None, Some(text))));
+        }
+    }
+}
+
+/// The values below a value, each with its path; `{}` is one.
+fn leaves(path: &str, value: &Json, found: &mut Vec<(String, String)>) {
+    match value {
+        Json::Null => {}
+        Json::Object(entries) if !entries.is_empty() => {
+            entries.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, found));
+        }
+        Json::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.iter().enumerate().for_each(|(at, item)| leaves(&format!("{path}[{at}]"), item, found));
+        }
+        Json::String(text) => found.push((path.to_owned(), text.clone())),
+        other => found.push((path.to_owned(), other.to_string())),
+    }
 }
 
 impl ValueEdit {
@@ -284,7 +355,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::Json;
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange { field, before, after, cause: Cause::Pending, attribution: None, place: None };
@@ -292,7 +362,7 @@ mod tests {
             let line = |(sign, text): (Sign, String)| format!("{} {} {text}", sign.as_char(), edit.name);
             edit.lines().into_iter().map(line).collect::<Vec<_>>()
         };
-        of_field(&change).iter().flat_map(lines).collect()
+        of_field(KindName::ENDPOINT, &change).iter().flat_map(lines).collect()
     }
 
     #[test]

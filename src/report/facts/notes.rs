@@ -15,6 +15,8 @@ const STILL_DEFINED: &str =
 const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|their definitions}} in stack {{reason}}, \
     as its next plan shows: {{names}}";
 const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
+const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition does|their definitions do}} not name and an \
+    apply keeps (write it there to manage it)";
 const UNANNOTATED: &str =
     "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
 
@@ -60,6 +62,16 @@ impl NoteLine {
                 ("names", _) => Line::some_of(self.names.iter().cloned(), NAMES),
                 ("reason", _) => line![foreign(self.reason.clone())],
                 (_, Some((one, many))) => line![if self.names.len() == 1 { one } else { many }],
+                // The key of an endpoint names no kind.
+                (noun, None) if self.names.iter().any(|name| name.contains(':')) => {
+                    let noun = match noun {
+                        "endpoint" => "object",
+                        "live endpoint" => "live object",
+                        "missing endpoint" => "missing object",
+                        other => other,
+                    };
+                    Line::count(self.names.len(), noun)
+                }
                 (noun, None) => Line::count(self.names.len(), noun),
             });
             rest = after;
@@ -105,6 +117,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             path.clone(),
             key.to_string(),
         ),
+        Note::Unnamed { key, path } => (UNNAMED, path.clone(), key.to_string()),
         Note::DroppedField { key, path } => (
             "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and removes with the \
              option that contains it: {{names}}",

@@ -146,6 +146,15 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
         ],
         Unchangeable::Deleting => line!["it is being deleted: plan again when it is gone"],
         Unchangeable::Unsupported { reason } => line!["this trueup cannot read the live object: ", foreign(reason)],
+        Unchangeable::Secret { path } => {
+            line![code(path), " may contain a secret, which no answer shows: a replace would remove it"]
+        }
+        Unchangeable::Immutable { path } => {
+            line![
+                code(path),
+                " cannot change after the create: delete the object in one apply and create it in the next"
+            ]
+        }
         Unchangeable::UnknownOption { path } => {
             line![code(path), " may be its target and is not known to this trueup"]
         }

@@ -2,6 +2,7 @@
 //! is blocked.
 
 use super::{TextView, at_the_end, columns};
+use crate::kind::KindName;
 use crate::model::{Field, Key, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::Role;
@@ -32,14 +33,15 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
             }
         }
         Action::Replace { fields, before, .. } => {
-            text.push_str(&rows(fields, before.modified.as_deref(), view));
+            text.push_str(&rows(change.key.kind, fields, before.modified.as_deref(), view));
         }
         Action::Annotate { .. } => {}
         Action::Delete { before, referrers } => {
-            let (target, port) = (Field::Target.value(&before.endpoint), before.endpoint.spec.port);
-            let port = (port != 0).then(|| line![", port ", code(port.to_string())]);
-            let target = words(&Field::Target, &target).unwrap_or_default();
-            text.push_str(&labelled("was", &line![code(target), port], view));
+            if let Some(spec) = before.endpoint.spec.endpoint() {
+                let port = (spec.port != 0).then(|| line![", port ", code(spec.port.to_string())]);
+                let target = words(&Field::Target, &Field::Target.value(&before.endpoint)).unwrap_or_default();
+                text.push_str(&labelled("was", &line![code(target), port], view));
+            }
             for referrer in referrers {
                 text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));
             }
@@ -131,12 +133,12 @@ fn field(name: &str, text: &str) -> String {
 }
 
 /// The values that a replace changes. `modified` is when somebody last changed the live object.
-fn rows(fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> String {
+fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> String {
     let mut text = String::new();
     // Whose change all of them are is said once, above them.
     let is_of_several = fields.iter().any(|field| field.attribution != fields[0].attribution);
     for field in fields {
-        for edit in edits::of_field(field) {
+        for edit in edits::of_field(kind, field) {
             text.push_str(&row(&edit, modified, is_of_several, view));
         }
         if field.field == Field::Target {
@@ -183,7 +185,7 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     text.push('\n');
     let fields: Vec<FieldChange> =
         first.fields().iter().map(|field| FieldChange { place: None, ..field.clone() }).collect();
-    text.push_str(&rows(&fields, None, view));
+    text.push_str(&rows(first.key.kind, &fields, None, view));
     let name = |change: &&Change| {
         let place = change.fields().first().and_then(|field| field.place.as_ref());
         view.plain(&line![key(&change.key), place.map(|place| line![" (", view::at(place), ")"])])
@@ -218,7 +220,7 @@ pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let painted = format!("  {} {name}", view.palette.paint(Role::Careful, "! blocked"));
     let mut text = format!("{}\n", placed(&painted, columns(&left), &at(held.place.as_ref()), view));
     if let Some(change) = &held.change {
-        text.push_str(&rows(change.fields(), None, view));
+        text.push_str(&rows(change.key.kind, change.fields(), None, view));
     }
     let (why, allow) = block_reason(held);
     text.push_str(&format!("{}\n", field(&format!("no {what}"), &view.plain(&why))));

@@ -68,15 +68,15 @@ fn headline(check: &Check<'_>, view: &TextView) -> String {
     let (drifted, pending) = facts::numbers(std::iter::once(verdicts));
     // What nobody defines is not one of the endpoints that are defined.
     let of = match drifted.max(pending) <= looked.endpoints {
-        true => line![" of ", Line::count(looked.endpoints, "endpoint")],
-        false => line![" ", if drifted.max(pending) == 1 { "endpoint" } else { "endpoints" }],
+        true => line![" of ", Line::count(looked.endpoints, plan.noun())],
+        false => line![" ", plan.noun(), if drifted.max(pending) == 1 { "" } else { "s" }],
     };
     let were = if drifted == 1 { " was" } else { " were" };
     let have = if pending == 1 { " has" } else { " have" };
     let (role, word, text) = match verdicts.whole() {
         Verdict::InSync => {
             let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
-            let endpoints = Line::count(looked.endpoints, "endpoint");
+            let endpoints = Line::count(looked.endpoints, plan.noun());
             let text = line![endpoints, " in ", Line::count(looked.namespaces, "namespace"), elapsed];
             return format!("{}{outside}\n", view.line(&Line::labelled(Role::Right, "In sync", text)));
         }

@@ -106,7 +106,7 @@ fn in_sync(plan: &Plan, view: &TextView) -> String {
     }
     let environment = plan.source.environment.as_deref().map(|name| line!["environment ", code(name), ", "]);
     let text = line![
-        Line::count(plan.in_sync(), "endpoint"),
+        Line::count(plan.in_sync(), plan.noun()),
         " in ",
         Line::count(plan.read_scope().namespaces, "namespace"),
         ", ",
@@ -128,7 +128,7 @@ fn header(plan: &Plan, view: &TextView) -> String {
     let (title, defined) = match (plan.undone(), plan.handed_over()) {
         (Some(run), _) => (line!["Rollback of ", code(run.as_str()), " at"], None),
         (None, Some((from, to))) => (line!["Move from stack ", code(from), " to stack ", code(to), " at"], None),
-        (None, None) => (line!["Plan for"], Some(Line::count(seen.endpoints, "endpoint").and(" defined, "))),
+        (None, None) => (line!["Plan for"], Some(Line::count(seen.endpoints, plan.noun()).and(" defined, "))),
     };
     let against = plan.source.base.as_deref().map(|base| line![", against ", code(base)]);
     let text = line![

@@ -276,7 +276,7 @@ pub fn rehearsal<'a>(rehearsal: &'a Rehearsal, view: &'a TextView) -> Blocks<'a>
     let Rehearsal { plan, outcome, .. } = rehearsal;
     let url = code(&plan.service.base_url);
     if plan.changes.is_empty() && plan.blocked.is_empty() {
-        return line!["Nothing to rehearse: ", Line::count(plan.in_sync(), "endpoint"), " in sync with ", url].into();
+        return line!["Nothing to rehearse: ", Line::count(plan.in_sync(), plan.noun()), " in sync with ", url].into();
     }
     let mut blocks = of_settings(plan);
     let mut unmade = undone(outcome, plan, view);

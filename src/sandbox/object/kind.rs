@@ -18,7 +18,7 @@ const SCHEMA: &str = "ves.io.schema";
 #[derive(Debug)]
 pub struct ObjectKind {
     /// What is known of it.
-    pub described: Kind,
+    pub described: &'static Kind,
     /// Its type without the schema, such as `views.origin_pool.Object`, as references name it.
     pub short_type: String,
     /// The path of all of them, and of one.
@@ -31,7 +31,7 @@ static KINDS: LazyLock<BTreeMap<&'static str, ObjectKind>> =
     LazyLock::new(|| kind::all().map(|kind| (kind.name, ObjectKind::new(kind))).collect());
 
 impl ObjectKind {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: &'static Kind) -> Self {
         let package = kind.spec.rsplit_once('.').map_or(kind.name, |(package, _)| package);
         let operation = |verb: &str, method, path| (format!("{}-{verb}", kind.name), method, path);
         Self {

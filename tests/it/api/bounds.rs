@@ -15,7 +15,8 @@ fn short(bounds: &mut RequestLimits) {
 
 async fn failure(reply: Reply) -> (Failure, usize) {
     let bench = Bench::with(vec![reply], |settings| short(&mut settings.bounds)).await;
-    let error = bench.reader().list(&shop(), &ListParameters::with_spec()).await.unwrap_err();
+    let error =
+        bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, &ListParameters::with_spec()).await.unwrap_err();
     (error.failure, bench.server.seen().len())
 }
 
@@ -62,7 +63,8 @@ async fn an_endless_trickle_ends_with_the_total_time() {
         settings.bounds.body = usize::MAX;
     })
     .await;
-    let error = bench.reader().list(&shop(), &ListParameters::with_spec()).await.unwrap_err();
+    let error =
+        bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, &ListParameters::with_spec()).await.unwrap_err();
     assert_eq!(error.failure, Failure::TimedOut { after: Duration::from_millis(200) });
     // What took the whole time once is not asked for again.
     assert_eq!(bench.server.seen().len(), 1);
@@ -77,7 +79,8 @@ async fn a_list_that_comes_too_slowly_is_given_up_long_before_the_whole_time() {
         settings.bounds.least = 1_000;
     })
     .await;
-    let error = bench.reader().list(&shop(), &ListParameters::with_spec()).await.unwrap_err();
+    let error =
+        bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, &ListParameters::with_spec()).await.unwrap_err();
     assert!(matches!(error.failure, Failure::TooSlow { bytes: 1..1_000, .. }), "{error}");
     assert_eq!(bench.server.seen().len(), 1);
 }

@@ -60,7 +60,7 @@ async fn a_list_that_is_cut_off_anywhere_is_unknown() {
         let whole = answer(framing, is_packed, LIST);
         for end in 0..=whole.len() {
             let bench = Bench::start(vec![Reply::Last(whole[..end].to_vec())]).await;
-            let live = api::fetch(bench.reader(), &BTreeSet::from([shop()])).await;
+            let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
             match &live.namespaces[&shop()] {
                 NamespaceRead::Complete { items } => {
                     assert_eq!((end, items.len()), (whole.len(), 1), "{framing:?} {is_packed}");
@@ -80,7 +80,7 @@ async fn a_packed_list_with_something_behind_it_is_unknown() {
         answer.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
         answer.extend(body);
         let bench = Bench::start(vec![Reply::Last(answer)]).await;
-        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()])).await;
+        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
         matches!(&live.namespaces[&shop()], NamespaceRead::Complete { items } if items.len() == 1)
     };
     let pack = |text: &str| {
@@ -124,10 +124,10 @@ async fn a_write_on_a_kept_connection_that_ends_is_sent_once() {
     // The service ends the connection with the write, and not a byte of an answer.
     let list = Reply::Bytes(answer(Framing::Length, false, LIST));
     let bench = Bench::start(vec![list.clone(), Reply::Last(Vec::new()), list]).await;
-    api::fetch(bench.reader(), &BTreeSet::from([shop()])).await;
+    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
     let error = bench.writer.create(&cart(), &written(&json!({}))).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown, "{error}");
     assert_eq!((bench.server.seen().len(), bench.server.connections()), (2, 1));
-    api::fetch(bench.reader(), &BTreeSet::from([shop()])).await;
+    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
     assert_eq!((bench.server.seen().len(), bench.server.connections()), (3, 2));
 }

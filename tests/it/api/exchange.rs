@@ -181,7 +181,11 @@ async fn an_echoed_token_is_reported_nowhere() {
     .await;
     let mut output = String::new();
     for _ in 0..4 {
-        let error = bench.reader().list(&shop(), &api::ListParameters::with_spec()).await.unwrap_err();
+        let error = bench
+            .reader()
+            .list(&shop(), trueup::kind::KindName::ENDPOINT, &api::ListParameters::with_spec())
+            .await
+            .unwrap_err();
         output.push_str(&format!("{error} {error:?}\n"));
     }
     let page = events::query(bench.reader(), &EventQuery::new(shop())).await.unwrap();
@@ -224,7 +228,7 @@ async fn nothing_is_concluded_from_an_odd_list() {
         (reply(200, ""), 1, "cannot be read"),
     ] {
         let bench = Bench::start(vec![script]).await;
-        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()])).await;
+        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
         let NamespaceRead::Unknown { reason } = &live.namespaces[&shop()] else { panic!("complete: {expected}") };
         assert!(reason.contains(expected), "{reason}");
         assert_eq!(live.requests, sent, "{reason}");

@@ -35,7 +35,8 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         let again = writer.create(&cart(), &written(&body(&cart()))).await.unwrap_err();
         assert_eq!((again.status(), again.certainty()), (Some(409), Certainty::Refused));
 
-        let live = api::fetch(reader, &BTreeSet::from([shop(), Namespace::parse("pay").unwrap()])).await;
+        let live =
+            api::fetch(reader, &BTreeSet::from([shop(), Namespace::parse("pay").unwrap()]), &BTreeSet::new()).await;
         assert_eq!(live.requests, 2);
         let NamespaceRead::Complete { items } = &live.namespaces[&shop()] else { panic!("{live:?}") };
         let LiveItem::Object(listed) = &items[&cart()] else { panic!("{items:?}") };
@@ -54,7 +55,8 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         assert_eq!(stale.certainty(), Certainty::Refused, "{stale}");
 
         assert_eq!(api::referrers(reader, &cart()).await.unwrap(), []);
-        let (read, failed) = api::check(reader, &shop(), |item| item.key().clone()).await;
+        let (read, failed) =
+            api::check(reader, &shop(), trueup::kind::KindName::ENDPOINT, |item| item.key().clone()).await;
         assert_eq!((read, failed.len()), (Ok([(cart(), cart())].into()), 0));
         writer.delete(&cart(), ReferredDelete::Refused).await.unwrap();
         assert!(matches!(api::fetch_object(reader, &cart()).await, Ok(api::CurrentState::Absent)));

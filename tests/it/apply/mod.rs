@@ -90,7 +90,7 @@ impl Bench {
     }
 
     async fn live(&self) -> Live {
-        api::fetch(self.writer.reader(), &namespaces()).await
+        api::fetch(self.writer.reader(), &namespaces(), &BTreeSet::new()).await
     }
 
     /// Every endpoint that is there, with all its annotations.
@@ -113,6 +113,7 @@ impl Bench {
                 desired: &strategies::desired(definitions),
                 stack: Some("shop"),
                 namespaces: Some(&namespaces()),
+                kinds: &BTreeSet::new(),
                 settings: &PlanSettings::default(),
                 ignore: &Ignore::default(),
                 allow: &Allowances::default(),

@@ -41,8 +41,11 @@ async fn what_somebody_changed_since_is_blocked_three_ways_and_other_fields_stay
     assert_eq!((&field.planned, &field.now, &field.wanted), (&json!(2), &json!(7), &json!(1)));
     assert!(all_done(&bench.apply(undo).await));
     let live = bench.endpoints().await;
-    assert_eq!(live[&key("c")].spec.port, 7);
-    assert_eq!((live[&key("d")].spec.port, live[&key("d")].description.as_str()), (1, "theirs"));
+    assert_eq!(live[&key("c")].spec.endpoint().expect("an endpoint").port, 7);
+    assert_eq!(
+        (live[&key("d")].spec.endpoint().expect("an endpoint").port, live[&key("d")].description.as_str()),
+        (1, "theirs")
+    );
 }
 
 #[tokio::test]
@@ -71,8 +74,8 @@ async fn an_annotation_that_only_the_run_knows_is_taken_back() {
     let before = bench.endpoints().await;
     let mut named = plain;
     named.annotations = [("a".to_owned(), "y".to_owned())].into_iter().collect();
-    named.spec.port = 2;
-    named.spec.protocol = Protocol::Udp;
+    let trueup::model::Spec::Endpoint(spec) = &mut named.spec else { panic!("an endpoint") };
+    (spec.port, spec.protocol) = (2, Protocol::Udp);
     let outcome = bench.apply(bench.plan(vec![named, endpoint("e5", 1)]).await).await;
     assert!(all_done(&outcome), "{outcome:?}");
     assert!(all_done(&bench.apply(bench.rollback(&outcome.run).await).await));

@@ -14,7 +14,7 @@ pub fn seed() -> u64 {
     std::env::var("TRUEUP_SEED").map_or(20_261_123, |seed| seed.parse().expect("a number"))
 }
 
-fn kinds() -> impl Iterator<Item = Kind> {
+fn kinds() -> impl Iterator<Item = &'static Kind> {
     kind::all().filter(|kind| kind.name != "endpoint")
 }
 
@@ -37,14 +37,14 @@ impl Bench {
     /// Creates an object of a kind, which must work; its spec as it is answered.
     pub async fn made(&self, kind: &str, name: &str, spec: &Value) -> Value {
         let kind = kind::find(kind).expect("a kind");
-        let answer = self.send("POST", &path(&kind), Some(&body(&kind, name, spec))).await;
+        let answer = self.send("POST", &path(kind), Some(&body(kind, name, spec))).await;
         Self::ok(&answer, &format!("{} {spec}", kind.name))["spec"].clone()
     }
 
     /// Sends a spec that must be refused; the message.
     pub async fn refused(&self, kind: &str, spec: &Value) -> String {
         let kind = kind::find(kind).expect("a kind");
-        let answer = self.send("POST", &path(&kind), Some(&body(&kind, "a", spec))).await;
+        let answer = self.send("POST", &path(kind), Some(&body(kind, "a", spec))).await;
         assert_eq!((answer.status, answer.json()["code"].as_u64()), (400, Some(3)), "{}", answer.text);
         answer.json()["message"].as_str().expect("a message").to_owned()
     }
@@ -97,12 +97,12 @@ async fn an_object_of_every_kind_is_created_got_listed_replaced_and_deleted() {
     let seed = seed();
     let mut specs = Specs::new(seed);
     for kind in kinds() {
-        let path = path(&kind);
+        let path = path(kind);
         for round in 0..2 {
-            let spec = specs.spec(&kind);
+            let spec = specs.spec(kind);
             let why = format!("TRUEUP_SEED={seed}, {} of round {round}: {spec}", kind.name);
             let respelt = specs.respelt(kind.spec, &spec);
-            let created = Bench::ok(&bench.send("POST", &path, Some(&body(&kind, "a", &respelt))).await, &why);
+            let created = Bench::ok(&bench.send("POST", &path, Some(&body(kind, "a", &respelt))).await, &why);
             assert_eq!(missing(kind.spec, &spec, &created["spec"]), None, "{why}\n{}", created["spec"]);
 
             let got = Bench::ok(&bench.get(&format!("{path}/a")).await, &why);
@@ -113,7 +113,7 @@ async fn an_object_of_every_kind_is_created_got_listed_replaced_and_deleted() {
             assert_eq!(list["items"][0]["get_spec"], got["spec"], "{why}");
 
             // What was answered means the same when it is sent; of a secret nothing was.
-            let sent = if kind.secrets().is_empty() { got.clone() } else { body(&kind, "a", &spec) };
+            let sent = if kind.secrets().is_empty() { got.clone() } else { body(kind, "a", &spec) };
             let replaced = Bench::ok(&bench.send("PUT", &format!("{path}/a"), Some(&sent)).await, &why);
             assert_eq!(replaced, json!({}));
             let after = Bench::ok(&bench.get(&format!("{path}/a")).await, &why);
@@ -132,7 +132,7 @@ async fn a_spec_without_anything_is_filled_or_refused_for_what_it_needs() {
     let bench = Bench::start().await;
     let mut needs = BTreeMap::new();
     for kind in kinds() {
-        let answer = bench.send("POST", &path(&kind), Some(&body(&kind, "a", &json!({})))).await;
+        let answer = bench.send("POST", &path(kind), Some(&body(kind, "a", &json!({})))).await;
         if answer.status == 200 {
             let spec = &answer.json()["spec"];
             for field in &kind::message(kind.spec).fields {
@@ -274,7 +274,7 @@ async fn what_a_replace_cannot_say_stays() {
     let before = bench.made("virtual_site", "a", &site("CUSTOMER_EDGE")).await;
     let one = "/api/config/namespaces/shop/virtual_sites/a";
     let kind = kind::find("virtual_site").expect("a kind");
-    let answer = bench.send("PUT", one, Some(&body(&kind, "a", &site("REGIONAL_EDGE")))).await;
+    let answer = bench.send("PUT", one, Some(&body(kind, "a", &site("REGIONAL_EDGE")))).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(bench.get(one).await.json()["spec"], before);
 }
@@ -293,20 +293,20 @@ async fn objects_of_every_kind_are_there_after_a_restart() {
     let bench = start().await;
     let mut before = Vec::new();
     for kind in kind::all() {
-        let spec = if kind.name == "endpoint" { json!({"ip": "192.0.2.4"}) } else { specs.spec(&kind) };
-        Bench::ok(&bench.send("POST", &path(&kind), Some(&body(&kind, "a", &spec))).await, &format!("{seed} {spec}"));
-        before.push(bench.get(&format!("{}/a", path(&kind))).await.json());
+        let spec = if kind.name == "endpoint" { json!({"ip": "192.0.2.4"}) } else { specs.spec(kind) };
+        Bench::ok(&bench.send("POST", &path(kind), Some(&body(kind, "a", &spec))).await, &format!("{seed} {spec}"));
+        before.push(bench.get(&format!("{}/a", path(kind))).await.json());
     }
     bench.running.stop().await;
     let bench = start().await;
     for (kind, before) in kind::all().zip(before) {
-        assert_eq!(bench.get(&format!("{}/a", path(&kind))).await.json(), before, "{}", kind.name);
+        assert_eq!(bench.get(&format!("{}/a", path(kind))).await.json(), before, "{}", kind.name);
     }
 }
 
 /// A list of a kind in `shop`, as pairs of name and owner.
 async fn owned(bench: &Bench, kind: &str) -> Vec<(String, Value)> {
-    let path = path(&kind::find(kind).expect("a kind"));
+    let path = path(kind::find(kind).expect("a kind"));
     let list = bench.get(&path).await.json();
     let items = list["items"].as_array().expect("a list").iter();
     items.map(|item| (item["name"].as_str().expect("a name").to_owned(), item["owner_view"].clone())).collect()
@@ -314,7 +314,7 @@ async fn owned(bench: &Bench, kind: &str) -> Vec<(String, Value)> {
 
 /// Who refers to an object: kind, namespace and name of each.
 async fn referring(bench: &Bench, kind: &str, name: &str) -> Vec<String> {
-    let path = path(&kind::find(kind).expect("a kind"));
+    let path = path(kind::find(kind).expect("a kind"));
     let got = bench.get(&format!("{path}/{name}?response_format=5")).await.json();
     let objects = got["referring_objects"].as_array().expect("a list").iter();
     let text = |object: &Value, key: &str| object[key].as_str().expect("a text").to_owned();
@@ -322,7 +322,7 @@ async fn referring(bench: &Bench, kind: &str, name: &str) -> Vec<String> {
 }
 
 async fn delete(bench: &Bench, kind: &str, name: &str) -> Answer {
-    let path = path(&kind::find(kind).expect("a kind"));
+    let path = path(kind::find(kind).expect("a kind"));
     bench.send("DELETE", &format!("{path}/{name}"), Some(&json!({"fail_if_referred": true}))).await
 }
 
@@ -339,7 +339,7 @@ async fn an_object_that_another_kind_refers_to_says_so_and_stays() {
     let one = "/api/config/namespaces/shop/clusters/c";
     let kind = kind::find("cluster").expect("a kind");
     for (name, referrers) in [("ep-b", 0), ("ep-a", 1)] {
-        assert_eq!(bench.send("PUT", one, Some(&body(&kind, "c", &cluster(name)))).await.status, 200);
+        assert_eq!(bench.send("PUT", one, Some(&body(kind, "c", &cluster(name)))).await.status, 200);
         assert_eq!(referring(&bench, "endpoint", "ep-a").await.len(), referrers, "{name}");
     }
     assert_eq!(delete(&bench, "cluster", "c").await.status, 200);
@@ -519,7 +519,7 @@ async fn other_writers_change_delete_and_create_objects_of_every_kind() {
     assert_eq!(bench.get(&format!("{path}/a")).await.json()["spec"]["as_numbers"], json!([7]));
     assert_eq!(bench.get(&format!("{path}/a")).await.status, 404);
     let kind = kind::find("bgp_asn_set").expect("a kind");
-    let answer = bench.send("POST", path, Some(&body(&kind, "b", &json!({"as_numbers": [1]})))).await;
+    let answer = bench.send("POST", path, Some(&body(kind, "b", &json!({"as_numbers": [1]})))).await;
     assert_eq!((answer.status, answer.json()["code"].as_u64()), (409, Some(6)), "{}", answer.text);
 }
 
@@ -587,8 +587,8 @@ async fn what_the_service_took_is_taken_and_answered_alike() {
         let capture: Value = serde_json::from_slice(&std::fs::read(file).expect("a capture")).expect("JSON");
         let Some(kind) = kind::find(capture["kind"].as_str().unwrap_or_default()) else { continue };
         let mut request = capture["request"].clone();
-        request["metadata"]["namespace"] = namespace(&kind).into();
-        let answer = bench.send("POST", &path(&kind), Some(&request)).await;
+        request["metadata"]["namespace"] = namespace(kind).into();
+        let answer = bench.send("POST", &path(kind), Some(&request)).await;
         if capture["answer"].is_null() {
             if answer.status == 200 {
                 found.push(format!("{}: 200 is {} there", kind.name, capture["status"]));
@@ -596,7 +596,7 @@ async fn what_the_service_took_is_taken_and_answered_alike() {
             continue;
         }
         assert_eq!(answer.status, 200, "{}: {}", kind.name, answer.text);
-        let got = bench.get(&format!("{}/object-1", path(&kind))).await.json();
+        let got = bench.get(&format!("{}/object-1", path(kind))).await.json();
         differences(kind.name, &got["spec"], &capture["answer"]["spec"], &mut found);
         let keys = |object: &Value| object.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>());
         for part in ["metadata", "system_metadata"] {
@@ -611,7 +611,7 @@ async fn what_the_service_took_is_taken_and_answered_alike() {
 /// The status of a replace of `shop/a` by this spec.
 async fn replaced(bench: &Bench, kind: &str, spec: &Value) -> u16 {
     let kind = kind::find(kind).expect("a kind");
-    bench.send("PUT", &format!("{}/a", path(&kind)), Some(&body(&kind, "a", spec))).await.status
+    bench.send("PUT", &format!("{}/a", path(kind)), Some(&body(kind, "a", spec))).await.status
 }
 
 #[tokio::test]

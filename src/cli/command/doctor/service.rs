@@ -9,6 +9,7 @@ use super::failed;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
 use crate::cli::service::{self, TokenUse};
 use crate::cli::{CommandError, Context, Result, settings};
+use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Layout, Namespace, NamespaceRead};
 use crate::report::facts::unread;
@@ -69,8 +70,8 @@ pub async fn check(
 type Read = Result<NamespaceRead, ApiError>;
 
 async fn list(reader: &Reader, namespace: &Namespace) -> Read {
-    let answer = reader.list(namespace, &ListParameters::with_spec()).await?;
-    Ok(api::read_list(namespace, &answer.body))
+    let answer = reader.list(namespace, KindName::ENDPOINT, &ListParameters::with_spec()).await?;
+    Ok(api::read_list(namespace, KindName::ENDPOINT, &answer.body))
 }
 
 /// Whether the service answers at all.

@@ -1,0 +1,93 @@
+//! Which item of a live list is which of a definition's. Never by position alone: what a definition does not name would
+//! move from one item to another.
+
+use std::collections::HashMap;
+
+use serde_json::Value as Json;
+
+/// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
+/// definition names it, then those that are alone between the same neighbours.
+pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Json) -> bool) -> Vec<Option<usize>> {
+    let mut to = vec![None; live.len()];
+    let mut is_taken = vec![false; wanted.len()];
+    let mut take = |to: &mut Vec<Option<usize>>, index: usize, of: usize| {
+        to[index] = Some(of);
+        is_taken[of] = true;
+    };
+    let names = unique_names(wanted);
+    for (name, index) in unique_names(live) {
+        if let Some(of) = names.get(&name) {
+            take(&mut to, index, *of);
+        }
+    }
+    let mut next = 0;
+    for index in 0..live.len() {
+        if to[index].is_some() {
+            continue;
+        }
+        // Behind the last that was found first, so that equal items keep their order.
+        let free = |of: &usize, is_taken: &[bool]| !is_taken[*of] && is_same(&live[index], &wanted[*of]);
+        let found =
+            (next..wanted.len()).find(|of| free(of, &is_taken)).or_else(|| (0..next).find(|of| free(of, &is_taken)));
+        if let Some(of) = found {
+            to[index] = Some(of);
+            is_taken[of] = true;
+            next = of + 1;
+        }
+    }
+    fill_gaps(&mut to, &mut is_taken);
+    to
+}
+
+/// Pairs what is left between two neighbours that belong together, where both sides have as many.
+fn fill_gaps(to: &mut [Option<usize>], is_taken: &mut [bool]) {
+    let mut begin = 0;
+    while begin < to.len() {
+        if to[begin].is_some() {
+            begin += 1;
+            continue;
+        }
+        let end = (begin..to.len()).find(|index| to[*index].is_some()).unwrap_or(to.len());
+        let after = begin.checked_sub(1).map_or(Some(0), |index| to[index].map(|of| of + 1));
+        let before = to.get(end).map_or(Some(is_taken.len()), |of| *of);
+        if let (Some(after), Some(before)) = (after, before)
+            && after <= before
+            && before - after == end - begin
+            && !is_taken[after..before].contains(&true)
+        {
+            for (index, of) in (begin..end).zip(after..before) {
+                to[index] = Some(of);
+                is_taken[of] = true;
+            }
+        }
+        begin = end;
+    }
+}
+
+/// The names of items that no other item of the list has.
+fn unique_names(items: &[Json]) -> HashMap<(String, String), usize> {
+    let mut names: HashMap<_, Option<usize>> = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        if let Some(name) = name(item) {
+            names.entry(name).and_modify(|seen| *seen = None).or_insert(Some(index));
+        }
+    }
+    names.into_iter().filter_map(|(name, index)| Some((name, index?))).collect()
+}
+
+/// What an item is called: its own name, or that of the object that it refers to.
+fn name(item: &Json) -> Option<(String, String)> {
+    let text = |item: &Json| item.get("name").and_then(Json::as_str).filter(|name| !name.is_empty()).map(str::to_owned);
+    let named = |item: &Json| Some((String::new(), text(item)?));
+    named(item).or_else(|| named(item.get("metadata")?)).or_else(|| {
+        // An item that is about one other object, such as a weight for a pool.
+        let mut refs = item.as_object()?.iter().filter_map(|(key, value)| Some((key.clone(), text(value)?)));
+        let first = refs.next()?;
+        refs.next().is_none().then_some(first)
+    })
+}
+
+/// Whether a list has only objects.
+pub(super) fn is_of_messages(items: &[Json]) -> bool {
+    items.iter().all(Json::is_object)
+}

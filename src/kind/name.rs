@@ -1,0 +1,103 @@
+//! The name of a kind, as keys and files contain it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{ENDPOINT, INDEX, Kind, find};
+
+/// The name of a kind that the description has, such as `origin_pool`: the number that it has among them, so that a key is
+/// small. Endpoints come first, the others by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindName(u8);
+
+impl KindName {
+    /// The kind that a document without `kind` has.
+    pub const ENDPOINT: KindName = KindName(0);
+
+    /// The kind of this name, where the description has it.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        if name == ENDPOINT {
+            return Some(Self::ENDPOINT);
+        }
+        let at = others().binary_search(&name).ok()?;
+        u8::try_from(at + 1).ok().map(Self)
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self.0.checked_sub(1) {
+            None => ENDPOINT,
+            Some(at) => others()[usize::from(at)],
+        }
+    }
+
+    /// Whether it is an endpoint.
+    #[must_use]
+    pub fn is_endpoint(self) -> bool {
+        self == Self::ENDPOINT
+    }
+
+    /// Its description.
+    ///
+    /// # Panics
+    /// Never: a name is made of a description.
+    #[must_use]
+    pub fn kind(self) -> &'static Kind {
+        find(self.as_str()).expect("a name of the description")
+    }
+}
+
+/// The kinds but for endpoints, by name.
+fn others() -> &'static [&'static str] {
+    static OTHERS: LazyLock<Vec<&str>> =
+        LazyLock::new(|| INDEX.kinds.keys().copied().filter(|name| *name != ENDPOINT).collect());
+    &OTHERS
+}
+
+impl Default for KindName {
+    fn default() -> Self {
+        Self::ENDPOINT
+    }
+}
+
+impl From<&Kind> for KindName {
+    fn from(kind: &Kind) -> Self {
+        Self::find(kind.name).unwrap_or_default()
+    }
+}
+
+impl Serialize for KindName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for KindName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Cow::<str>::deserialize(deserializer)?;
+        Self::find(&name)
+            .ok_or_else(|| serde::de::Error::custom(format!("the kind `{name}` is unknown to this version")))
+    }
+}
+
+impl JsonSchema for KindName {
+    fn schema_name() -> Cow<'static, str> {
+        "KindName".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+}
+
+impl fmt::Display for KindName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,61 @@
+//! What an object refers to, by the description of its kind.
+
+use serde_json::Value as Json;
+
+use super::spec::is_reference;
+use super::{FieldKind, KindName, Message, message};
+
+/// Another object that an object refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The kinds that it can have; empty: any.
+    pub kinds: &'static [&'static str],
+    /// Its namespace, where the reference names one; else that of the object.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Where the reference is, such as `spec.origin_pools[0].pool`.
+    pub path: String,
+}
+
+/// The objects that a spec refers to.
+#[must_use]
+pub fn references(spec: &str, value: &Json) -> Vec<Target> {
+    let mut targets = Vec::new();
+    below(message(spec), value, "spec", &mut targets);
+    targets
+}
+
+/// The kind that the service calls `ves.io.schema.views.origin_pool.Object`, or by a shorter name.
+#[must_use]
+pub fn kind_of_service(text: &str) -> Option<KindName> {
+    text.strip_suffix(".Object").unwrap_or(text).rsplit('.').next().and_then(KindName::find)
+}
+
+fn below(message: &'static Message, value: &Json, path: &str, targets: &mut Vec<Target>) {
+    for field in &message.fields {
+        let Some(id) = field.below() else { continue };
+        let Some(value) = value.get(field.name) else { continue };
+        let path = format!("{path}.{}", field.name);
+        let mut visit = |value: &Json, path: String| {
+            if is_reference(id) {
+                let text = |key: &str| value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
+                if let Some(name) = text("name") {
+                    let namespace = text("namespace").map(str::to_owned);
+                    targets.push(Target { kinds: &field.refers_to, namespace, name: name.to_owned(), path });
+                }
+            } else {
+                below(super::message(id), value, &path, targets);
+            }
+        };
+        match (&field.kind, value) {
+            (_, Json::Array(items)) => {
+                items.iter().enumerate().for_each(|(at, item)| visit(item, format!("{path}[{at}]")));
+            }
+            (FieldKind::Map(_), Json::Object(values)) => {
+                values.iter().for_each(|(key, value)| visit(value, format!("{path}.{key}")));
+            }
+            (_, value) => visit(value, path),
+        }
+    }
+}

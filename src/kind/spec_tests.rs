@@ -1,0 +1,96 @@
+use serde_json::json;
+
+use super::*;
+
+const POOL: &str = "views.origin_pool.CreateSpecType+";
+
+fn pool() -> Json {
+    json!({
+        "origin_servers": [{"public_ip": {"ip": "192.0.2.1"}, "labels": {}}],
+        "port": 443,
+        "no_tls": {},
+        "healthcheck": [{"name": "hc"}],
+    })
+}
+
+/// As the service shows it.
+fn shown() -> Json {
+    json!({
+        "origin_servers": [{"public_ip": {"ip": "192.0.2.1"}, "labels": {}, "public_name": null}],
+        "port": 443,
+        "no_tls": {},
+        "use_tls": null,
+        "automatic_port": null,
+        "healthcheck": [{"tenant": "acme-x", "namespace": "shop", "name": "hc", "kind": "healthcheck"}],
+        "loadbalancer_algorithm": "DISTRIBUTED",
+        "endpoint_selection": "DISTRIBUTED",
+        "same_as_endpoint_port": {},
+        "advanced_options": null,
+    })
+}
+
+fn is_as(live: &Json, wanted: &Json) -> Vec<String> {
+    let (live, wanted) = (canonical(POOL, live), named(POOL, wanted));
+    let names: std::collections::BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
+    let differs = |name: &&&String| {
+        let (live, wanted) = (live.get(**name), wanted.get(**name));
+        seen_as(POOL, name, live, wanted) != wanted.and_then(|wanted| replaceable(POOL, name, wanted))
+    };
+    names.iter().filter(differs).map(|name| (*name).clone()).collect()
+}
+
+#[test]
+fn what_the_service_fills_is_no_difference() {
+    assert_eq!(is_as(&shown(), &pool()), Vec::<String>::new());
+}
+
+#[test]
+fn a_changed_value_is_a_difference_of_its_unit() {
+    let mut live = shown();
+    live["port"] = json!(80);
+    live["origin_servers"][0]["public_ip"]["ip"] = json!("192.0.2.2");
+    assert_eq!(is_as(&live, &pool()), ["origin_servers", "port_choice"]);
+}
+
+#[test]
+fn another_choice_than_the_filled_default_is_a_difference_where_the_definition_leaves_the_group_open() {
+    let open = json!({"origin_servers": pool()["origin_servers"], "port": 443, "healthcheck": [{"name": "hc"}]});
+    assert_eq!(is_as(&shown(), &open), Vec::<String>::new());
+    let mut live = shown();
+    live.as_object_mut().expect("an object").remove("no_tls");
+    live["use_tls"] = json!({"no_mtls": {}});
+    assert_eq!(is_as(&live, &open), ["tls_choice"]);
+}
+
+#[test]
+fn what_is_set_to_nothing_is_named() {
+    let mut wanted = pool();
+    wanted["advanced_options"] = json!({"connection_timeout": 0});
+    let mut live = shown();
+    live["advanced_options"] = json!({"connection_timeout": 5});
+    assert_eq!(is_as(&live, &wanted), ["advanced_options"]);
+    live["advanced_options"] = json!({"connection_timeout": 0});
+    assert_eq!(is_as(&live, &wanted), Vec::<String>::new());
+}
+
+#[test]
+fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
+    let mut live = shown();
+    live["origin_servers"][0]["of_the_future"] = json!({"a": [1]});
+    let Json::Object(mut live) = live else { panic!("an object") };
+    let wanted = named(POOL, &json!({"origin_servers": [{"public_ip": {"ip": "192.0.2.9"}}]}));
+    merged(POOL, "origin_servers", &mut live, wanted.get("origin_servers"));
+    assert_eq!(live["origin_servers"][0]["of_the_future"], json!({"a": [1]}));
+    assert_eq!(live["origin_servers"][0]["public_ip"], json!({"ip": "192.0.2.9"}));
+    assert_eq!(live["port"], 443);
+}
+
+#[test]
+fn no_two_units_of_a_kind_share_a_name() {
+    for kind in crate::kind::all() {
+        let mut seen = std::collections::BTreeSet::new();
+        for unit in units(kind.spec) {
+            assert!(seen.insert(unit), "{}: {unit}", kind.name);
+        }
+    }
+}

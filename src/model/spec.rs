@@ -1,0 +1,159 @@
+//! The spec of an object: typed for an endpoint, by the description of its kind for any other.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use super::EndpointSpec;
+use crate::kind::{self, KindName};
+
+/// The spec of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every object is an endpoint; a box would cost an allocation each"
+)]
+pub enum Spec {
+    /// Of an endpoint.
+    Endpoint(EndpointSpec),
+    /// Of an object of another kind.
+    Described(Described),
+}
+
+/// The spec of an object of a described kind, by unit: a field of it, or an exclusive group as a whole. It contains no
+/// secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    kind: KindName,
+    units: BTreeMap<String, Json>,
+}
+
+impl Spec {
+    /// That of an endpoint.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&EndpointSpec> {
+        match self {
+            Spec::Endpoint(spec) => Some(spec),
+            Spec::Described(_) => None,
+        }
+    }
+
+    /// That of another kind.
+    #[must_use]
+    pub fn described(&self) -> Option<&Described> {
+        match self {
+            Spec::Endpoint(_) => None,
+            Spec::Described(described) => Some(described),
+        }
+    }
+}
+
+impl Described {
+    /// A spec as the service shows it.
+    #[must_use]
+    pub fn live(kind: KindName, spec: &Json) -> Self {
+        Self { kind, units: kind::canonical(kind.kind().spec, spec) }
+    }
+
+    /// A spec as a definition writes it: what it sets to nothing is named too.
+    #[must_use]
+    pub fn written(kind: KindName, spec: &Json) -> Self {
+        Self { kind, units: kind::named(kind.kind().spec, spec) }
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> KindName {
+        self.kind
+    }
+
+    /// The names of its units.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.units.keys().map(String::as_str)
+    }
+
+    /// The value of a unit: of a field its own, of a group an object of its one option.
+    #[must_use]
+    pub fn unit(&self, name: &str) -> Option<&Json> {
+        self.units.get(name)
+    }
+
+    /// The value of a unit without what says nothing.
+    #[must_use]
+    pub(super) fn significant(&self, name: &str) -> Option<Json> {
+        kind::replaceable(self.kind.kind().spec, name, self.unit(name)?)
+    }
+
+    /// The value of a unit as its digest covers it.
+    #[must_use]
+    pub(super) fn digested(&self, name: &str) -> Option<Json> {
+        kind::digested(self.kind.kind().spec, name, self.unit(name)?)
+    }
+
+    /// The digest's form of a unit of this live spec as far as `wanted` names it.
+    #[must_use]
+    pub(super) fn seen_digested(&self, name: &str, wanted: &Described) -> Option<Json> {
+        kind::digested(self.kind.kind().spec, name, &self.seen_as(name, wanted)?)
+    }
+
+    /// The spec as a definition would write it, without what the service fills.
+    #[must_use]
+    pub fn unfilled(&self) -> Self {
+        let spec = self.kind.kind().spec;
+        Self { kind: self.kind, units: kind::named(spec, &kind::without_fills(spec, &self.json(), kind::Fills::Sure)) }
+    }
+
+    /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
+    #[must_use]
+    pub fn seen_as(&self, name: &str, wanted: &Described) -> Option<Json> {
+        kind::seen_as(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
+    }
+
+    /// Whether a unit of this live spec is as `wanted` wants it.
+    #[must_use]
+    pub fn is_as(&self, name: &str, wanted: &Described) -> bool {
+        self.unit(name) == wanted.unit(name) || self.seen_as(name, wanted) == wanted.significant(name)
+    }
+
+    /// The paths of this live spec that `wanted` does not name and no description explains.
+    #[must_use]
+    pub fn unnamed(&self, wanted: &Described) -> Vec<String> {
+        let spec = self.kind.kind().spec;
+        self.names().flat_map(|name| kind::unnamed(spec, name, self.unit(name), wanted.unit(name))).collect()
+    }
+
+    /// Sets a unit; `None` removes it.
+    pub fn set(&mut self, name: &str, value: Option<&Json>) {
+        let Self { kind, units } = self;
+        let spec = kind.kind().spec;
+        let mut keys = keys(units, spec);
+        kind::merged(spec, name, &mut keys, value);
+        *units = kind::named(spec, &Json::Object(keys));
+    }
+
+    /// The spec as the wire writes it.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        Json::Object(keys(&self.units, self.kind.kind().spec))
+    }
+}
+
+/// The keys of a spec: the options of its groups are keys of their own.
+fn keys(units: &BTreeMap<String, Json>, spec: &str) -> Map<String, Json> {
+    let groups: Vec<&str> = kind::message(spec).groups.iter().map(|group| group.name).collect();
+    let mut keys = Map::new();
+    for (name, value) in units {
+        match value {
+            Json::Object(options) if groups.contains(&name.as_str()) => keys.extend(options.clone()),
+            _ => _ = keys.insert(name.clone(), value.clone()),
+        }
+    }
+    keys
+}
+
+impl Serialize for Described {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().serialize(serializer)
+    }
+}

@@ -1,0 +1,218 @@
+//! Objects of other kinds than endpoint, through the commands: plan, apply, drift, change, delete, in the order of their
+//! references.
+
+use serde_json::{Value, json};
+use trueup::kind::{self, Kind};
+
+use crate::support::objects::{self, Specs};
+use crate::support::{Service, Stage};
+
+/// A health check, a pool that uses it, and an endpoint; the pool's file comes first.
+const POOL: &str = "kind: origin_pool
+metadata: {name: cart, namespace: shop}
+spec:
+  origin_servers:
+  - public_ip: {ip: 192.0.2.1}
+  - public_ip: {ip: 192.0.2.2}
+  port: 443
+  no_tls: {}
+  healthcheck:
+  - {name: alive}
+";
+const CHECK: &str = "kind: healthcheck
+metadata: {name: alive, namespace: shop}
+spec:
+  http_health_check: {path: /alive, use_origin_server_name: {}}
+  timeout: 3
+  interval: 15
+  unhealthy_threshold: 2
+  healthy_threshold: 3
+";
+
+fn stack(service: &Service) -> Stage {
+    let settings = "stack: chain\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n";
+    Stage::new()
+        .at(service)
+        .file("trueup.yaml", settings)
+        .file("d/a-pool.yaml", POOL)
+        .file("d/check.yaml", CHECK)
+        .file("d/ep.yaml", &crate::support::definition("shop/ep", 80))
+}
+
+fn object(service: &Service, plural: &str, name: &str) -> Value {
+    let (status, body) = service.send("GET", &format!("/api/config/namespaces/shop/{plural}/{name}"), None);
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(&body).expect("JSON")
+}
+
+fn change(service: &Service, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    let mut now = object(service, plural, name);
+    let mut body = json!({"metadata": now["metadata"].take(), "spec": now["spec"].take()});
+    change(&mut body);
+    let path = format!("/api/config/namespaces/shop/{plural}/{name}");
+    let (status, answer) = service.send("PUT", &path, Some(&body.to_string()));
+    assert_eq!(status, 200, "{answer}");
+}
+
+#[test]
+fn objects_of_several_kinds_are_created_in_the_order_of_their_references_and_then_in_sync() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("+ create  origin_pool:shop/cart")
+        .stdout_contains("+ create  healthcheck:shop/alive")
+        .stdout_contains("+ create  shop/ep")
+        .stdout_contains("spec.origin_servers[0].public_ip.ip");
+    stage.run("apply . --yes").code(0).stdout_contains("Applied 3 of 3").stdout_contains("Verified").stderr_ignored();
+    let creates: Vec<String> = service
+        .log()
+        .iter()
+        .filter(|entry| entry.method == "POST")
+        .map(|entry| entry.path.rsplit('/').next().unwrap_or_default().to_owned())
+        .collect();
+    let at = |plural: &str| creates.iter().position(|path| path == plural).expect("it was created");
+    assert!(at("healthchecks") < at("origin_pools"), "{creates:?}");
+    stage.run("plan .").code(0).stdout_contains("In sync: 3 ");
+    stage.run("drift .").code(0);
+}
+
+#[test]
+fn a_change_in_the_console_is_drift_and_an_apply_reverts_it_and_nothing_else() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "origin_pools", "cart", |body| {
+        body["spec"]["origin_servers"][1]["public_ip"]["ip"] = json!("192.0.2.9");
+        body["spec"]["advanced_options"] = json!({"connection_timeout": 2500});
+    });
+    stage
+        .run("drift .")
+        .code(3)
+        .stdout_contains("origin_pool:shop/cart")
+        .stdout_contains("spec.origin_servers[1].public_ip.ip")
+        .stdout_contains("192.0.2.9");
+    stage.run("plan .").code(0).stdout_contains("192.0.2.9 -> 192.0.2.2").stdout_contains("spec.advanced_options");
+    stage.run("apply . --yes").code(0).stdout_contains("Applied 1 of 1").stderr_ignored();
+    let now = object(&service, "origin_pools", "cart");
+    assert_eq!(now["spec"]["origin_servers"][1]["public_ip"]["ip"], "192.0.2.2");
+    assert_eq!(now["spec"]["advanced_options"]["connection_timeout"], 2500, "nobody asked to remove it");
+    stage.run("plan .").code(0);
+}
+
+#[test]
+fn a_change_of_a_file_is_pending_and_a_rollback_restores_the_object() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.edit("d/a-pool.yaml", "port: 443", "port: 8443");
+    stage.run("plan .").code(0).stdout_contains("spec.port").stdout_contains("443 -> 8443").stdout_contains("pending");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    assert_eq!(object(&service, "origin_pools", "cart")["spec"]["port"], 8443);
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    assert_eq!(object(&service, "origin_pools", "cart")["spec"]["port"], 443);
+}
+
+#[test]
+fn an_object_and_what_refers_to_it_go_in_one_run() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.remove("d/a-pool.yaml");
+    stage.remove("d/check.yaml");
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("- delete  origin_pool:shop/cart")
+        .stdout_contains("healthcheck:shop/alive");
+    stage.run("apply . --yes --allow mass-change").code(0).stderr_ignored();
+    let deletes: Vec<String> =
+        service.log().iter().filter(|entry| entry.method == "DELETE").map(|entry| entry.path.clone()).collect();
+    assert!(deletes[0].contains("/origin_pools/") && deletes[1].contains("/healthchecks/"), "{deletes:?}");
+}
+
+#[test]
+fn a_target_goes_only_after_what_refers_to_it_let_go() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.remove("d/check.yaml");
+    stage.run("plan .").code(0).stdout_contains("refer");
+    stage.edit("d/a-pool.yaml", "  healthcheck:\n  - {name: alive}\n", "  healthcheck: []\n");
+    stage.run("apply . --yes --allow mass-change").code(0).stdout_contains("Applied 2 of 2").stderr_ignored();
+    stage.run("plan .").code(0);
+}
+
+#[test]
+fn a_kind_that_the_settings_do_not_list_is_never_deleted() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("trueup.yaml", "stack: chain\nnamespaces: [shop]\nkinds: [healthcheck]\n");
+    stage.remove("d/a-pool.yaml");
+    stage.run("plan .").code(0);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    object(&service, "origin_pools", "cart");
+}
+
+/// A random object of a kind in which there is no secret; nothing where the kind has one everywhere.
+fn without_secret(specs: &mut Specs, kind: &Kind) -> Option<Value> {
+    (0..50).map(|_| specs.spec(kind)).find(|spec| kind::secret_places(kind.spec, spec).is_empty())
+}
+
+#[test]
+fn after_an_apply_of_every_kind_the_plan_is_empty_and_so_is_that_of_what_is_pulled() {
+    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
+    let mut specs = Specs::new(seed);
+    let service = Service::start();
+    let kinds: Vec<&Kind> = kind::all().filter(|kind| kind.name != kind::ENDPOINT).collect();
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let settings =
+        format!("stack: all\nnamespaces: [shop, shared, system]\nkinds: [{}]\nrate_limit: 10000\n", names.join(", "));
+    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    let mut secret = Vec::new();
+    for kind in &kinds {
+        let Some(spec) = without_secret(&mut specs, kind) else {
+            secret.push(kind.name);
+            continue;
+        };
+        let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
+        let object = json!({"kind": kind.name, "metadata": metadata, "spec": spec});
+        stage.write(&format!("d/{}.json", kind.name), &format!("{object:#}"));
+    }
+    eprintln!("TRUEUP_SEED={seed}; no object without a secret: {secret:?}");
+    assert!(secret.len() < 16, "{secret:?}");
+    let valid = stage.run("validate . --format json");
+    valid.stderr_ignored();
+    let wrong: Vec<String> = valid.json()["diagnostics"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|found| found["severity"] == "error")
+        .map(|found| format!("{}: {}", found["file"], found["message"]))
+        .collect();
+    assert_eq!(wrong, Vec::<String>::new(), "TRUEUP_SEED={seed}");
+    let applied = stage.run("apply . --yes --format json");
+    applied.stderr_ignored();
+    let outcome = applied.json();
+    let failed: Vec<String> = outcome["steps"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|step| step["result"]["done"].is_null())
+        .map(|step| format!("{}: {}", step["key"], step["result"]))
+        .collect();
+    assert_eq!(failed, Vec::<String>::new(), "TRUEUP_SEED={seed}");
+    let changed = |plan: &Value| -> Vec<String> {
+        let part = |name: &str| plan[name].as_array().cloned().unwrap_or_default();
+        part("changes").iter().chain(&part("blocked")).map(Value::to_string).collect()
+    };
+    let plan = stage.run("plan . --format json");
+    assert_eq!(changed(&plan.json()), Vec::<String>::new(), "TRUEUP_SEED={seed}");
+    stage.run("drift .").code(0);
+    stage.run("pull --output p").stderr_ignored();
+    std::fs::remove_dir_all(stage.path("d")).expect("the definitions");
+    let plan = stage.run("plan . --format json");
+    assert_eq!(changed(&plan.json()), Vec::<String>::new(), "TRUEUP_SEED={seed}");
+}
