@@ -148,7 +148,7 @@ impl Explainer<'_, '_, '_> {
 
     /// Values that are not there: fields that no document sets, and what an overlay sets back.
     fn absent(&self, effective: &Entries<'_, '_>) -> BTreeSet<Vec<String>> {
-        let fixed = Field::FIXED.iter().filter_map(path_of);
+        let fixed = self.fixed();
         let nulls = self.documents.iter().skip(1).flatten().filter(|(_, entry)| entry.item.is_null());
         let set_back = nulls.map(|(path, _)| path.clone());
         let is_there = |path: &Vec<String>| {
@@ -157,6 +157,12 @@ impl Explainer<'_, '_, '_> {
                 .any(|(other, entry)| is_value(other, entry) && (other.starts_with(path) || path.starts_with(other)))
         };
         fixed.chain(set_back).filter(|path| !is_there(path)).collect()
+    }
+
+    /// The paths of the fields that an object of the kind always has.
+    fn fixed(&self) -> impl Iterator<Item = Vec<String>> {
+        let is_endpoint = self.endpoint.key.kind.is_endpoint();
+        Field::FIXED.iter().filter(move |field| is_endpoint || !field.is_of_spec()).filter_map(path_of)
     }
 
     fn written(&self, path: &[String], entry: &MapEntry<'_>) -> ExplainedValue {
@@ -186,7 +192,7 @@ impl Explainer<'_, '_, '_> {
         };
         let place = self.documents.iter().skip(1).rev().find_map(set_back);
         let replaced = if place.is_some() { self.replaced(&path, None) } else { Vec::new() };
-        let is_fixed = Field::FIXED.iter().filter_map(path_of).any(|fixed| fixed == path);
+        let is_fixed = self.fixed().any(|fixed| fixed == path);
         (is_fixed || !replaced.is_empty()).then(|| ExplainedValue {
             value: self.value(&path),
             source: ValueSource::Default,

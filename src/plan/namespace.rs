@@ -235,6 +235,14 @@ impl NamespaceBuilder<'_, '_> {
         }
     }
 
+    /// Notes that an object belongs to another. What the service makes of a defined one is as it should be.
+    fn note_owned(&mut self, key: Key, owner: &RelatedObject) {
+        let is_defined = owner.key().is_some_and(|owner| self.input.desired.definitions.contains_key(&owner));
+        if !is_defined {
+            self.plan.notes.push(Note::Owned { key, owner: owner.to_string() });
+        }
+    }
+
     /// Notes that an object which is as defined is not owned yet.
     fn note_equal(&mut self, key: &Key, owner: Owner<'_>) {
         match owner {
@@ -299,7 +307,7 @@ impl NamespaceBuilder<'_, '_> {
                 let raw = &unsupported.raw;
                 let owners = [&raw["owner_view"], &raw["system_metadata"]["owner_view"]].into_iter();
                 if let Some(owner) = owners.flat_map(RelatedObject::deserialize).find(|owner| !owner.name.is_empty()) {
-                    return self.plan.notes.push(Note::Owned { key, owner: owner.to_string() });
+                    return self.note_owned(key, &owner);
                 }
                 let stack = raw["metadata"]["annotations"][STACK].as_str();
                 // As of any other, nothing is said of what another stack owns.
@@ -310,8 +318,7 @@ impl NamespaceBuilder<'_, '_> {
             }
         };
         if let Some(owner) = &live.owner_view {
-            self.plan.notes.push(Note::Owned { key, owner: owner.to_string() });
-            return;
+            return self.note_owned(key, owner);
         }
         if live.deleting {
             return;

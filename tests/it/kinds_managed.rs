@@ -74,7 +74,7 @@ fn objects_of_several_kinds_are_created_in_the_order_of_their_references_and_the
         .collect();
     let at = |plural: &str| creates.iter().position(|path| path == plural).expect("it was created");
     assert!(at("healthchecks") < at("origin_pools"), "{creates:?}");
-    stage.run("plan .").code(0).stdout_contains("In sync: 3 ");
+    stage.run("plan .").code(0).stdout_contains("In sync: 3 ").does_not_say("belongs to another object");
     stage.run("drift .").code(0);
 }
 
@@ -154,6 +154,24 @@ fn a_kind_that_the_settings_do_not_list_is_never_deleted() {
     stage.run("plan .").code(0);
     stage.run("apply . --yes").code(0).stderr_ignored();
     object(&service, "origin_pools", "cart");
+}
+
+#[test]
+fn an_object_is_explained_by_what_it_writes_and_formatting_leaves_its_spec_as_it_is() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage
+        .run("explain origin_pool:shop/cart .")
+        .code(0)
+        .stdout_contains("spec.port")
+        .stdout_contains("d/a-pool.yaml:7")
+        .does_not_say("spec.protocol");
+    stage.run("fmt . --check").code(0);
+    stage.edit("d/a-pool.yaml", "metadata: {name: cart, namespace: shop}\n", "");
+    stage
+        .write("d/a-pool.yaml", &format!("{}metadata: {{namespace: shop, name: cart}}\n", stage.read("d/a-pool.yaml")));
+    stage.run("fmt .").stderr_ignored();
+    assert_eq!(stage.read("d/a-pool.yaml"), POOL);
 }
 
 /// A random object of a kind in which there is no secret; nothing where the kind has one everywhere.

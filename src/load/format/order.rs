@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::meaning;
+use crate::kind::ENDPOINT as ENDPOINT_KIND;
 use crate::load::tree::{NodeId, NodeShape, TextStyle, Tree};
 use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
 
@@ -91,7 +92,13 @@ impl Writer<'_> {
                     }
                     Pass::Order { .. } => {}
                 }
-                for entry in &entries {
+                // The order of the fields of another kind is the author's.
+                let is_other = |entry: &Entry| {
+                    entry.name == "kind"
+                        && meaning::text(self.tree, entry.value).is_some_and(|kind| kind != ENDPOINT_KIND)
+                };
+                let is_other = at.depth == 0 && entries.iter().any(is_other);
+                for entry in entries.iter().filter(|entry| !is_other || entry.name != "spec") {
                     if let Some(child) = shape.level(&entry.name) {
                         self.visit(entry.value, child, Position { depth: at.depth + 1, anchored });
                     }
