@@ -23,24 +23,31 @@ impl Plan {
     /// Takes in who refers to the endpoints that would go: a delete of one that others refer to, or
     /// of which that is not known, is blocked unless it was allowed by name.
     pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
-        let referring = self.referring_afterwards();
-        self.block_changes(|change| {
-            let Action::Delete { referrers: known, .. } = &mut change.action else { return None };
-            match referrers(&change.key) {
-                Ok(mut by) => {
-                    // What goes before it, or lets it go, does not refer to it then.
-                    let refers = |one: &RelatedObject| {
-                        let afterwards = one.key().and_then(|one| referring.get(&one));
-                        afterwards.is_none_or(|targets| targets.contains(&change.key))
-                    };
-                    by.retain(refers);
-                    known.clone_from(&by);
-                    let is_blocked = !by.is_empty() && !allow.referred(&change.key);
-                    is_blocked.then_some(BlockReason::Referred { by })
+        loop {
+            let count = self.changes.len();
+            let referring = self.referring_afterwards();
+            self.block_changes(|change| {
+                let Action::Delete { referrers: known, .. } = &mut change.action else { return None };
+                match referrers(&change.key) {
+                    Ok(mut by) => {
+                        // What goes before it, or lets it go, does not refer to it then.
+                        let refers = |one: &RelatedObject| {
+                            let afterwards = one.key().and_then(|one| referring.get(&one));
+                            afterwards.is_none_or(|targets| targets.contains(&change.key))
+                        };
+                        by.retain(refers);
+                        known.clone_from(&by);
+                        let is_blocked = !by.is_empty() && !allow.referred(&change.key);
+                        is_blocked.then_some(BlockReason::Referred { by })
+                    }
+                    Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
                 }
-                Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
+            });
+            // What is blocked keeps referring to the others.
+            if self.changes.len() == count {
+                return;
             }
-        });
+        }
     }
 
     /// The objects that this plan deletes or replaces, each with what it refers to afterwards.
