@@ -4,7 +4,7 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::model::shape::order;
-use crate::model::{Endpoint, LiveObject, Spec, UnknownField, is_ownership_annotation, is_unsafe};
+use crate::model::{Endpoint, LiveObject, UnknownField, is_ownership_annotation, is_unsafe};
 use crate::report::safe;
 
 /// Labels under this prefix are the service's (API.md 3.5).
@@ -39,11 +39,15 @@ pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
     endpoint.annotations.retain(|key, _| !is_ownership_annotation(key));
-    if let Spec::Described(spec) = &mut endpoint.spec {
-        *spec = spec.unfilled();
+    let mut wire = serde_json::to_value(&endpoint).unwrap_or_default();
+    let described = endpoint.spec.described();
+    if described.is_some() {
+        wire["spec"].take();
     }
-    let wire = serde_json::to_value(&endpoint).unwrap_or_default();
-    let tree = ordered(&wire, options.tenant).unwrap_or(Value::Null);
+    let mut tree = ordered(&wire, options.tenant).unwrap_or(Value::Null);
+    if let Some(spec) = described {
+        tree["spec"] = as_is(&spec.unfilled(options.tenant));
+    }
     let mut body = serde_yaml::to_string(&tree).unwrap_or_default();
     // Only in quotes is `<<` a key like any other.
     let has_merge_key = endpoint.labels.contains_key("<<") || endpoint.annotations.contains_key("<<");
@@ -110,6 +114,21 @@ fn ordered(value: &serde_json::Value, tenant: Option<&str>) -> Option<Value> {
             Value::Mapping(ordered_map)
         }
     })
+}
+
+/// A value of a described kind: all of it counts.
+fn as_is(value: &serde_json::Value) -> Value {
+    use serde_json::Value as Json;
+    match value {
+        Json::String(text) => Value::String(literal(text)),
+        Json::Array(items) => Value::Sequence(items.iter().map(as_is).collect()),
+        Json::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_by_key(|key| (order(key), *key));
+            Value::Mapping(keys.into_iter().map(|key| (Value::String(key.clone()), as_is(&map[key]))).collect())
+        }
+        plain => serde_yaml::to_value(plain).unwrap_or_default(),
+    }
 }
 
 /// A value as a definition writes it: the start of a variable is escaped.

@@ -49,7 +49,7 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec
 fn seen(field: &Field, live: &Endpoint, desired: &Endpoint) -> Json {
     match (field.unit(), &live.spec, &desired.spec) {
         (Some(unit), Spec::Described(live), Spec::Described(desired)) => {
-            live.seen_as(unit, desired).unwrap_or_default()
+            live.seen_as(unit, desired).and_then(|seen| live.without_hidden(unit, &seen)).unwrap_or_default()
         }
         _ => field.value(live),
     }
@@ -58,8 +58,9 @@ fn seen(field: &Field, live: &Endpoint, desired: &Endpoint) -> Json {
 /// Whether the two agree in `field`, as far as `desired` sets it.
 fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     match (field, &live.spec, &desired.spec) {
-        (field, Spec::Described(live), Spec::Described(desired)) if field.is_of_spec() => {
-            live.is_as(field.unit().unwrap_or_default(), desired)
+        (field, Spec::Described(seen), Spec::Described(wanted)) if field.is_of_spec() => {
+            let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
+            seen.is_as(field.unit().unwrap_or_default(), wanted) && context.applied.is_none_or(hidden_as_applied)
         }
         (Field::Target, Spec::Endpoint(now), Spec::Endpoint(wanted)) => same_target(live, (now, wanted), context),
         (Field::Where, Spec::Endpoint(live), Spec::Endpoint(desired)) => {

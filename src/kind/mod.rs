@@ -15,8 +15,8 @@ pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
 pub use spec::{
-    Fills, canonical, digested, merged, named, prune_replace, replaceable, secret_places, seen_as, unit_of, units,
-    unnamed, without_fills,
+    canonical, digested, hidden, is_reference, merged, named, prune_replace, secret_places, seen_as, significant,
+    unit_of, units, unnamed, without_fills, without_hidden,
 };
 pub use value::Value;
 
@@ -177,6 +177,13 @@ pub fn message(id: &str) -> &'static Message {
 #[must_use]
 pub fn values(id: &str) -> Vec<(&'static str, Option<i32>)> {
     INDEX.enums.get(id).map(|line| decode::values(line)).unwrap_or_default()
+}
+
+/// Whether this is the name of the number 0, which is the first where no number is known.
+fn is_zero_of_enum(id: &str, name: &str) -> bool {
+    let values = values(id);
+    let is_first = || values.first() == Some(&(name, None));
+    values.iter().any(|(known, number)| *known == name && *number == Some(0)) || is_first()
 }
 
 impl Kind {

@@ -14,8 +14,9 @@ use super::{Field, FieldKind, Flag, Group, Message, Value, message, snake};
 /// References to other objects.
 const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
 
-/// Whether a message is a reference to another object.
-pub(super) fn is_reference(id: &str) -> bool {
+/// Whether a message is a reference to another object; each says of what kind it is.
+#[must_use]
+pub fn is_reference(id: &str) -> bool {
     REFERENCES.contains(&id)
 }
 
@@ -73,68 +74,124 @@ fn by_unit(spec: &str, keys: Map<String, Json>) -> BTreeMap<String, Json> {
 
 /// The value of a unit without what says nothing; `None` where nothing is left.
 #[must_use]
-pub fn replaceable(spec: &str, unit: &str, value: &Json) -> Option<Json> {
+pub fn significant(spec: &str, unit: &str, value: &Json) -> Option<Json> {
     let keys = object(message(spec), &keys_of(spec, unit, Some(value)), Zeros::Dropped);
     by_unit(spec, keys).remove(unit)
 }
 
 /// How much of what the service fills is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fills {
-    /// What it surely fills again.
-    Sure,
-    /// All that means no more than to leave it out, so that two ways to write a value are one.
-    All,
+#[derive(Debug, Clone, Copy)]
+enum Fills<'a> {
+    /// What it surely fills again in an object of this tenant.
+    Sure(Option<&'a str>),
+    /// All that means no more than to leave it out in an object of this namespace, so that two ways to write a value are
+    /// one.
+    All(&'a str),
 }
 
-/// A spec without what the service fills in the parts of references and in groups that are left open.
+/// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
 #[must_use]
-pub fn without_fills(spec: &str, value: &Json, fills: Fills) -> Json {
-    unfilled(message(spec), value, fills)
+pub fn without_fills(spec: &str, value: &Json, tenant: Option<&str>) -> Json {
+    unfilled(spec, value, Fills::Sure(tenant))
 }
 
-/// The value of a unit as its digest covers it; `None` where it says nothing.
+/// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
 #[must_use]
-pub fn digested(spec: &str, unit: &str, value: &Json) -> Option<Json> {
-    let keys = object(message(spec), &keys_of(spec, unit, Some(value)), Zeros::Dropped);
-    let Json::Object(keys) = unfilled(message(spec), &Json::Object(keys), Fills::All) else { return None };
+pub fn digested(spec: &str, unit: &str, value: &Json, namespace: &str) -> Option<Json> {
+    let keys = object(message(spec), &shown(spec, &keys_of(spec, unit, Some(value))), Zeros::Dropped);
+    let Json::Object(keys) = unfilled(spec, &Json::Object(keys), Fills::All(namespace)) else { return None };
     by_unit(spec, keys).remove(unit)
 }
 
-fn unfilled(message: &Message, value: &Json, fills: Fills) -> Json {
+/// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
+#[must_use]
+pub fn hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
+    hidden_below(spec, &keys_of(spec, unit, Some(value)))
+}
+
+/// The value of a unit as answers show it.
+#[must_use]
+pub fn without_hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
+    let Json::Object(keys) = shown(spec, &keys_of(spec, unit, Some(value))) else { return None };
+    by_unit(spec, keys).remove(unit)
+}
+
+fn is_hidden(field: &Field) -> bool {
+    field.is(Flag::Unanswered)
+}
+
+fn hidden_below(id: &str, value: &Json) -> Option<Json> {
+    let is_nothing = |value: &Json| match value {
+        Json::Array(items) => items.iter().all(Json::is_null),
+        Json::Object(values) => values.values().all(Json::is_null),
+        value => value.is_null(),
+    };
+    let of_entry = |(key, value): (&String, &Json)| {
+        let field = message(id).field(key)?;
+        if is_hidden(field) {
+            return Some((key.clone(), value.clone()));
+        }
+        field.below()?;
+        let found = each_message(field, value, |id, value| hidden_below(id, value).unwrap_or_default());
+        (!is_nothing(&found)).then(|| (key.clone(), found))
+    };
+    let found: Map<String, Json> = value.as_object()?.iter().filter_map(of_entry).collect();
+    (!found.is_empty()).then_some(Json::Object(found))
+}
+
+/// A value of a message without what no answer shows.
+fn shown(id: &str, value: &Json) -> Json {
     let Json::Object(entries) = value else { return value.clone() };
+    let of_entry = |(key, value): (&String, &Json)| match message(id).field(key) {
+        Some(field) if is_hidden(field) => None,
+        Some(field) => Some((key.clone(), each_message(field, value, shown))),
+        None => Some((key.clone(), value.clone())),
+    };
+    entries.iter().filter_map(of_entry).collect()
+}
+
+/// The value of a field with what `of` makes of each message in it.
+fn each_message(field: &Field, value: &Json, of: impl Fn(&str, &Json) -> Json) -> Json {
+    let Some(id) = field.below() else { return value.clone() };
+    match (&field.kind, value) {
+        (_, Json::Array(items)) => items.iter().map(|item| of(id, item)).collect(),
+        (FieldKind::Map(_), Json::Object(values)) => {
+            values.iter().map(|(key, value)| (key.clone(), of(id, value))).collect()
+        }
+        (_, value) => of(id, value),
+    }
+}
+
+fn unfilled(id: &str, value: &Json, fills: Fills<'_>) -> Json {
+    let Json::Object(entries) = value else { return value.clone() };
+    if is_reference(id) {
+        return unfilled_reference(entries, fills);
+    }
+    let message = message(id);
     let is_fill = |key: &str, value: &Json| {
-        let group = message.group_of(key).filter(|group| fills == Fills::All || group.is_filled);
+        let group = message.group_of(key).filter(|group| matches!(fills, Fills::All(_)) || group.is_filled);
         group.is_some_and(|group| is_default_choice(message, group, key, value))
     };
     // What the description does not know, no definition can name.
     let below = |(key, value): (&String, &Json)| {
-        let field = message.field(key)?;
-        let one = |value: &Json| match field.below() {
-            Some(id) if is_reference(id) => unfilled_reference(value, fills),
-            Some(id) => unfilled(super::message(id), value, fills),
-            None => value.clone(),
-        };
-        let value = match (&field.kind, value) {
-            (_, Json::Array(items)) => items.iter().map(one).collect(),
-            (FieldKind::Map(_), Json::Object(values)) => {
-                values.iter().map(|(key, value)| (key.clone(), one(value))).collect()
-            }
-            (_, value) => one(value),
-        };
-        Some((key.clone(), value))
+        let value = each_message(message.field(key)?, value, |id, value| unfilled(id, value, fills));
+        (!is_fill(key, &value)).then(|| (key.clone(), value))
     };
-    entries.iter().filter(|(key, value)| !is_fill(key, value)).filter_map(below).collect()
+    entries.iter().filter_map(below).collect()
 }
 
-fn unfilled_reference(value: &Json, fills: Fills) -> Json {
-    let Json::Object(parts) = value else { return value.clone() };
-    let is_filled = |key: &str| match key {
-        "tenant" | "uid" | "kind" => true,
-        "namespace" => fills == Fills::All,
+fn unfilled_reference(parts: &Map<String, Json>, fills: Fills<'_>) -> Json {
+    let is_filled = |key: &str, value: &Json| match (key, fills) {
+        ("uid" | "kind", _) | ("tenant", Fills::All(_)) => true,
+        ("tenant", Fills::Sure(tenant)) => value.as_str() == tenant,
+        ("namespace", Fills::All(own)) => value == own,
         _ => false,
     };
-    parts.iter().filter(|(key, _)| !is_filled(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+    parts
+        .iter()
+        .filter(|(key, value)| !is_filled(key, value))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 /// The keys of the spec with which a unit is written.
@@ -151,7 +208,7 @@ fn is_group(spec: &str, unit: &str) -> bool {
 }
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
-/// left. It equals the [`replaceable`] form of `wanted` where live is as the definition wants it.
+/// left. It equals the [`significant`] form of `wanted` where live is as the definition wants it.
 #[must_use]
 pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
     let message = message(spec);
@@ -202,9 +259,7 @@ fn is_zero(value: &Json) -> bool {
 
 fn is_zero_of(field: &Field, value: &Json) -> bool {
     let zero = || match (&field.kind, value) {
-        (FieldKind::Enum(id), Json::String(name)) if !field.is_list => {
-            super::values(id).iter().any(|(known, number)| known == name && *number == Some(0))
-        }
+        (FieldKind::Enum(id), Json::String(name)) if !field.is_list => super::is_zero_of_enum(id, name),
         (FieldKind::Map(_), Json::Object(entries)) => entries.is_empty(),
         _ => false,
     };
@@ -361,7 +416,7 @@ fn seen_message(message: &Message, live: &Map<String, Json>, wanted: &Map<String
         }
     }
     // What no answer shows is taken for what was asked for, and so is what the service makes of it.
-    for field in message.fields.iter().filter(|field| field.is(Flag::Unanswered)) {
+    for field in message.fields.iter().filter(|field| is_hidden(field)) {
         let Some(value) = wanted.get(field.name) else { continue };
         let others = message.group_of(field.name).map(|group| group.members.as_slice()).unwrap_or_default();
         seen.retain(|key, _| !others.contains(&key.as_str()));

@@ -34,7 +34,7 @@ fn is_as(live: &Json, wanted: &Json) -> Vec<String> {
     let names: std::collections::BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let differs = |name: &&&String| {
         let (live, wanted) = (live.get(**name), wanted.get(**name));
-        seen_as(POOL, name, live, wanted) != wanted.and_then(|wanted| replaceable(POOL, name, wanted))
+        seen_as(POOL, name, live, wanted) != wanted.and_then(|wanted| significant(POOL, name, wanted))
     };
     names.iter().filter(differs).map(|name| (*name).clone()).collect()
 }

@@ -17,8 +17,6 @@ use crate::model::{self, Described, Endpoint, Problem, Segment, WireEndpoint};
 const CLEAR: &str = "clear_secret_info";
 /// Problems of one document after which its lists and maps are not read on.
 const MOST_PROBLEMS: usize = 200;
-/// References to other objects; each says of what kind it is.
-const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
 
 /// What was found in such a document.
 #[derive(Debug)]
@@ -257,7 +255,7 @@ impl ObjectReader {
             }
             FieldKind::Message(id) => {
                 let value = self.message(decoder, place.clone(), id)?;
-                if REFERENCES.contains(id) {
+                if kind::is_reference(id) {
                     reference(decoder, place, field, &value);
                 }
                 Some(value)

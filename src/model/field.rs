@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::SPEC;
 use super::{
-    Described, Endpoint, EndpointSpec, Protocol, SnatPool, Spec, StringMap, Target, Where, WireSnatPool, WireSpec,
-    WireWhere,
+    Described, Endpoint, EndpointSpec, Namespace, Protocol, SnatPool, Spec, StringMap, Target, Where, WireSnatPool,
+    WireSpec, WireWhere,
 };
 use crate::kind::{self, Flag, KindName};
 
@@ -64,7 +64,28 @@ pub enum FieldValue<'e> {
     /// The place.
     Where(Option<&'e Where>),
     /// A unit of another kind; `None` is absence.
-    Unit(Option<(&'e Described, &'e str)>),
+    Unit(Option<UnitValue<'e>>),
+}
+
+/// The value of a unit, with where it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitValue<'e> {
+    kind: KindName,
+    name: &'e str,
+    value: &'e Json,
+    namespace: &'e Namespace,
+}
+
+impl UnitValue<'_> {
+    /// The value as its digest covers it; `None` where it says nothing.
+    pub(super) fn digested(&self) -> Option<Json> {
+        kind::digested(self.kind.kind().spec, self.name, self.value, self.namespace.as_str())
+    }
+
+    /// What no answer shows of it.
+    pub(super) fn hidden(&self) -> Option<Json> {
+        kind::hidden(self.kind.kind().spec, self.name, self.value)
+    }
 }
 
 impl FieldValue<'_> {
@@ -80,7 +101,7 @@ impl FieldValue<'_> {
             FieldValue::Target(_) => false,
             FieldValue::SnatPool(pool) => *pool == SnatPool::None,
             FieldValue::Where(place) => place.is_none(),
-            FieldValue::Unit(unit) => unit.is_none_or(|(spec, name)| spec.digested(name).is_none()),
+            FieldValue::Unit(unit) => unit.is_none_or(|unit| unit.digested().is_none()),
         }
     }
 }
@@ -96,7 +117,7 @@ impl Serialize for FieldValue<'_> {
             FieldValue::Target(target) => WireSpec::of_target(target).serialize(serializer),
             FieldValue::SnatPool(pool) => WireSnatPool::from(pool).serialize(serializer),
             FieldValue::Where(place) => place.map(WireWhere::from).serialize(serializer),
-            FieldValue::Unit(unit) => unit.and_then(|(spec, name)| spec.unit(name)).serialize(serializer),
+            FieldValue::Unit(unit) => unit.map(|unit| unit.value).serialize(serializer),
         }
     }
 }
@@ -197,7 +218,10 @@ impl Field {
             Field::Disable => FieldValue::Flag(endpoint.disable),
             Field::Label(key) => FieldValue::Entry(endpoint.labels.get(key).map(String::as_str)),
             Field::Annotation(key) => FieldValue::Entry(endpoint.annotations.get(key).map(String::as_str)),
-            _ => FieldValue::Unit(spec.names().find(|name| Some(*name) == self.unit()).map(|name| (spec, name))),
+            _ => FieldValue::Unit(self.unit().and_then(|unit| {
+                let (name, value) = spec.entry(unit)?;
+                Some(UnitValue { kind: spec.kind(), name, value, namespace: &endpoint.key.namespace })
+            })),
         }
     }
 

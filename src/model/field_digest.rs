@@ -12,6 +12,8 @@ use super::{Endpoint, Field, Json, Key};
 const WIDTH: usize = 6;
 /// Characters of the digest of the name of a unit; a test rules out that two of a kind have the same.
 const UNIT_WIDTH: usize = 4;
+/// What the slot of that begins with which no answer shows of a unit.
+const HIDDEN: u8 = b'k';
 /// Characters of the digest of the object's key.
 pub(super) const KEY_WIDTH: usize = 10;
 
@@ -19,9 +21,9 @@ pub(super) const KEY_WIDTH: usize = 10;
 pub(super) fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = entries;
     std::iter::from_fn(move || {
-        let slot = match rest.as_bytes().first() {
+        let slot = match rest.as_bytes().first().copied() {
             Some(b'l' | b'a') => 1 + WIDTH,
-            Some(b'u') => 1 + UNIT_WIDTH,
+            Some(b'u' | HIDDEN) => 1 + UNIT_WIDTH,
             _ => 1,
         };
         let (entry, after) = rest.split_at_checked(slot + WIDTH)?;
@@ -47,6 +49,24 @@ fn push_slot(text: &mut String, field: &Field) {
     }
 }
 
+/// The slot of what no answer shows of a field.
+pub(super) fn hidden_slot(field: &Field) -> String {
+    let mut slot = slot(field);
+    slot.replace_range(..1, char::from(HIDDEN).encode_utf8(&mut [0; 4]));
+    slot
+}
+
+/// Whether a slot is of what no answer shows.
+pub(super) fn is_hidden(slot: &str) -> bool {
+    slot.as_bytes().first() == Some(&HIDDEN)
+}
+
+/// The digest of what no answer shows of a field, `None` where it is nothing.
+pub(super) fn hidden_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
+    let FieldValue::Unit(Some(unit)) = field.of(endpoint) else { return None };
+    Some(json_digest(slot, &unit.hidden()?))
+}
+
 /// The digest of a field's value, `None` where it is the default.
 pub(super) fn field_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
     let value = field.of(endpoint);
@@ -69,7 +89,7 @@ pub(super) fn json_digest(slot: &str, value: &Json) -> String {
 fn write(value: &FieldValue<'_>, json: &mut Vec<u8>) {
     // Strings, numbers and maps with text keys: nothing that fails.
     let _ = match value {
-        FieldValue::Unit(unit) => serde_json::to_writer(json, &unit.and_then(|(spec, name)| spec.digested(name))),
+        FieldValue::Unit(unit) => serde_json::to_writer(json, &unit.and_then(|unit| unit.digested())),
         value => serde_json::to_writer(json, value),
     };
 }
@@ -88,6 +108,13 @@ pub(super) fn entries(endpoint: &Endpoint, fields: impl Iterator<Item = Field>) 
             write(&value, &mut json);
             let digest = digest(&[&entries.as_bytes()[start..], &json]);
             entries.extend(digest);
+        }
+        if let FieldValue::Unit(Some(unit)) = value
+            && let Some(hidden) = unit.hidden()
+        {
+            let slot = hidden_slot(&field);
+            entries.push_str(&slot);
+            entries.push_str(&json_digest(&slot, &hidden));
         }
     }
     entries

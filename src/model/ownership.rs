@@ -12,8 +12,12 @@
 //! be cheap.
 
 use super::field::FieldValue;
-use super::field_digest::{KEY_WIDTH, entries, field_digest, json_digest, key_digest, slot, split, value_digest};
+use super::field_digest::{
+    KEY_WIDTH, entries, field_digest, hidden_digest, hidden_slot, is_hidden, json_digest, key_digest, slot, split,
+    value_digest,
+};
 use super::{Endpoint, EndpointSpec, Field, Key, Spec, StringMap};
+use crate::kind;
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -156,17 +160,18 @@ impl Ownership {
         Self::of(endpoint, stack, RUN_PENDING)
     }
 
-    /// Whether `other` is the same, run and commit aside.
+    /// Whether `wanted` is the same, run and commit aside, and what no answer shows and `wanted` does not name.
     #[must_use]
-    pub fn fits(&self, other: &Ownership) -> bool {
+    pub fn fits(&self, wanted: &Ownership) -> bool {
         let same = |one: &AppliedFields, other: &AppliedFields| {
-            one.key == other.key && one.entries == other.entries && one.moved_from == other.moved_from
+            let named = split(&one.entries).filter(|(slot, _)| !is_hidden(slot) || other.digest(slot).is_some());
+            one.key == other.key && one.moved_from == other.moved_from && named.eq(split(&other.entries))
         };
-        let fits = match (&self.applied, &other.applied) {
+        let fits = match (&self.applied, &wanted.applied) {
             (Some(one), Some(other)) => same(one, other),
             (one, other) => one.is_none() && other.is_none(),
         };
-        self.stack == other.stack && fits
+        self.stack == wanted.stack && fits
     }
 }
 
@@ -246,7 +251,7 @@ impl AppliedFields {
     #[must_use]
     pub fn keeping(text: &str, before: &str, fields: &[Field]) -> Option<String> {
         let (mut applied, before) = (Self::read(text)?, Self::read(before)?);
-        let slots: Vec<String> = fields.iter().map(slot).collect();
+        let slots: Vec<String> = fields.iter().flat_map(|field| [slot(field), hidden_slot(field)]).collect();
         let is_kept = |(slot, _): &(&str, &str)| slots.iter().any(|kept| kept == slot);
         let written = split(&applied.entries).filter(|entry| !is_kept(entry));
         let kept = split(&before.entries).filter(is_kept);
@@ -284,6 +289,13 @@ impl AppliedFields {
         split(&self.entries).find(|(taken, _)| *taken == slot).map(|(_, digest)| digest)
     }
 
+    /// Whether what no answer shows of `field` is as it was applied, as far as `desired` names it.
+    #[must_use]
+    pub fn hidden_as_applied(&self, field: &Field, desired: &Endpoint) -> bool {
+        let slot = hidden_slot(field);
+        hidden_digest(&slot, field, desired).is_none_or(|digest| self.digest(&slot) == Some(&digest))
+    }
+
     /// Whether `endpoint` has in `field` exactly the value that was applied.
     #[must_use]
     pub fn is_as_applied(&self, field: &Field, endpoint: &Endpoint) -> bool {
@@ -308,7 +320,11 @@ impl AppliedFields {
             }
             (field, Spec::Described(spec)) if field.is_of_spec() => {
                 // What the definition names now it named before, as far as anybody knows.
-                let seen = || spec.seen_digested(field.unit()?, desired.spec.described()?);
+                let seen = || {
+                    let unit = field.unit()?;
+                    let seen = spec.seen_as(unit, desired.spec.described()?)?;
+                    kind::digested(spec.kind().kind().spec, unit, &seen, desired.key.namespace.as_str())
+                };
                 as_applied(live) || applied == seen().map(|seen| json_digest(&slot, &seen)).as_deref()
             }
             _ => as_applied(live),

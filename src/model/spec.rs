@@ -79,35 +79,33 @@ impl Described {
         self.units.get(name)
     }
 
+    /// A unit by its name, which lives as long as the spec.
+    pub(super) fn entry(&self, name: &str) -> Option<(&str, &Json)> {
+        self.units.get_key_value(name).map(|(name, value)| (name.as_str(), value))
+    }
+
     /// The value of a unit without what says nothing.
     #[must_use]
     pub(super) fn significant(&self, name: &str) -> Option<Json> {
-        kind::replaceable(self.kind.kind().spec, name, self.unit(name)?)
+        kind::significant(self.kind.kind().spec, name, self.unit(name)?)
     }
 
-    /// The value of a unit as its digest covers it.
+    /// The spec as a definition would write it, without what the service fills in an object of `tenant`.
     #[must_use]
-    pub(super) fn digested(&self, name: &str) -> Option<Json> {
-        kind::digested(self.kind.kind().spec, name, self.unit(name)?)
-    }
-
-    /// The digest's form of a unit of this live spec as far as `wanted` names it.
-    #[must_use]
-    pub(super) fn seen_digested(&self, name: &str, wanted: &Described) -> Option<Json> {
-        kind::digested(self.kind.kind().spec, name, &self.seen_as(name, wanted)?)
-    }
-
-    /// The spec as a definition would write it, without what the service fills.
-    #[must_use]
-    pub fn unfilled(&self) -> Self {
-        let spec = self.kind.kind().spec;
-        Self { kind: self.kind, units: kind::named(spec, &kind::without_fills(spec, &self.json(), kind::Fills::Sure)) }
+    pub fn unfilled(&self, tenant: Option<&str>) -> Json {
+        kind::without_fills(self.kind.kind().spec, &self.json(), tenant)
     }
 
     /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
     #[must_use]
     pub fn seen_as(&self, name: &str, wanted: &Described) -> Option<Json> {
         kind::seen_as(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
+    }
+
+    /// A value of a unit without what no answer shows.
+    #[must_use]
+    pub fn without_hidden(&self, name: &str, value: &Json) -> Option<Json> {
+        kind::without_hidden(self.kind.kind().spec, name, value)
     }
 
     /// Whether a unit of this live spec is as `wanted` wants it.

@@ -145,6 +145,26 @@ fn a_target_goes_only_after_what_refers_to_it_let_go() {
 }
 
 #[test]
+fn what_a_blocked_delete_refers_to_is_blocked_too() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let theirs = json!({
+        "metadata": {"name": "theirs", "namespace": "shop"},
+        "spec": {"domains": ["a.example.com"], "http": {}, "default_route_pools": [{"pool": {"name": "cart"}}]},
+    });
+    let path = "/api/config/namespaces/shop/http_loadbalancers";
+    let (status, answer) = service.send("POST", path, Some(&theirs.to_string()));
+    assert_eq!(status, 200, "{answer}");
+    stage.remove("d/a-pool.yaml");
+    stage.remove("d/check.yaml");
+    let plan = stage.run("plan . --format json").json()["plan"].clone();
+    assert_eq!(plan["changes"], json!([]), "{plan}");
+    let blocked: Vec<&Value> = plan["blocked"].as_array().expect("a list").iter().map(|one| &one["key"]).collect();
+    assert_eq!(blocked, ["healthcheck:shop/alive", "origin_pool:shop/cart"]);
+}
+
+#[test]
 fn a_kind_that_the_settings_do_not_list_is_never_deleted() {
     let service = Service::start();
     let stage = stack(&service);
@@ -172,6 +192,13 @@ fn an_object_is_explained_by_what_it_writes_and_formatting_leaves_its_spec_as_it
         .write("d/a-pool.yaml", &format!("{}metadata: {{namespace: shop, name: cart}}\n", stage.read("d/a-pool.yaml")));
     stage.run("fmt .").stderr_ignored();
     assert_eq!(stage.read("d/a-pool.yaml"), POOL);
+}
+
+/// What a plan does to which object.
+fn planned(change: &Value) -> String {
+    let action = &change["action"];
+    let name = action.as_object().and_then(|action| action.keys().next()).map_or("block", String::as_str);
+    format!("{name} {}", change["key"].as_str().unwrap_or_default())
 }
 
 /// A random object of a kind in which there is no secret; nothing where the kind has one everywhere.
@@ -205,32 +232,69 @@ fn after_an_apply_of_every_kind_the_plan_is_empty_and_so_is_that_of_what_is_pull
     valid.stderr_ignored();
     let wrong: Vec<String> = valid.json()["diagnostics"]
         .as_array()
-        .into_iter()
-        .flatten()
+        .expect("a list")
+        .iter()
         .filter(|found| found["severity"] == "error")
         .map(|found| format!("{}: {}", found["file"], found["message"]))
         .collect();
     assert_eq!(wrong, Vec::<String>::new(), "TRUEUP_SEED={seed}");
     let applied = stage.run("apply . --yes --format json");
     applied.stderr_ignored();
-    let outcome = applied.json();
+    let outcome = applied.json()["outcome"].clone();
+    assert!(outcome["verification"]["verified"].is_object(), "TRUEUP_SEED={seed}: {}", outcome["verification"]);
     let failed: Vec<String> = outcome["steps"]
         .as_array()
-        .into_iter()
-        .flatten()
+        .expect("a list")
+        .iter()
         .filter(|step| step["result"]["done"].is_null())
         .map(|step| format!("{}: {}", step["key"], step["result"]))
         .collect();
     assert_eq!(failed, Vec::<String>::new(), "TRUEUP_SEED={seed}");
     let changed = |plan: &Value| -> Vec<String> {
-        let part = |name: &str| plan[name].as_array().cloned().unwrap_or_default();
-        part("changes").iter().chain(&part("blocked")).map(Value::to_string).collect()
+        let part = |name: &str| plan["plan"][name].as_array().expect("a list").clone();
+        part("changes").iter().chain(&part("blocked")).map(planned).collect()
     };
     let plan = stage.run("plan . --format json");
     assert_eq!(changed(&plan.json()), Vec::<String>::new(), "TRUEUP_SEED={seed}");
     stage.run("drift .").code(0);
     stage.run("pull --output p").stderr_ignored();
-    std::fs::remove_dir_all(stage.path("d")).expect("the definitions");
-    let plan = stage.run("plan . --format json");
-    assert_eq!(changed(&plan.json()), Vec::<String>::new(), "TRUEUP_SEED={seed}");
+    std::fs::rename(stage.path("d"), stage.path(".d")).expect("the definitions");
+    let plan = stage.run("plan . --format json").json();
+    for kind in &kinds {
+        let of_kind = |line: &&String| line.contains(&format!("{}:", kind.name));
+        if changed(&plan).iter().any(|line| of_kind(&line)) {
+            eprintln!("was {}", stage.read(&format!(".d/{}.json", kind.name)));
+            let pulled = stage.path(&format!("p/{}/{}/a.yaml", objects::namespace(kind), kind.name));
+            eprintln!("pulled {}", std::fs::read_to_string(pulled).unwrap_or_default());
+        }
+    }
+    assert_eq!(changed(&plan), Vec::<String>::new(), "TRUEUP_SEED={seed}");
+}
+
+const SITE: &str = "kind: securemesh_site
+metadata: {name: edge, namespace: system}
+spec:
+  volterra_certified_hw: abc
+  master_node_configuration:
+  - {name: a}
+  coordinates: {latitude: -0.5, longitude: 7.25}
+  sw: {volterra_software_version: '1'}
+";
+
+#[test]
+fn a_changed_value_that_no_answer_shows_is_planned_once() {
+    let service = Service::start();
+    let settings = "stack: sites\nnamespaces: [system]\nkinds: [securemesh_site]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("d/site.yaml", SITE);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.edit("d/site.yaml", "version: '1'", "version: '2'");
+    stage.run("plan .").code(0).stdout_contains("spec.sw.volterra_software_version").stdout_contains("pending");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.edit("d/site.yaml", "  sw: {volterra_software_version: '2'}\n", "");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.run("pull --output p").code(0).stderr_ignored();
+    let pulled = stage.read("p/system/securemesh_site/edge.yaml");
+    assert!(pulled.contains("latitude: -0.5") && pulled.contains("longitude: 7.25"), "{pulled}");
 }
