@@ -21,6 +21,8 @@ pub mod file;
 
 pub mod load;
 
+pub mod transport;
+
 pub mod api;
 
 pub mod diff;

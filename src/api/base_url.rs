@@ -6,8 +6,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// The host that plans name for the embedded service, whatever its port.
-pub const SANDBOX_HOST: &str = "sandbox.localhost";
+use crate::transport::SANDBOX_HOST;
 
 /// The address of the service in canonical form: without `/api`, without a slash at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -8,14 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, DATE, HOST, USER_AGENT};
-use http::uri::{Authority, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use http_body_util::Full;
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, DATE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::Url;
+
+use crate::transport::{self, Answer, Clearance, Proxies, Roots, SendError, causes};
 
 use super::budget::{Budget, Reservation};
-use super::connections::{Answer, Clearance, Connections, SendError};
-use super::connector::{AGENT, Connector};
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
 use super::pool::ClientPool;
@@ -26,7 +25,6 @@ use super::secret::Secret;
 use super::settings::{
     ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeOutcome, MaskedText, Retry,
 };
-use super::tls;
 use super::turn::{HeldTurn, WriteDeparture, WriteFailure};
 
 /// Bytes that are read of a body with a bad status.
@@ -48,38 +46,27 @@ struct Attempt<'a> {
     turn: Option<&'a HeldTurn>,
     /// Its turn has a place for it: a repeated read must not take that of the write.
     has_place: bool,
-    clearance: Clearance<'a>,
+    /// That of a write.
+    clearance: Option<Clearance<'a>>,
 }
 
 /// A pool for clients of the service in `settings`, with the limits in them. With `beside`, the answers of both pools
 /// share one memory.
 ///
 /// # Errors
-/// Certificates that cannot be used.
+/// Certificates or a proxy that cannot be used.
 pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<ClientPool, ClientSettingsError> {
-    let tls = tls::configure(&settings.base_url, &settings.trust)?;
-    let (scheme, authority, _) = place(settings)?;
-    let connector = Connector::new(authority, scheme, settings.base_url.is_loopback(), tls).map_err(unusable)?;
+    let ClientSettings { base_url, trust, .. } = settings;
+    let is_own = base_url.is_loopback() && (base_url.as_str().starts_with("http:") || trust.authorities.is_some());
+    let tls = transport::configure(if is_own { Roots::Given } else { Roots::System }, trust)?;
+    let proxy = settings.proxy()?;
+    let proxies = if proxy.is_some() { settings.proxies.clone() } else { Proxies::default() };
+    let client = transport::client(tls, proxies, settings.bounds.connect).build().map_err(unusable)?;
     let memory = match beside {
         Some(pool) => pool.memory(),
         None => Budget::new(settings.bounds.memory),
     };
-    let connections = Connections::new(connector, settings.bounds.connect);
-    Ok(ClientPool::new(connections, settings.rate, settings.concurrency, memory))
-}
-
-/// Scheme and host to connect to, and the path before `/api`, without a slash at its end.
-fn place(settings: &ClientSettings) -> Result<(Scheme, Authority, String), ClientSettingsError> {
-    let url = match settings.address {
-        Some(address) => format!("http://{address}"),
-        None => settings.base_url.as_str().to_owned(),
-    };
-    let url = Uri::try_from(url).map_err(unusable)?.into_parts();
-    let path = url.path_and_query.map(|path| path.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-    match (url.scheme, url.authority) {
-        (Some(scheme), Some(authority)) => Ok((scheme, authority, path)),
-        _ => Err(ClientSettingsError::Client { reason: "the base URL has no host".to_owned() }),
-    }
+    Ok(ClientPool::new((client, proxy), settings.rate, settings.concurrency, memory))
 }
 
 fn unusable(error: impl Error) -> ClientSettingsError {
@@ -92,7 +79,7 @@ pub(super) struct Client {
     /// What every request carries.
     headers: HeaderMap,
     /// Before the path of each request.
-    prefix: String,
+    origin: String,
     pub(super) settings: ClientSettings,
     pub(super) counts: Mutex<BTreeMap<Operation, u64>>,
     /// What the clock of the service showed when it sent the last answer, as it was written.
@@ -109,13 +96,15 @@ impl Client {
             Some(pool) => pool.clone(),
             None => pool(&settings, None)?,
         };
-        let (_, authority, prefix) = place(&settings)?;
+        let origin = match settings.address {
+            Some(address) => format!("http://{address}"),
+            None => settings.base_url.to_string(),
+        };
         let json = HeaderValue::from_static("application/json");
         let mut headers = HeaderMap::with_capacity(16);
-        headers.insert(HOST, HeaderValue::from_str(authority.as_str()).map_err(unusable)?);
-        headers.extend([(USER_AGENT, AGENT), (ACCEPT, json), (ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+        headers.extend([(ACCEPT, json), (ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
         headers.extend(settings.token.as_ref().map(|token| (AUTHORIZATION, token.authorization())));
-        Ok(Self { shared, headers, prefix, counts: Mutex::default(), date: Mutex::default(), settings })
+        Ok(Self { shared, headers, origin, counts: Mutex::default(), date: Mutex::default(), settings })
     }
 
     /// Sends a request, again as often as its operation allows; the first time as a part of its turn, if it has one.
@@ -136,7 +125,7 @@ impl Client {
             // A repeat is a request of its own, and found by the same text.
             let request_id = if number == 1 { id.into() } else { Cow::from(format!("{id}.{number}")) };
             let has_place = number == 1;
-            let attempt = Attempt { number, id: &request_id, waited, turn, has_place, clearance: &|| true };
+            let attempt = Attempt { number, id: &request_id, waited, turn, has_place, clearance: None };
             let failure = match self.attempt(request, attempt).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
@@ -158,6 +147,7 @@ impl Client {
     ) -> Result<Response, WriteFailure> {
         let WriteDeparture { request_id: id, clearance, tried } = departure;
         let (number, waited) = (tried.total() + 1, Duration::ZERO);
+        let clearance = Some(clearance);
         let attempt = Attempt { number, id, waited, turn: Some(turn), has_place: true, clearance };
         self.attempt(request, attempt).await.map_err(|failure| {
             let again = self.repeat(request.operation, &failure, tried);
@@ -263,17 +253,23 @@ impl Client {
     }
 
     async fn exchange(&self, request: &Request, attempt: Attempt<'_>, started: Instant) -> Result<Response, Failure> {
-        let sent = self.shared.limits().connections.send(self.http_request(request, attempt.id)?, attempt.clearance);
+        let sent =
+            transport::send(&self.shared.limits().client, self.http_request(request, attempt.id)?, attempt.clearance);
         let mut answer = self.in_time(started, sent).await?;
-        if let Some(date) = answer.headers.get(DATE) {
+        if let Some(date) = answer.headers().get(DATE) {
             *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date.clone());
         }
         let body = self.body(&mut answer, started).await?;
-        judge(request.operation, answer.status, &answer.headers, body, self.settings.token.as_ref())
+        judge(request.operation, answer.status(), answer.headers(), body, self.settings.token.as_ref())
     }
 
-    fn http_request(&self, request: &Request, id: &str) -> Result<http::Request<Full<Bytes>>, Failure> {
-        let mut headers = self.headers.clone();
+    fn http_request(&self, request: &Request, id: &str) -> Result<reqwest::Request, Failure> {
+        let url = Url::parse(&format!("{}{}", self.origin, request.path_and_query));
+        let url = url.map_err(|error| Failure::NotBuilt { reason: self.masked(&error.to_string()) })?;
+        let mut built = reqwest::Request::new(request.method.clone(), url);
+        *built.body_mut() = request.body.clone().map(Into::into);
+        *built.headers_mut() = self.headers.clone();
+        let headers = built.headers_mut();
         if request.content_type {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
@@ -284,12 +280,6 @@ impl Client {
                 headers.insert(name, value);
             }
         }
-        let target = Uri::try_from(format!("{}{}", self.prefix, request.path_and_query));
-        let target = target.map_err(|error| Failure::NotBuilt { reason: self.masked(&error.to_string()) })?;
-        let mut built = http::Request::new(Full::new(request.body.clone().unwrap_or_default()));
-        *built.method_mut() = request.method.clone();
-        *built.uri_mut() = target;
-        *built.headers_mut() = headers;
         Ok(built)
     }
 
@@ -313,8 +303,8 @@ impl Client {
     }
 
     /// The body, up to its bound; of a refusal, its beginning.
-    async fn body(&self, answer: &mut Answer<'_>, started: Instant) -> Result<Bytes, Failure> {
-        let status = answer.status;
+    async fn body(&self, answer: &mut Answer, started: Instant) -> Result<Bytes, Failure> {
+        let status = answer.status();
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
         let mut whole = BytesMut::new();
         let mut share = self.shared.limits().budget.share();
@@ -363,25 +353,24 @@ impl Client {
     }
 
     fn failure(&self, error: SendError) -> Failure {
-        let not_connected = |reason: &str| {
-            let reason = match self.shared.limits().connections.proxy() {
-                Some(proxy) => {
-                    format!("{reason} (through the proxy {proxy}); check HTTPS_PROXY, ALL_PROXY and NO_PROXY")
-                }
-                None => format!("{reason}; is the base URL right?"),
-            };
-            Failure::Connect { reason: self.masked(&reason) }
-        };
         match error {
-            SendError::NotConnected(error) => match tls::fault(&*error, &self.settings.trust) {
+            SendError::NotBuilt(error) => Failure::NotBuilt { reason: self.masked(&innermost(&error)) },
+            SendError::NotConnected(error) => match transport::fault(&error, &self.settings.trust) {
                 Some(reason) => Failure::Tls { reason: self.masked(&reason) },
-                None => not_connected(&innermost(&*error)),
+                None => {
+                    let reason = innermost(&error);
+                    let reason = match &self.shared.limits().proxy {
+                        Some(proxy) => {
+                            format!("{reason} (through the proxy {proxy}); check HTTPS_PROXY, ALL_PROXY and NO_PROXY")
+                        }
+                        None => format!("{reason}; is the base URL right?"),
+                    };
+                    Failure::Connect { reason: self.masked(&reason) }
+                }
             },
-            SendError::ConnectTimedOut => {
-                not_connected(&format!("none within {} seconds", self.settings.bounds.connect.as_secs_f64()))
-            }
             SendError::Cut(error) => {
-                let is_answer = !error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse);
+                let mut parsed = causes(&*error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
+                let is_answer = !parsed.any(hyper::Error::is_parse);
                 let advice = if is_answer { "" } else { "; is it the port of HTTPS or of another protocol?" };
                 Failure::Cut { reason: self.masked(&format!("{}{advice}", innermost(&*error))) }
             }
@@ -402,12 +391,8 @@ pub(super) fn capacity_with(whole: &BytesMut, more: usize) -> usize {
 
 /// What the cause of all causes says: the others repeat it.
 fn innermost(error: &(dyn Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
     // The number of the system's error says nothing more, and neither do the words of a library.
-    let text = cause.to_string();
+    let text = causes(error).last().unwrap_or(error).to_string();
     match text.split(" (os error").next().unwrap_or(&text) {
         "tunnel error: unsuccessful" => "the proxy opens no tunnel to the service".to_owned(),
         "tunnel error: proxy authorization required" => "the proxy asks for a login".to_owned(),

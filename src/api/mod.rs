@@ -1,13 +1,11 @@
 //! The configuration API. One table has every operation with its paths in both layouts; requests,
-//! answers and retry decisions are plain functions over it; `connector` alone opens connections.
+//! answers and retry decisions are plain functions over it; `client` alone sends something, through `transport`.
 
 mod base_url;
 mod budget;
 #[cfg(test)]
 mod budget_tests;
 mod client;
-mod connections;
-mod connector;
 mod current;
 pub mod ddos;
 pub mod endpoints;
@@ -17,7 +15,6 @@ mod fetch;
 mod live;
 mod metadata;
 mod operations;
-mod pkcs12;
 mod pool;
 mod rate_limit;
 mod reader;
@@ -28,15 +25,13 @@ mod secret;
 mod settings;
 pub mod snapshot;
 mod text;
-mod tls;
 mod trace;
 mod turn;
 pub mod upgrades;
 mod wire;
 
-pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
+pub use base_url::{BaseUrl, BaseUrlError};
 pub use client::pool;
-pub use connections::Clearance;
 pub use current::{CurrentObject, CurrentState, ReplaceBody};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
@@ -45,7 +40,6 @@ pub use live::read_list;
 pub use operations::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,
 };
-pub use pkcs12::Pkcs12Error;
 pub use pool::ClientPool;
 pub use rate_limit::{RateLimit, Timing};
 pub use reader::{Reader, WriteTurn, Writer};
@@ -58,6 +52,7 @@ pub use settings::{
     ProgressListener, RequestLimits, Retry,
 };
 pub use text::neutral;
-pub use tls::{Identity, TlsError, TlsTrust};
 pub use trace::{RequestIds, TraceParent};
 pub use turn::{WriteDeparture, WriteFailure};
+
+pub use crate::transport::{Clearance, Identity, Pkcs12Error, Proxies, SANDBOX_HOST, TlsError, TlsTrust};

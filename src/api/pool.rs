@@ -8,7 +8,6 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 use super::budget::Budget;
-use super::connections::Connections;
 use super::rate_limit::{RateLimit, RateLimiter};
 
 /// What the clients of one service share. A clone is the same pool.
@@ -16,7 +15,9 @@ use super::rate_limit::{RateLimit, RateLimiter};
 pub struct ClientPool(Arc<SharedLimits>);
 
 pub(super) struct SharedLimits {
-    pub(super) connections: Connections,
+    pub(super) client: reqwest::Client,
+    /// The proxy that every request goes through, as messages show it.
+    pub(super) proxy: Option<String>,
     pub(super) throttle: RateLimiter,
     pub(super) permits: Arc<Semaphore>,
     pub(super) budget: Budget,
@@ -29,10 +30,16 @@ impl fmt::Debug for ClientPool {
 }
 
 impl ClientPool {
-    pub(super) fn new(connections: Connections, rate: Option<RateLimit>, concurrency: usize, budget: Budget) -> Self {
+    /// A pool of the connections of `client` through `proxy`.
+    pub(super) fn new(
+        (client, proxy): (reqwest::Client, Option<String>),
+        rate: Option<RateLimit>,
+        concurrency: usize,
+        budget: Budget,
+    ) -> Self {
         let throttle = RateLimiter::new(rate, Instant::now());
         let permits = Arc::new(Semaphore::new(concurrency.max(1)));
-        Self(Arc::new(SharedLimits { connections, throttle, permits, budget }))
+        Self(Arc::new(SharedLimits { client, proxy, throttle, permits, budget }))
     }
 
     pub(super) fn limits(&self) -> &SharedLimits {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::Layout;
+use crate::transport::{self, Proxies, ProxyError, TlsError, TlsTrust};
 
 use super::base_url::BaseUrl;
 use super::error::Failure;
@@ -15,7 +16,6 @@ use super::rate_limit::{RateLimit, Timing};
 use super::response::Response;
 use super::secret::Secret;
 use super::text::neutral;
-use super::tls::{TlsError, TlsTrust};
 use super::trace::RequestIds;
 
 /// How long and how much is waited for.
@@ -172,6 +172,8 @@ pub struct ClientSettings {
     pub address: Option<SocketAddr>,
     /// Certificates.
     pub trust: TlsTrust,
+    /// The proxies of the environment; a service on this machine is reached without any.
+    pub proxies: Proxies,
     /// Sizes and times.
     pub bounds: RequestLimits,
     /// The limit of requests; none where the service is on this machine and none was asked for.
@@ -201,6 +203,7 @@ impl ClientSettings {
             token,
             address: None,
             trust: TlsTrust::default(),
+            proxies: Proxies::default(),
             bounds: RequestLimits::default(),
             rate,
             concurrency: 8,
@@ -209,6 +212,20 @@ impl ClientSettings {
             listener: None,
             progress: None,
             pool: None,
+        }
+    }
+}
+
+impl ClientSettings {
+    /// The proxy that the requests go through, as messages show it.
+    ///
+    /// # Errors
+    /// The variable that names it cannot be used.
+    pub fn proxy(&self) -> Result<Option<String>, ProxyError> {
+        // Whatever a proxy says, a token sent without TLS stays on this machine.
+        match reqwest::Url::parse(self.base_url.as_str()) {
+            Ok(url) if !self.base_url.is_loopback() => Ok(self.proxies.of(&url)?.map(|proxy| transport::name(&proxy))),
+            _ => Ok(None),
         }
     }
 }
@@ -228,6 +245,9 @@ pub enum ClientSettingsError {
     /// Certificates.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The proxy.
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
     /// A token that is too short.
     #[error(
         "the token is shorter than 16 characters: it cannot be distinguished from ordinary text, so it is accepted only for a service on this machine"

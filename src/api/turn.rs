@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::connections::Clearance;
+use crate::transport::Clearance;
+
 use super::error::ApiError;
 use super::pool::ClientPool;
 use super::rate_limit::Admission;

@@ -15,6 +15,7 @@ use crate::cli::{Call, Output, ProcessEnvironment};
 use crate::model::policy::Policy;
 use crate::sandbox::Running;
 use crate::state::StateStore;
+use crate::transport::Proxies;
 
 /// What every command receives.
 pub struct Context {
@@ -33,6 +34,9 @@ pub struct Context {
     ids: OnceCell<Arc<RequestIds>>,
     /// Where the state of the call is kept, once something asks for it.
     pub state: Rc<OnceCell<StateStore>>,
+    proxies: Rc<OnceCell<Proxies>>,
+    /// Whether it was reported that exceptions from the proxy are unclear.
+    is_unclear: Rc<OnceCell<()>>,
     started: RefCell<Vec<Running>>,
 }
 
@@ -69,6 +73,8 @@ impl Context {
             tenants: Rc::default(),
             ids: OnceCell::new(),
             state: Rc::default(),
+            proxies: Rc::default(),
+            is_unclear: Rc::default(),
             started: RefCell::default(),
         }
     }
@@ -76,6 +82,21 @@ impl Context {
     /// The ids of the requests of the command.
     pub fn ids(&self) -> Arc<RequestIds> {
         Arc::clone(self.ids.get_or_init(|| exchanges::ids(&self.environment, &self.output)))
+    }
+
+    /// The proxies of the environment.
+    pub fn proxies(&self) -> &Proxies {
+        self.proxies.get_or_init(|| {
+            Proxies::read(|name| self.environment.path(name).map(|value| value.to_string_lossy().into_owned()))
+        })
+    }
+
+    /// Reports once which exceptions from the proxy no host matches, where `name` is reached through one.
+    pub fn report_unclear_exceptions(&self, name: &str) {
+        if let Some(unclear) = self.proxies().unclear() {
+            let text = format!("warning: {unclear}\n  {name} is reached through the proxy");
+            self.is_unclear.get_or_init(|| self.output.message(&text));
+        }
     }
 
     /// The environment of the configuration that the call chooses.
@@ -95,6 +116,8 @@ impl Context {
             tenants: Rc::clone(tenants),
             ids: OnceCell::from(self.ids()),
             state: Rc::clone(&self.state),
+            proxies: Rc::clone(&self.proxies),
+            is_unclear: Rc::clone(&self.is_unclear),
             started: RefCell::default(),
         };
         if let StackEnvironment::Chosen(name) = environment {

@@ -24,6 +24,9 @@ pub fn store(context: &Context) -> Result<&StateStore> {
             let location = Location::parse(text).map_err(|error| error!(Usage, "`{source}`: {error}"))?;
             let bucket =
                 Bucket::open(&location, environment.variables()).map_err(|error| failed(context, error.into()))?;
+            if context.proxies().any().is_ok_and(|is_any| is_any) {
+                context.report_unclear_exceptions(text);
+            }
             StateStore::Bucket(bucket, lease_timing(environment)?)
         }
     };

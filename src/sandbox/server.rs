@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tower_service::Service as _;
+use tower::Service as _;
 
 /// How long requests that are being answered may take after a stop was asked for.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);

@@ -1,7 +1,6 @@
 //! The connection to an object store: which variables choose endpoint and credentials, and the HTTP client under it, which
 //! has the same TLS as the rest of the program. Plain HTTP is used only where the caller's variables ask for it.
 
-use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +14,8 @@ use object_store::client::{
 };
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::Verifier;
+
+use crate::transport::{self, Proxies, Roots, TlsError, TlsTrust};
 
 use super::error::StateError;
 use super::location::{Location, Provider};
@@ -42,6 +41,11 @@ pub(super) fn connect<'v>(
         Provider::Google => "GOOGLE_",
         Provider::Azure => "AZURE_",
     };
+    let variables: Vec<(&str, &str)> = variables.into_iter().collect();
+    let proxies =
+        Proxies::read(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into()));
+    proxies.any().map_err(|error| StateError::new("reach", location.to_string(), error.to_string()))?;
+    let connector = Connector(proxies);
     let variables: Vec<(String, &str)> = variables
         .into_iter()
         .filter(|(name, _)| name.starts_with(prefix))
@@ -65,7 +69,8 @@ pub(super) fn connect<'v>(
             if endpoint.is_some_and(|(_, url)| is_loopback(url)) {
                 builder = builder.with_allow_http(true);
             }
-            let builder = builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(Connector);
+            let builder =
+                builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(connector.clone());
             builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
         }
         Provider::Google => {
@@ -75,7 +80,8 @@ pub(super) fn connect<'v>(
                     builder = builder.with_config(key, *value);
                 }
             }
-            let builder = builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(Connector);
+            let builder =
+                builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(connector.clone());
             builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
         }
         Provider::Azure => {
@@ -89,7 +95,7 @@ pub(super) fn connect<'v>(
                 builder = builder.with_account(account);
             }
             let builder =
-                builder.with_container_name(&location.bucket).with_retry(retry).with_http_connector(Connector);
+                builder.with_container_name(&location.bucket).with_retry(retry).with_http_connector(connector.clone());
             builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
         }
     };
@@ -114,39 +120,22 @@ fn is_loopback(url: &str) -> bool {
 }
 
 /// Makes the HTTP clients of a store: one for its objects, and one for a metadata service that gives credentials.
-#[derive(Debug)]
-struct Connector;
+#[derive(Debug, Clone)]
+struct Connector(Proxies);
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allow_http = options.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
         let failed = |reason: String| object_store::Error::Generic { store: "HTTP", source: reason.into() };
-        let tls = tls(allow_http).map_err(|error| failed(format!("TLS cannot be set up: {error}")))?;
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .https_only(!allow_http)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .user_agent(concat!("trueup/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .timeout(TOTAL)
-            .tcp_nodelay(true)
-            .build();
+        // Where plain HTTP is allowed, a machine may have no authorities.
+        let roots = if allow_http { Roots::SystemIfAny } else { Roots::System };
+        let tls = transport::configure(roots, &TlsTrust::default()).map_err(|error| match error {
+            TlsError::Setup { reason } => failed(format!("TLS cannot be set up: {reason}")),
+            other => failed(other.to_string()),
+        })?;
+        let client = transport::client(tls, self.0.clone(), CONNECT);
+        let client = client.https_only(!allow_http).timeout(TOTAL).build();
         client.map(|client| HttpClient::new(Http(client))).map_err(|error| failed(error.without_url().to_string()))
-    }
-}
-
-/// The system's roots. Where plain HTTP is allowed a machine may have none.
-fn tls(allow_http: bool) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
-    match Verifier::new(provider) {
-        Ok(verifier) => {
-            Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
-        }
-        Err(_) if allow_http => Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth()),
-        Err(error) => Err(error),
     }
 }
 
@@ -183,11 +172,6 @@ fn failure(error: reqwest::Error) -> HttpError {
     } else {
         HttpErrorKind::Unknown
     };
-    let mut reason = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        reason = inner.to_string();
-        source = inner.source();
-    }
+    let reason = transport::causes(&error).last().unwrap_or(&error).to_string();
     HttpError::new(kind, std::io::Error::other(reason))
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use tokio::task::AbortHandle;
 
+use crate::transport::CLEARED;
+
 use super::bucket::Bucket;
 use super::error::StateError;
 use super::object::{CreateResult, Objects, StoredObject, Tag};
@@ -42,9 +44,9 @@ impl LeaseTiming {
         self.lasts / 6
     }
 
-    /// The holder stops so long before the others may begin.
+    /// The holder stops so long before the others may begin: what it was allowed to send may wait for its connection.
     fn margin(self) -> Duration {
-        self.lasts / 6
+        (self.lasts / 6).max(CLEARED).min(self.lasts / 3)
     }
 }
 

@@ -364,3 +364,39 @@ fn a_proxy_that_gives_no_tunnel_is_named_without_its_credentials() {
         ran.does_not_say("ter2");
     }
 }
+
+#[test]
+fn a_proxy_that_cannot_be_used_is_an_error_before_anything_is_sent() {
+    let stage = stack("")
+        .env("TRUEUP_BASE_URL", "https://mesh.example.net")
+        .env("TRUEUP_TOKEN", "a-token-of-enough-characters")
+        .env("HTTPS_PROXY", "http://somebody:hunter2@");
+    for command in COMMANDS {
+        let ran = stage.run(command);
+        ran.code(1).stderr_contains("the value of `HTTPS_PROXY` is not a proxy");
+        ran.does_not_say("hunter2");
+    }
+    let bucket = stage.run("history --stack s --state s3://bucket/state");
+    bucket.code(1).stderr_contains("the value of `HTTPS_PROXY` is not a proxy");
+    // A service on this machine is reached without a proxy.
+    stage.env("TRUEUP_BASE_URL", "").run("plan stack --sandbox").code(0).stderr("");
+}
+
+#[test]
+fn an_exception_from_the_proxy_that_no_host_matches_is_reported_where_the_proxy_is_used() {
+    let unused = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let with = |exceptions| {
+        stack("")
+            .env("TRUEUP_BASE_URL", "https://mesh.example.net")
+            .env("TRUEUP_TOKEN", "a-token-of-enough-characters")
+            .env("HTTPS_PROXY", &format!("http://{unused}"))
+            .env("NO_PROXY", exceptions)
+            .run("plan stack")
+    };
+    with("*.example.net,localhost")
+        .code(5)
+        .stderr_contains("warning: `NO_PROXY` has `*.example.net`, which no host matches")
+        .stderr_contains("https://mesh.example.net is reached through the proxy");
+    let clear = with(".example.org");
+    clear.code(5).stderr_contains("through the proxy").does_not_say("warning");
+}

@@ -82,6 +82,10 @@ pub async fn connect_with(
         }
     };
     settings.trust = trust::given(context)?;
+    settings.proxies = context.proxies().clone();
+    if settings.proxy().with_status(ExitStatus::Invalid)?.is_some() {
+        context.report_unclear_exceptions(settings.base_url.as_str());
+    }
     settings.concurrency = match (context.global.concurrency, concurrency) {
         (None, Some(shared)) => shared,
         _ => settings::concurrency(context, config),

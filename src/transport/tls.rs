@@ -6,13 +6,12 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
-use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-use super::base_url::BaseUrl;
+use super::causes;
 use super::pkcs12::{self, Pkcs12Error};
 
 /// Certificates beyond the system's.
@@ -82,27 +81,43 @@ fn setup(error: &rustls::Error) -> TlsError {
     TlsError::Setup { reason: error.to_string() }
 }
 
-/// The TLS settings for a service at `base_url`.
+/// Whose certificates are trusted beside those of the authorities that are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Roots {
+    /// Those of the system's authorities.
+    System,
+    /// The same, where the system has any.
+    SystemIfAny,
+    /// Nobody's.
+    Given,
+}
+
+/// The TLS settings of a client.
 ///
 /// # Errors
 /// See [`TlsError`].
-pub(super) fn configure(base_url: &BaseUrl, trust: &TlsTrust) -> Result<ClientConfig, TlsError> {
+pub(crate) fn configure(roots: Roots, trust: &TlsTrust) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| setup(&error))?;
     let authorities = trust.authorities.as_deref().map(authorities).transpose()?.unwrap_or_default();
-    let own_only = base_url.is_loopback() && (base_url.as_str().starts_with("http:") || !authorities.is_empty());
-    let builder = if own_only {
+    let verifier = match roots {
+        Roots::Given => None,
+        Roots::System | Roots::SystemIfAny => match Verifier::new_with_extra_roots(authorities.clone(), provider) {
+            Ok(verifier) => Some(verifier),
+            Err(_) if roots == Roots::SystemIfAny => None,
+            Err(error) => return Err(setup(&error)),
+        },
+    };
+    let builder = if let Some(verifier) = verifier {
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+    } else {
         let mut roots = RootCertStore::empty();
         for authority in authorities {
             roots.add(authority).map_err(|error| TlsError::Authorities { reason: format!(": {error}") })?;
         }
         builder.with_root_certificates(roots)
-    } else {
-        let verifier = Verifier::new_with_extra_roots(authorities, provider).map_err(|error| setup(&error))?;
-        let verifier: Arc<dyn ServerCertVerifier> = Arc::new(verifier);
-        builder.dangerous().with_custom_certificate_verifier(verifier)
     };
     match &trust.identity {
         None => Ok(builder.with_no_client_auth()),
@@ -135,16 +150,15 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 /// Why there is no safe connection, and what to do about it, if TLS is what failed.
-pub(super) fn fault(error: &(dyn Error + 'static), trust: &TlsTrust) -> Option<String> {
-    let causes = || std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source());
-    if let Some(fault) = causes().find_map(tls_cause) {
+pub(crate) fn fault(error: &(dyn Error + 'static), trust: &TlsTrust) -> Option<String> {
+    if let Some(fault) = causes(error).find_map(tls_cause) {
         return Some(words(fault, trust));
     }
     // The other side ended the connection in the middle of the handshake.
     let is_end = |cause: &(dyn Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
     };
-    causes().any(is_end).then(|| "the service ended the TLS handshake; is the port one of HTTPS?".to_owned())
+    causes(error).any(is_end).then(|| "the service ended the TLS handshake; is the port one of HTTPS?".to_owned())
 }
 
 /// The TLS error that `cause` is, or that it wraps as an error of IO does, any number of times.
@@ -220,18 +234,16 @@ mod tests {
 
     #[test]
     fn this_machine_needs_no_roots() {
-        let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a base URL");
-        assert!(configure(&base_url, &TlsTrust::default()).is_ok());
+        assert!(configure(Roots::Given, &TlsTrust::default()).is_ok());
     }
 
     #[test]
     fn a_file_without_a_certificate_is_reported() {
-        let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a base URL");
         let trust = TlsTrust { authorities: Some(b"hello".to_vec()), identity: None };
-        assert!(matches!(configure(&base_url, &trust), Err(TlsError::Authorities { .. })));
+        assert!(matches!(configure(Roots::Given, &trust), Err(TlsError::Authorities { .. })));
         let identity = Identity::Pem { certificate: Vec::new(), key: b"secret".to_vec() };
         assert!(!format!("{identity:?}").contains("115"));
         let trust = TlsTrust { authorities: None, identity: Some(identity) };
-        assert!(matches!(configure(&base_url, &trust), Err(TlsError::Certificate { .. })));
+        assert!(matches!(configure(Roots::Given, &trust), Err(TlsError::Certificate { .. })));
     }
 }
