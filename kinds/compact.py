@@ -7,11 +7,26 @@ FACTS has one JSON object a line: the kinds, messages and enums of the vendor's 
 A kind has three messages (create, replace, get); here they become one tree. README.md describes what is written.
 """
 import json
+import os
 import sys
 
 OPERATIONS = "crg"
 LOWER = ("min", "min_len", "min_bytes", "min_items", "min_pairs", "min_ip_prefix_length")
 UPPER = ("max", "max_len", "max_bytes", "max_items", "max_pairs", "max_ports", "max_ip_prefix_length")
+
+
+def overrides():
+    """What is known beyond the facts: the words to add to a field, by message and field."""
+    found = {}
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "overrides.txt"), encoding="utf-8") as file:
+        for line in file:
+            words = line.split("#")[0].split()
+            if words:
+                found[words[0], words[1]] = words[2:]
+    return found
+
+
+OVERRIDES = overrides()
 
 
 def widest(rules, others):
@@ -105,7 +120,7 @@ class Tree:
         for key, by_letter in fields.items():
             letters = "".join(by_letter)
             if "g" not in (letters, by_letter.get("g", {}).get("ops") if same else None):
-                line = self.field(key, by_letter, "".join(letter for letter, _ in there), same)
+                line = self.field(name, key, by_letter, "".join(letter for letter, _ in there), same)
                 # An option without fields, of which nothing else is known, has no line of its own.
                 if line != key + " {}" or key not in members:
                     lines.append("  " + line)
@@ -115,7 +130,7 @@ class Tree:
             lines.append("  <" + " ".join(served))
         return name
 
-    def field(self, key, by_letter, there, same):
+    def field(self, name, key, by_letter, there, same):
         first = next(iter(by_letter.values()))
         message = None
         if first.get("of") in self.messages:
@@ -130,6 +145,7 @@ class Tree:
                       if letter in there and letter not in letters]
         if is_required(first):
             words.append("required")
+        words += OVERRIDES.pop((name, key), [])
         words += [flag for flag in ("secret", "immutable", "read_only", "deprecated", "internal") if first.get(flag)]
         if first.get("refs"):
             words.append("to=" + ",".join(sorted(first["refs"])))
@@ -185,6 +201,8 @@ def main():
         out.append("enum %s %s\n" % (name, " ".join(values)))
     for name in sorted(tree.lines):
         out.append("\n".join(["message " + name] + tree.lines[name]) + "\n")
+    if OVERRIDES:
+        sys.exit("overrides.txt names what no message has: %s" % sorted(OVERRIDES))
     sys.stdout.write("".join(out))
 
 

@@ -39,10 +39,10 @@ impl<'a> TargetState<'a> {
     /// Sets the wanted fields and the ownership annotations in a whole object, and nothing else.
     pub(super) fn set(&self, object: &mut Json) {
         for change in self.change.fields() {
-            change.field.set(self.change.key.kind, object, &change.after);
+            change.field.set(self.change.key.kind, object, &change.before, &change.after);
         }
         for (field, value) in self.change.ownership_values(self.run.as_str()) {
-            field.set(self.change.key.kind, object, &value.into());
+            field.set(self.change.key.kind, object, &Json::Null, &value.into());
         }
     }
 
@@ -67,7 +67,7 @@ impl<'a> TargetState<'a> {
         let mut fields = Vec::new();
         for ownership in std::iter::once(&one).chain((other != one).then_some(&other)) {
             let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
-            fields.extend(diff::moved(before, now, names, Context { applied, ignored }));
+            fields.extend(diff::moved(before, now, names, Context { applied, ignored, strict: false }));
         }
         fields.sort();
         fields.dedup();

@@ -25,6 +25,8 @@ pub struct Context<'a> {
     pub applied: Option<&'a AppliedFields>,
     /// Fields that are left out.
     pub ignored: &'a [Field],
+    /// Of another kind than endpoint, what the definition does not name is a difference.
+    pub strict: bool,
 }
 
 /// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
@@ -41,13 +43,17 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec
     fields.sort();
     fields
         .into_iter()
-        .map(|field| Difference { live: seen(&field, live, desired), desired: field.value(desired), field })
+        .map(|field| Difference { live: seen(&field, live, desired, context), desired: field.value(desired), field })
         .collect()
 }
 
-/// The live value as far as the definition names it.
-fn seen(field: &Field, live: &Endpoint, desired: &Endpoint) -> Json {
+/// The live value as far as the definition names it; of a unit that the definition covers whole, all that the service did
+/// not fill.
+fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Json {
     match (field.unit(), &live.spec, &desired.spec) {
+        (Some(_), Spec::Described(_), Spec::Described(_)) if covers(field, live, desired, context) => {
+            field.digested(live).unwrap_or_default()
+        }
         (Some(unit), Spec::Described(live), Spec::Described(desired)) => {
             live.seen_as(unit, desired).and_then(|seen| live.without_hidden(unit, &seen)).unwrap_or_default()
         }
@@ -55,12 +61,25 @@ fn seen(field: &Field, live: &Endpoint, desired: &Endpoint) -> Json {
     }
 }
 
+/// Whether there is something in a unit of another kind that the definition does not name, and that an apply removes: an
+/// apply wrote exactly what is live, so the definition named it before, or nothing else may be there.
+#[must_use]
+pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
+    let (Some(unit), Some(seen), Some(wanted)) = (field.unit(), live.spec.described(), desired.spec.described()) else {
+        return false;
+    };
+    let was_applied = || context.applied.is_some_and(|applied| applied.is_as_applied(field, live));
+    !seen.unnamed(unit, wanted).is_empty() && (context.strict || was_applied())
+}
+
 /// Whether the two agree in `field`, as far as `desired` sets it.
 fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     match (field, &live.spec, &desired.spec) {
         (field, Spec::Described(seen), Spec::Described(wanted)) if field.is_of_spec() => {
             let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
-            seen.is_as(field.unit().unwrap_or_default(), wanted) && context.applied.is_none_or(hidden_as_applied)
+            seen.is_as(field.unit().unwrap_or_default(), wanted)
+                && context.applied.is_none_or(hidden_as_applied)
+                && !covers(field, live, desired, context)
         }
         (Field::Target, Spec::Endpoint(now), Spec::Endpoint(wanted)) => same_target(live, (now, wanted), context),
         (Field::Where, Spec::Endpoint(live), Spec::Endpoint(desired)) => {

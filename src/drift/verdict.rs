@@ -102,19 +102,26 @@ impl Plan {
             let verdict = entry.change.as_ref().and_then(object).unwrap_or(blocked);
             objects.insert(entry.key.clone(), verdict);
         }
-        for key in self.notes.iter().filter_map(|note| drifted(note, unmanaged)) {
-            objects.insert(key.clone(), ObjectVerdict { verdict: Verdict::Drift, drifted: Vec::new() });
+        let mut in_sync = self.in_sync();
+        for note in &self.notes {
+            let Some(key) = drifted(note, unmanaged) else { continue };
+            in_sync -= usize::from(matches!(note, Note::Unnamed { .. }) && !objects.contains_key(key));
+            let drift = ObjectVerdict { verdict: Verdict::Drift, drifted: Vec::new() };
+            objects
+                .entry(key.clone())
+                .and_modify(|known| known.verdict = known.verdict.and(Verdict::Drift))
+                .or_insert(drift);
         }
         let unknown = self.unknown().map(|(namespace, reason)| (namespace.clone(), reason.to_owned())).collect();
-        Verdicts { objects, unknown, in_sync: self.in_sync() }
+        Verdicts { objects, unknown, in_sync }
     }
 }
 
 /// The endpoint of a note that counts as drift. Each kind is decided here.
 fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
     match note {
-        // No apply deletes it, and nothing defines it: a person has to decide.
-        Note::Outside { key } => Some(key),
+        // No apply deletes it, and nothing defines or names it: a person has to decide.
+        Note::Outside { key } | Note::Unnamed { key, .. } => Some(key),
         // Live, and not defined.
         Note::Unmanaged { key } | Note::Orphan { key } | Note::Awaited { key, .. } | Note::Unsupported { key, .. } => {
             (unmanaged == UnmanagedPolicy::Fail).then_some(key)
@@ -126,7 +133,6 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         | Note::ForeignEqual { .. }
         | Note::Owned { .. }
         | Note::UnknownField { .. }
-        | Note::Unnamed { .. }
         | Note::DroppedField { .. }
         | Note::EmptyNamespace { .. }
         | Note::Recreated { .. }

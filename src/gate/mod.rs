@@ -78,7 +78,7 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
 fn after(change: &Change, before: &Endpoint) -> Option<Endpoint> {
     let place = change.fields().iter().find(|field| field.field == Field::Where)?;
     let mut after = before.clone();
-    place.field.assign(&mut after, &place.after).ok()?;
+    place.field.assign(&mut after, &place.before, &place.after).ok()?;
     Some(after)
 }
 

@@ -5,7 +5,7 @@ use super::rule::Unit;
 use super::{Field, FieldKind, Flag, Group, Kind, Message, Part, Rule};
 
 /// The words of a field's flags.
-const FLAGS: [(&str, Flag); 9] = [
+const FLAGS: [(&str, Flag); 10] = [
     ("required", Flag::Required),
     ("secret", Flag::Secret),
     ("immutable", Flag::Immutable),
@@ -15,6 +15,7 @@ const FLAGS: [(&str, Flag); 9] = [
     ("create_only", Flag::CreateOnly),
     ("replace_only", Flag::ReplaceOnly),
     ("unanswered", Flag::Unanswered),
+    ("filled", Flag::Filled),
 ];
 
 /// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak]`

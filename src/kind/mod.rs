@@ -118,6 +118,8 @@ pub enum Flag {
     ReplaceOnly,
     /// No answer has it.
     Unanswered,
+    /// The service fills it where it is left out.
+    Filled,
 }
 
 /// What is written at a field.

@@ -232,17 +232,19 @@ pub fn unnamed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json
     paths
 }
 
-/// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What the definition
-/// does not name stays at any depth, in items of lists too, as far as they can be told apart.
-pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, wanted: Option<&Json>) {
+/// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the
+/// definition nor `before` names stays at any depth, in items of lists too, as far as they can be told apart; what `before`
+/// names, which a plan shows as the old value, and the definition does not, goes.
+pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Option<&Json>, wanted: Option<&Json>) {
     let message = message(spec);
-    let Json::Object(wanted) = keys_of(spec, unit, wanted) else { return };
+    let (before, wanted) = (keys_of(spec, unit, before), keys_of(spec, unit, wanted));
+    let Json::Object(wanted) = wanted else { return };
     let is_of_unit = |key: &str| unit_of(spec, key) == unit;
     live.retain(|key, _| {
         let key = snake(key);
         !is_of_unit(&key) || wanted.contains_key(&*key)
     });
-    merge_message(message, live, &wanted);
+    merge_message(message, live, &before, &wanted);
 }
 
 /// Whether a value says nothing: the service writes unset fields like that.
@@ -386,6 +388,9 @@ enum Open {
 
 /// The same for the option of a group; nothing where the definition chooses an option of it.
 fn open(message: &Message, key: &str, value: &Json, wanted: &Map<String, Json>) -> Option<Open> {
+    if message.field(key).is_some_and(|field| field.is(Flag::Filled)) {
+        return Some(Open::Default);
+    }
     let Some(group) = message.group_of(key) else { return Some(Open::Unnamed) };
     if group.members.iter().any(|member| wanted.contains_key(*member)) {
         return None;
@@ -520,21 +525,25 @@ fn unnamed_in(field: &Field, live: &Json, wanted: &Json, path: &str, paths: &mut
 }
 
 /// Lays what a definition writes over a live message as the service shows it.
-fn merge_message(message: &Message, live: &mut Map<String, Json>, wanted: &Map<String, Json>) {
+fn merge_message(message: &Message, live: &mut Map<String, Json>, before: &Json, wanted: &Map<String, Json>) {
+    live.retain(|key, _| {
+        let key = snake(key);
+        before.get(&*key).is_none() || wanted.contains_key(&*key)
+    });
     for (key, value) in wanted {
         let others = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
         let spelled = live.keys().find(|live| snake(live) == *key).cloned();
         let current = spelled.and_then(|spelled| live.remove(&spelled)).unwrap_or_default();
         live.retain(|live, _| !others.contains(&&*snake(live)));
         let value = match message.field(key) {
-            Some(field) => merge_field(field, current, value),
+            Some(field) => merge_field(field, current, &before[key], value),
             None => value.clone(),
         };
         live.insert(key.clone(), value);
     }
 }
 
-fn merge_field(field: &Field, live: Json, wanted: &Json) -> Json {
+fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json {
     let Some(id) = field.below() else { return wanted.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) if is_of_messages(&items) => {
@@ -545,23 +554,28 @@ fn merge_field(field: &Field, live: Json, wanted: &Json) -> Json {
                     of[to] = Some(index);
                 }
             }
+            // A plan shows every item of the live list, or it is another list by now.
+            let before = before.as_array().filter(|before| before.len() == items.len());
             let merge = |(wanted, of): (&Json, Option<usize>)| match of {
-                Some(index) => merge_one(id, items[index].clone(), wanted),
+                Some(index) => {
+                    let before = before.map_or(&Json::Null, |before| &before[index]);
+                    merge_one(id, items[index].clone(), before, wanted)
+                }
                 None => wanted.clone(),
             };
             wants.iter().zip(of).map(merge).collect()
         }
         (FieldKind::Map(_), Json::Object(mut live), Json::Object(wanted)) => {
             let merge = |(key, wanted): (&String, &Json)| {
-                (key.clone(), merge_one(id, live.remove(key).unwrap_or_default(), wanted))
+                (key.clone(), merge_one(id, live.remove(key).unwrap_or_default(), &before[key], wanted))
             };
             wanted.iter().map(merge).collect()
         }
-        (_, live, wanted) => merge_one(id, live, wanted),
+        (_, live, wanted) => merge_one(id, live, before, wanted),
     }
 }
 
-fn merge_one(id: &str, live: Json, wanted: &Json) -> Json {
+fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
     match (live, wanted) {
         (Json::Object(mut live), Json::Object(wanted)) => {
             // The parts that the service filled belong to what the reference named.
@@ -569,7 +583,7 @@ fn merge_one(id: &str, live: Json, wanted: &Json) -> Json {
             if is_another {
                 live.clear();
             }
-            merge_message(message(id), &mut live, wanted);
+            merge_message(message(id), &mut live, before, wanted);
             Json::Object(live)
         }
         (_, wanted) => wanted.clone(),

@@ -79,7 +79,7 @@ fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
     live["origin_servers"][0]["of_the_future"] = json!({"a": [1]});
     let Json::Object(mut live) = live else { panic!("an object") };
     let wanted = named(POOL, &json!({"origin_servers": [{"public_ip": {"ip": "192.0.2.9"}}]}));
-    merged(POOL, "origin_servers", &mut live, wanted.get("origin_servers"));
+    merged(POOL, "origin_servers", &mut live, None, wanted.get("origin_servers"));
     assert_eq!(live["origin_servers"][0]["of_the_future"], json!({"a": [1]}));
     assert_eq!(live["origin_servers"][0]["public_ip"], json!({"ip": "192.0.2.9"}));
     assert_eq!(live["port"], 443);

@@ -255,6 +255,13 @@ impl Field {
         Field::FIXED.into_iter().find(|field| field.name() == first)
     }
 
+    /// The field of the key of a spec that this path begins with, in an object of whichever kind.
+    #[must_use]
+    pub fn of_key(path: &str) -> Option<Self> {
+        let rest = path.strip_prefix("spec.")?;
+        rest.split(['.', '[']).next().map(Self::of_unit)
+    }
+
     /// The field of an object of this kind with this path. An option of a group names the group.
     #[must_use]
     pub fn of_kind(kind: KindName, path: &str) -> Option<Self> {
@@ -323,17 +330,25 @@ impl Field {
         serde_json::to_value(self.of(endpoint)).unwrap_or_default()
     }
 
+    /// The value of a unit of another kind as its digest covers it.
+    #[must_use]
+    pub fn digested(&self, endpoint: &Endpoint) -> Option<Json> {
+        let FieldValue::Unit(unit) = self.of(endpoint) else { return None };
+        unit?.digested()
+    }
+
     /// Whether `endpoint` has the service's default here, so that leaving the field out means the same.
     #[must_use]
     pub fn is_default(&self, endpoint: &Endpoint) -> bool {
         self.of(endpoint).is_default()
     }
 
-    /// Sets this field of `endpoint` to a value as [`Field::value`] gives it; `null` sets the default.
+    /// Sets this field of `endpoint` to a value as [`Field::value`] gives it; `null` sets the default. Of a spec that a
+    /// definition need not name whole, what is in `before` and not in the value goes.
     ///
     /// # Errors
     /// A value that the field cannot have.
-    pub fn assign(&self, endpoint: &mut Endpoint, value: &Json) -> Result<(), FieldError> {
+    pub fn assign(&self, endpoint: &mut Endpoint, before: &Json, value: &Json) -> Result<(), FieldError> {
         let error = |reason: String| FieldError { field: self.clone(), value: value.clone(), reason };
         let text = || match value {
             Json::Null => Ok(None),
@@ -353,7 +368,8 @@ impl Field {
             _ => match &mut endpoint.spec {
                 Spec::Endpoint(spec) => *spec = self.spec_with(spec, value).map_err(error)?,
                 Spec::Described(spec) => {
-                    spec.set(self.unit().unwrap_or_default(), Some(value).filter(|value| !value.is_null()));
+                    let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
+                    spec.set(self.unit().unwrap_or_default(), before, value);
                 }
             },
         }
@@ -382,7 +398,7 @@ impl Field {
     /// Sets this field of a whole object of this kind (`metadata` and `spec` at its root) to `value`, and leaves
     /// everything else as it is, keys inside of a group that the model does not know included. `null`
     /// removes the field.
-    pub fn set(&self, kind: KindName, object: &mut Json, value: &Json) {
+    pub fn set(&self, kind: KindName, object: &mut Json, before: &Json, value: &Json) {
         match self.keys().as_deref() {
             Some([above @ .., key]) if above != ["spec"] => put(object, above, key, value),
             _ => {
@@ -392,7 +408,8 @@ impl Field {
                 let spec = &mut object["spec"];
                 match (spec, self.unit()) {
                     (Json::Object(spec), Some(unit)) if !kind.is_endpoint() => {
-                        kind::merged(kind.kind().spec, unit, spec, Some(value).filter(|value| !value.is_null()));
+                        let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
+                        kind::merged(kind.kind().spec, unit, spec, before, value);
                     }
                     (spec, _) => self.set_spec(spec, value),
                 }
@@ -417,9 +434,9 @@ impl Field {
     pub fn drops(&self, path: &str, live: &Endpoint, value: &Json) -> bool {
         let kind = live.key.kind;
         let mut now = Json::Object(serde_json::Map::new());
-        self.set(kind, &mut now, &self.value(live));
+        self.set(kind, &mut now, &Json::Null, &self.value(live));
         let mut wanted = Json::Object(serde_json::Map::new());
-        self.set(kind, &mut wanted, value);
+        self.set(kind, &mut wanted, &Json::Null, value);
         let (mut now, mut wanted) = (&now, &wanted);
         // `ref[0]` is a key and an index.
         for step in path.split(['.', '[']) {

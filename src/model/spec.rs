@@ -114,19 +114,18 @@ impl Described {
         self.unit(name) == wanted.unit(name) || self.seen_as(name, wanted) == wanted.significant(name)
     }
 
-    /// The paths of this live spec that `wanted` does not name and no description explains.
+    /// The paths of a unit of this live spec that `wanted` does not name and no description explains.
     #[must_use]
-    pub fn unnamed(&self, wanted: &Described) -> Vec<String> {
-        let spec = self.kind.kind().spec;
-        self.names().flat_map(|name| kind::unnamed(spec, name, self.unit(name), wanted.unit(name))).collect()
+    pub fn unnamed(&self, name: &str, wanted: &Described) -> Vec<String> {
+        kind::unnamed(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
     }
 
-    /// Sets a unit; `None` removes it.
-    pub fn set(&mut self, name: &str, value: Option<&Json>) {
+    /// Sets a unit, without what was in `before`; `None` removes it.
+    pub fn set(&mut self, name: &str, before: Option<&Json>, value: Option<&Json>) {
         let Self { kind, units } = self;
         let spec = kind.kind().spec;
         let mut keys = keys(units, spec);
-        kind::merged(spec, name, &mut keys, value);
+        kind::merged(spec, name, &mut keys, before, value);
         *units = kind::named(spec, &Json::Object(keys));
     }
 

@@ -215,10 +215,10 @@ impl Change {
     pub fn applied_to(&self, base: &Endpoint, run: &RunId) -> Result<Endpoint, FieldError> {
         let mut endpoint = base.clone();
         for change in self.fields() {
-            change.field.assign(&mut endpoint, &change.after)?;
+            change.field.assign(&mut endpoint, &change.before, &change.after)?;
         }
         for (field, value) in self.ownership_values(run.as_str()) {
-            field.assign(&mut endpoint, &value.into())?;
+            field.assign(&mut endpoint, &Json::Null, &value.into())?;
         }
         Ok(endpoint)
     }

@@ -158,7 +158,7 @@ impl Handover<'_> {
         match definition {
             None => note(|key, stack| Note::NotDefined { key, stack }, to),
             Some(definition) => {
-                let context = Context { applied, ignored: &[] };
+                let context = Context { applied, ignored: &[], strict: false };
                 if !diff::compare(&live.endpoint, &definition.endpoint, context).is_empty() {
                     note(|key, stack| Note::Differs { key, stack }, to);
                 }

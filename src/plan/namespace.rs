@@ -12,8 +12,8 @@ use super::{
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    AppliedFields, Definition, Endpoint, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, RelatedObject,
-    STACK, WrittenFor,
+    AppliedFields, Definition, Endpoint, Field, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
+    RelatedObject, STACK, WrittenFor,
 };
 
 /// Adds to `plan` what is done in one namespace, and to `commits` those that its objects name.
@@ -190,12 +190,20 @@ impl NamespaceBuilder<'_, '_> {
         }
         let ignored = self.input.ignore.fields(key);
         let applied = owner.applied(ownership.as_ref());
-        let differences = diff::compare(&live.endpoint, &definition.endpoint, Context { applied, ignored: &ignored });
+        let strict = self.input.settings.safeguards.strict.contains(&key.kind);
+        let context = Context { applied, ignored: &ignored, strict };
+        let differences = diff::compare(&live.endpoint, &definition.endpoint, context);
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         if let (Some(seen), Some(wanted)) = (live.endpoint.spec.described(), definition.endpoint.spec.described()) {
-            let unnamed = seen.unnamed(wanted).into_iter().map(|path| format!("spec.{path}"));
-            self.plan.notes.extend(unnamed.map(|path| Note::Unnamed { key: key.clone(), path }));
+            for unit in seen.names() {
+                let field = Field::of_unit(unit);
+                let stays =
+                    !ignored.contains(&field) && !diff::covers(&field, &live.endpoint, &definition.endpoint, context);
+                let unnamed = seen.unnamed(unit, wanted).into_iter().filter(|_| stays);
+                let note = |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}") };
+                self.plan.notes.extend(unnamed.map(note));
+            }
         }
         let change = self.change(definition, live, ownership.as_ref(), &differences);
         let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));

@@ -58,7 +58,7 @@ impl Plan {
             let refers_to = match &change.action {
                 Action::Replace { before, .. } => {
                     let mut after = before.endpoint.clone();
-                    let set = |field: &FieldChange| field.field.assign(&mut after, &field.after).is_ok();
+                    let set = |field: &FieldChange| field.field.assign(&mut after, &field.before, &field.after).is_ok();
                     if !change.fields().iter().all(set) {
                         continue;
                     }

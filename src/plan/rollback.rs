@@ -167,7 +167,7 @@ impl Undo<'_, '_> {
         let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
         let ignored = self.input.ignore.fields(&self.change.key);
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
-        diff::moved(image, live, names, Context { applied, ignored: &ignored })
+        diff::moved(image, live, names, Context { applied, ignored: &ignored, strict: false })
     }
 
     fn created(&mut self, live: &LiveObject) {

@@ -201,6 +201,7 @@ impl Ignore {
             return Vec::new();
         }
         let text = key.to_string();
-        self.rules.iter().filter(|rule| rule.object.is_match(&text)).map(|rule| rule.field.clone()).collect()
+        let rules = self.rules.iter().filter(|rule| rule.object.is_match(&text));
+        rules.filter_map(|rule| Field::of_kind(key.kind, &rule.field.to_string())).collect()
     }
 }

@@ -338,6 +338,7 @@ fn notes(field: &Field) -> Vec<String> {
         Flag::Internal => "for the vendor's own use",
         Flag::ReplaceOnly => "not in a create",
         Flag::Unanswered => "in no answer of the service",
+        Flag::Filled => "filled in by the service where it is left out",
     });
     refers_to.into_iter().chain(flags.map(str::to_owned)).collect()
 }

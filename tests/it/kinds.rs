@@ -1,9 +1,11 @@
 //! The description of the kinds, against the facts that it is made from, and what people see of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use trueup::kind::{self, Field, Kind};
 
 use crate::support::Stage;
 
@@ -177,4 +179,69 @@ fn what_the_service_took_is_valid() {
         }
     }
     assert!(checked.len() >= 20, "{checked:?}");
+}
+
+/// How a definition compares with what the service makes of it: units that differ, and values that it does not name.
+fn compared(kind: &Kind, wanted: &Value, live: &Value) -> (Vec<String>, Vec<String>) {
+    // No definition holds the unknown names that some of the recorded requests have.
+    let known = kind::without_fills(kind.spec, wanted, None);
+    let (live, wanted) = (kind::canonical(kind.spec, live), kind::named(kind.spec, &known));
+    let units: BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
+    let is_other = |unit: &&&String| {
+        let (live, wanted) = (live.get(**unit), wanted.get(**unit));
+        let wanted_form = wanted.and_then(|wanted| kind::significant(kind.spec, unit, wanted));
+        kind::seen_as(kind.spec, unit, live, wanted) != wanted_form
+    };
+    let unnamed = units.iter().flat_map(|unit| kind::unnamed(kind.spec, unit, live.get(*unit), wanted.get(*unit)));
+    let unnamed = unnamed.map(|path| format!("{}: {path}", kind.name)).collect();
+    (units.iter().filter(is_other).map(|unit| format!("{}: {unit}", kind.name)).collect(), unnamed)
+}
+
+#[test]
+fn what_the_service_was_seen_to_fill_is_no_difference() {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/reference/kinds/captures");
+    let Ok(files) = std::fs::read_dir(&captures) else {
+        eprintln!("SKIPPED: no captures of the service are beside this checkout ({})", captures.display());
+        return;
+    };
+    let (mut differences, mut unnamed) = (Vec::new(), Vec::new());
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    let mut compare = |kind: &Kind, wanted: &Value, live: &Value| {
+        let (other, more) = compared(kind, wanted, live);
+        differences.extend(other);
+        unnamed.extend(more);
+    };
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "json")) {
+        let capture: Value = serde_json::from_slice(&std::fs::read(file).expect("a capture")).expect("JSON");
+        if let Some(kind) = kind::find(capture["kind"].as_str().unwrap_or_default())
+            && capture["answer"].is_object()
+        {
+            compare(kind, &capture["request"]["spec"], &capture["answer"]["spec"]);
+        }
+        // Each documented fill is laid over the part of a spec in which it was seen.
+        for fill in capture.as_array().into_iter().flatten() {
+            let Some(kind) = kind::find(fill["kind"].as_str().unwrap_or_default()) else { continue };
+            let steps = fill["at"].as_str().unwrap_or_default().split('.').filter(|step| !step.is_empty());
+            let steps: Vec<&str> = steps.collect();
+            let (mut wanted, mut live) = (json!({}), fill["filled"].clone());
+            let mut messages = vec![kind.spec];
+            for step in &steps {
+                let above = messages.last().copied().unwrap_or_default();
+                messages.extend(kind::message(above).field(step).and_then(Field::below));
+            }
+            // A path of a release that the description does not know.
+            if messages.len() <= steps.len() {
+                continue;
+            }
+            for (step, above) in steps.iter().zip(&messages).rev() {
+                let is_list = kind::message(above).field(step).is_some_and(|field| field.is_list);
+                let around = |value: Value| if is_list { json!({*step: [value]}) } else { json!({*step: value}) };
+                (wanted, live) = (around(wanted), around(live));
+            }
+            compare(kind, &wanted, &live);
+        }
+    }
+    assert_eq!(differences, Vec::<String>::new());
+    assert_eq!(unnamed, Vec::<String>::new());
 }

@@ -298,3 +298,77 @@ fn a_changed_value_that_no_answer_shows_is_planned_once() {
     let pulled = stage.read("p/system/securemesh_site/edge.yaml");
     assert!(pulled.contains("latitude: -0.5") && pulled.contains("longitude: 7.25"), "{pulled}");
 }
+
+const ADVANCED: &str = "  advanced_options:
+    connection_timeout: 5
+    http_idle_timeout: 7
+";
+
+#[test]
+fn what_a_definition_no_longer_names_goes_if_an_apply_wrote_it() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.edit("d/a-pool.yaml", "  port: 443\n", &format!("  port: 443\n  loadbalancer_algorithm: RANDOM\n{ADVANCED}"));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let spec = || object(&service, "origin_pools", "cart")["spec"].clone();
+    assert_eq!(spec()["advanced_options"]["http_idle_timeout"], 7);
+    stage.edit("d/a-pool.yaml", "    http_idle_timeout: 7\n", "");
+    stage.edit("d/a-pool.yaml", "  loadbalancer_algorithm: RANDOM\n", "");
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("spec.advanced_options.http_idle_timeout")
+        .stdout_contains("spec.loadbalancer_algorithm");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    assert_eq!(spec()["advanced_options"]["connection_timeout"], 5);
+    assert!(!matches!(spec()["advanced_options"]["http_idle_timeout"].as_u64(), Some(7)));
+    assert_ne!(spec()["loadbalancer_algorithm"], "RANDOM");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.edit("d/a-pool.yaml", ADVANCED.split_inclusive('\n').take(2).collect::<String>().as_str(), "");
+    stage.run("plan .").code(0).stdout_contains("spec.advanced_options");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.run("drift .").code(0);
+}
+
+#[test]
+fn what_no_definition_names_stays_and_counts_as_drift_until_it_is_named_ignored_or_strict() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("drift .").code(0);
+    change(&service, "origin_pools", "cart", |body| {
+        body["spec"]["advanced_options"] = json!({"connection_timeout": 9});
+    });
+    let said = "spec.advanced_options";
+    stage.run("plan .").code(0).stdout_contains("In sync").stdout_contains(said);
+    stage.run("drift .").code(3).stdout_contains("origin_pool:shop/cart").stdout_contains(said);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("drift .").code(3);
+    let settings = stage.read("trueup.yaml");
+    let ignore = "ignore:\n- {object: 'origin_pool:shop/*', field: spec.advanced_options}\n";
+    stage.write("trueup.yaml", &format!("{settings}{ignore}"));
+    stage.run("drift .").code(0).does_not_say(said);
+    stage.write("trueup.yaml", &format!("{settings}strict: [healthcheck]\n"));
+    stage.run("drift .").code(3);
+    stage.write("trueup.yaml", &format!("{settings}strict: true\n"));
+    stage.run("plan .").code(0).stdout_contains("~ replace").stdout_contains(said);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    assert_eq!(object(&service, "origin_pools", "cart")["spec"]["advanced_options"], Value::Null);
+    stage.run("drift .").code(0);
+}
+
+#[test]
+fn a_rollback_takes_away_what_the_run_added_within_a_unit() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.edit("d/a-pool.yaml", "  port: 443\n", "  port: 443\n  advanced_options: {connection_timeout: 5}\n");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let spec = || object(&service, "origin_pools", "cart")["spec"].clone();
+    let before = spec();
+    stage.edit("d/a-pool.yaml", "{connection_timeout: 5}", "{connection_timeout: 5, http_idle_timeout: 7}");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    assert_ne!(spec(), before);
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    assert_eq!(spec(), before);
+}

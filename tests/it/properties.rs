@@ -69,10 +69,10 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
             Action::Replace { .. } | Action::Annotate { .. } => serde_json::to_value(&live[&change.key]).expect("JSON"),
         };
         for field in change.fields() {
-            field.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &field.after);
+            field.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &field.before, &field.after);
         }
         for (field, value) in change.ownership.iter().flat_map(|ownership| ownership.annotations("run-1")) {
-            field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &value.map_or(Json::Null, Json::String));
+            field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &Json::Null, &value.map_or(Json::Null, Json::String));
         }
         live.insert(change.key.clone(), serde_json::from_value(raw).expect("an endpoint"));
     }
@@ -149,7 +149,7 @@ proptest! {
         let differences = diff::compare(&from, &to, Context::default());
         let mut raw = serde_json::to_value(&from).expect("JSON");
         for difference in &differences {
-            difference.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.desired);
+            difference.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.live, &difference.desired);
         }
         let now: Endpoint = serde_json::from_value(raw).expect("an endpoint");
         prop_assert_eq!(diff::compare(&now, &to, Context::default()), vec![]);
@@ -165,7 +165,7 @@ proptest! {
             let mut raw = serde_json::to_value(&from).expect("JSON");
             let mut planted = Vec::new();
             plant(&mut raw["spec"], "/spec", &mut planted);
-            field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.desired);
+            field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.live, &difference.desired);
             for pointer in &planted {
                 let path = dotted(pointer);
                 let kept = raw.pointer(pointer).is_some();
@@ -188,7 +188,7 @@ proptest! {
     ) {
         let mark = Ownership::of(&applied, Some(STACK), "run-1");
         let applied_mark = mark.applied.as_ref().expect("applied");
-        let context = Context { applied: Some(applied_mark), ignored: &[] };
+        let context = Context { applied: Some(applied_mark), ignored: &[], strict: false };
         for difference in diff::compare(&live, &applied, context) {
             let cause = applied_mark.cause(&difference.field, &live, &applied);
             prop_assert_eq!(cause, trueup::model::AppliedCause::Drift, "{}", difference.field);

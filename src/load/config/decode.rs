@@ -21,9 +21,18 @@ fn field_names() -> String {
     first.into_iter().chain(rest).map(|field| field.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-fn kinds(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<KindName>> {
-    let texts = fields.texts("kinds")?;
-    let entry = fields.given("kinds")?;
+/// `true` for every kind but endpoint, which has nothing that a definition does not name; or a list of them.
+fn strict(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<KindName>> {
+    if matches!(fields.given("strict")?.item.value, Value::List(_)) {
+        return kinds(fields, "strict");
+    }
+    let every = || kind::all().map(KindName::from).filter(|kind| !kind.is_endpoint()).collect();
+    fields.boolean("strict").map(|strict| if strict { every() } else { BTreeSet::new() })
+}
+
+fn kinds(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<BTreeSet<KindName>> {
+    let texts = fields.texts(key)?;
+    let entry = fields.given(key)?;
     let Value::List(items) = &entry.item.value else { return None };
     let mut listed = BTreeSet::new();
     for (text, item) in texts.iter().zip(items) {
@@ -31,7 +40,7 @@ fn kinds(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<KindName>> {
             let near = did_you_mean(text, kind::all().map(|kind| kind.name), String::new);
             let fault =
                 item.span.error(format!("unknown kind `{text}`"), near).with_help("trueup kinds lists the kinds");
-            let path = fields.join("kinds");
+            let path = fields.join(key);
             fields.decoder.fault(&path, fault);
             continue;
         };
@@ -49,7 +58,7 @@ pub(super) fn settings(fields: &mut Fields<'_, '_, '_>) -> Config {
         stack: name(fields, "stack"),
         labels: labels(fields),
         namespaces: namespaces(fields).unwrap_or_default(),
-        kinds: kinds(fields).unwrap_or_default(),
+        kinds: kinds(fields, "kinds").unwrap_or_default(),
         ..Config::default()
     };
     safeguards(fields, &mut config.safeguards);
@@ -139,6 +148,9 @@ pub(super) fn safeguards(fields: &mut Fields<'_, '_, '_>, set: &mut Safeguards) 
     }
     if let Some(rules) = fields.list("ignore", ignore) {
         set.ignore = rules.into_iter().flatten().collect();
+    }
+    if let Some(kinds) = strict(fields) {
+        set.strict = kinds;
     }
     set.ownership_annotations = fields.boolean("ownership_annotations").unwrap_or(set.ownership_annotations);
     set.version_checked = fields.boolean("version_checked").unwrap_or(set.version_checked);
@@ -230,14 +242,16 @@ fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
     let field = match given(fields, "field") {
         None => None,
         Some((text, entry)) => {
-            let field = Field::from_path(&text);
+            // That of an endpoint, or of any other kind: the glob may match objects of several.
+            let of_any = || kind::all().find_map(|kind| Field::of_kind(kind.into(), &text).and(Field::of_key(&text)));
+            let field = Field::from_path(&text).or_else(of_any);
             if field.is_none() {
                 wrong(
                     fields,
                     entry,
                     "field",
-                    format!("`{text}` is not a field of an endpoint"),
-                    format!("one of {}", field_names()),
+                    format!("`{text}` is not a field of an object"),
+                    format!("of an endpoint it is one of {}", field_names()),
                 );
             }
             Some(field?)

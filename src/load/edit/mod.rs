@@ -229,8 +229,8 @@ impl<'l> Editor<'l> {
         let mut expected = before.clone();
         for one in wanted {
             let Some(endpoint) = expected.get_mut(&one.key) else { return false };
-            let value = as_written(one, &one.field.value(endpoint));
-            if one.field.assign(endpoint, &value).is_err() {
+            let before = one.field.value(endpoint);
+            if one.field.assign(endpoint, &before, &as_written(one, &before)).is_err() {
                 return false;
             }
         }

@@ -106,7 +106,7 @@ impl OverlayEditor<'_> {
             place = written(&text, file, &wanted.key).and_then(|nodes| Some(nodes.get(&path)?.place.clone())).or(place);
         }
         let mut expected = before;
-        wanted.field.assign(&mut expected, &value).map_err(|_| NotEditable::Withdrawn)?;
+        wanted.field.assign(&mut expected, &current, &value).map_err(|_| NotEditable::Withdrawn)?;
         if self.effective(definition, Some((file, &text))) != Some(expected) {
             return Err(NotEditable::Withdrawn);
         }

@@ -95,7 +95,7 @@ struct Ordered {
     is_looser: fn(&Safeguards, &Safeguards) -> bool,
 }
 
-const ORDERED: [Ordered; 8] = [
+const ORDERED: [Ordered; 9] = [
     Ordered { name: "prune", text: |of| of.prune.to_string(), is_looser: |a, b| a.prune > b.prune },
     Ordered {
         name: "guards.percent",
@@ -117,6 +117,11 @@ const ORDERED: [Ordered; 8] = [
         name: "gates.events",
         text: |of| of.gates.events_text(),
         is_looser: |a, b| a.gates.events_are_looser_than(&b.gates),
+    },
+    Ordered {
+        name: "strict",
+        text: |of| of.strict.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", "),
+        is_looser: |a, b| !a.strict.is_subset(&b.strict),
     },
     Ordered {
         name: "ownership_annotations",

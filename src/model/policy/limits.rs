@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{GateMode, Gates, Guards, Prune, Safeguards};
+use crate::kind::{self, KindName};
 use crate::model::{Name, Namespace};
 
 /// The names that `--allow` takes, without their keys.
@@ -45,6 +46,7 @@ impl Default for Policy {
                     events_threshold: u64::MAX,
                 },
                 ignore: BTreeSet::new(),
+                strict: kind::all().map(KindName::from).collect(),
                 ownership_annotations: false,
                 version_checked: true,
             },

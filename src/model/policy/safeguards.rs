@@ -164,6 +164,9 @@ pub struct Safeguards {
     pub gates: Gates,
     /// Fields that are left out of comparison.
     pub ignore: BTreeSet<IgnoreRule>,
+    /// The kinds of which an apply removes what the definition does not name.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub strict: BTreeSet<KindName>,
     /// Whether ownership annotations are written.
     pub ownership_annotations: bool,
     /// Whether the service is trusted to refuse a version mismatch.
@@ -177,6 +180,7 @@ impl Default for Safeguards {
             guards: Guards::default(),
             gates: Gates::default(),
             ignore: BTreeSet::new(),
+            strict: BTreeSet::new(),
             ownership_annotations: true,
             version_checked: false,
         }
@@ -193,6 +197,7 @@ impl Safeguards {
             guards: self.guards.stricter(other.guards),
             gates: self.gates.stricter(other.gates),
             ignore: self.ignore.intersection(&other.ignore).cloned().collect(),
+            strict: self.strict.intersection(&other.strict).copied().collect(),
             ownership_annotations: self.ownership_annotations || other.ownership_annotations,
             version_checked: self.version_checked && other.version_checked,
         }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::kind::KindName;
 use crate::model::Field;
 
 fn safeguards() -> impl Strategy<Value = Safeguards> {
@@ -15,12 +16,16 @@ fn safeguards() -> impl Strategy<Value = Safeguards> {
     });
     let guards = (0..=100u8, 0..20usize).prop_map(|(percent, least)| Guards { percent, least });
     let prune = prop::sample::select(Prune::ALL.to_vec());
-    (prune, guards, gates, prop::collection::btree_set(rule, 0..4), any::<bool>(), any::<bool>()).prop_map(
-        |(prune, guards, gates, ignore, ownership_annotations, version_checked)| Safeguards {
+    let kind = prop::sample::select(vec!["route", "cluster"]).prop_map(|name| KindName::find(name).expect("a kind"));
+    let strict = prop::collection::btree_set(kind, 0..3);
+    let ignore = prop::collection::btree_set(rule, 0..4);
+    (prune, guards, gates, ignore, strict, any::<bool>(), any::<bool>()).prop_map(
+        |(prune, guards, gates, ignore, strict, ownership_annotations, version_checked)| Safeguards {
             prune,
             guards,
             gates,
             ignore,
+            strict,
             ownership_annotations,
             version_checked,
         },
