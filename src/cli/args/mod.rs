@@ -476,7 +476,7 @@ pub struct SnapshotArgs {
     pub referrers: bool,
 }
 
-/// Runs the embedded service by itself, until Ctrl-C.
+/// Runs the embedded service by itself, until Ctrl-C or a signal to end.
 ///
 /// It begins empty unless --data names a file. The data of `--sandbox` are another matter: each directory has its own, used
 /// in the directories below it as well, and --reset deletes them.

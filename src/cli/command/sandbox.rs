@@ -1,17 +1,18 @@
-//! `sandbox`: runs the embedded service by itself until Ctrl-C.
+//! `sandbox`: runs the embedded service by itself until Ctrl-C, or a signal to end.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 
 use crate::cli::args::SandboxArgs;
+use crate::cli::run::interrupt;
 use crate::cli::service::token;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, output, service, settings};
 use crate::file::limit;
 use crate::report::safe;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
 
-/// Runs the embedded service until Ctrl-C.
+/// Runs the embedded service until Ctrl-C, or a signal to end.
 pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatus> {
     if arguments.reset {
         return reset(context);
@@ -29,6 +30,9 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
         options.scenario = Scenario::read(path).with_status(ExitStatus::Invalid)?;
     }
     let running = sandbox::start(options).await.with_status(ExitStatus::Failed)?;
+    let mut interrupted = std::pin::pin!(interrupt::interrupted());
+    // From now on signals are awaited: whoever reads the address may send one.
+    let is_interrupted = futures_util::poll!(interrupted.as_mut()).is_ready();
     let base_url = running.base_url();
     // Whoever cannot read the address has no use for the service.
     let greeted = output::write(&greeting(&base_url, shown.as_deref()));
@@ -36,9 +40,8 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
         running.stop().await;
         return Err(error);
     }
-    // Where no signal can be awaited the command runs until it is killed.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+    if !is_interrupted {
+        interrupted.await;
     }
     running.stop().await;
     Ok(ExitStatus::Done)

@@ -188,7 +188,6 @@ impl Tenant {
         if recipe.namespaces.is_empty() {
             problems.add(place, "there is no namespace for the events; list some under `namespaces`");
         }
-        recipe.sites = self.sites.iter().map(|site| site.name.clone()).collect();
         if problems.0.is_empty() {
             self.security_events.extend(recipe.events());
         }

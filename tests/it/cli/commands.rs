@@ -67,9 +67,8 @@ fn verbose_logs_every_request_and_never_the_token() {
         .does_not_say(crate::support::TOKEN);
 }
 
-#[test]
-fn a_sandbox_in_one_process_serves_another() {
-    let data = Stage::new();
+/// A sandbox of its own with its data in `data`, and the example that talks to it.
+fn sandbox_of(data: &Stage) -> (std::process::Child, Stage) {
     let mut child = data
         .command(&["sandbox", "--listen", "127.0.0.1:0", "--data", "tenant.redb"])
         .stdout(Stdio::piped())
@@ -85,6 +84,32 @@ fn a_sandbox_in_one_process_serves_another() {
     let stage = Stage::example("04-drift-story")
         .env("TRUEUP_BASE_URL", &value("TRUEUP_BASE_URL"))
         .env("TRUEUP_TOKEN", &value("TRUEUP_TOKEN"));
+    (child, stage)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_sandbox_that_receives_a_signal_ends_with_0_and_its_data_are_whole() {
+    for signal in ["-TERM", "-INT"] {
+        let data = Stage::new();
+        let (child, stage) = sandbox_of(&data);
+        stage.run("apply . --yes --quiet").code(0);
+        let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(output.status.code(), Some(0), "{signal}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{signal}");
+        let (mut child, stage) = sandbox_of(&data);
+        stage.run("plan . --detailed-exitcode").code(0);
+        child.kill().expect("it still ran");
+        child.wait().expect("an end");
+    }
+}
+
+#[test]
+fn a_sandbox_in_one_process_serves_another() {
+    let data = Stage::new();
+    let (mut child, stage) = sandbox_of(&data);
     stage.run("apply . --yes --quiet").code(0).stdout_contains("3 created");
     stage.run("plan . --detailed-exitcode").code(0);
     child.kill().expect("it still ran");

@@ -6,4 +6,3 @@ pub mod generator;
 pub mod language;
 pub mod scroll;
 pub mod store;
-pub mod vocabulary;
