@@ -73,7 +73,16 @@ fn desired(count: usize) -> Desired {
     let definitions = (0..count).map(|index| {
         let endpoint = endpoint(index, 443);
         let file = format!("shop/{}.yaml", endpoint.key.name).into();
-        (endpoint.key.clone(), Definition { endpoint, file, document: 0, overlays: Vec::new() })
+        (
+            endpoint.key.clone(),
+            Definition {
+                endpoint,
+                file,
+                document: 0,
+                overlays: Vec::new(),
+                sealed: trueup::model::SealedSecrets::default(),
+            },
+        )
     });
     Desired { definitions: definitions.collect(), files: count }
 }

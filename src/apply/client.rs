@@ -1,30 +1,35 @@
 //! The service as the applier writes to it, over the client of `api`.
 
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
 use super::service::{CheckedNamespace, EndpointService, WriteTurn};
 use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer};
 use crate::kind::KindName;
-use crate::model::{Key, LiveItem, Namespace, RelatedObject};
-use crate::run::{Intent, WriteRequest};
+use crate::model::{Key, LiveItem, Namespace, RelatedObject, SealedSecrets};
+use crate::run::{Intent, ObjectBody, WriteRequest};
 
 /// The service as the client shows it.
 pub(super) struct HttpService<'a> {
     writer: &'a Writer,
+    sealed: &'a SealedSecrets,
 }
 
 impl<'a> HttpService<'a> {
-    pub(super) fn new(writer: &'a Writer) -> Self {
-        Self { writer }
+    pub(super) fn new(writer: &'a Writer, sealed: &'a SealedSecrets) -> Self {
+        Self { writer, sealed }
     }
 }
 
 impl EndpointService for HttpService<'_> {
     type Turn<'t>
-        = api::WriteTurn
+        = HttpTurn<'t>
     where
         Self: 't;
 
-    async fn turn(&self, reads: u32) -> api::WriteTurn {
-        self.writer.turn(reads).await
+    async fn turn(&self, reads: u32) -> HttpTurn<'_> {
+        HttpTurn { turn: self.writer.turn(reads).await, sealed: self.sealed }
     }
 
     fn has_room(&self) -> bool {
@@ -53,21 +58,46 @@ impl EndpointService for HttpService<'_> {
     }
 }
 
-impl WriteTurn for api::WriteTurn {
+/// A turn of the client, with the secrets that a write needs.
+pub(super) struct HttpTurn<'a> {
+    turn: api::WriteTurn,
+    sealed: &'a SealedSecrets,
+}
+
+impl HttpTurn<'_> {
+    /// The body of a request, with the secrets: what is stored of it has none.
+    fn unsealed<'b>(&self, body: &'b ObjectBody) -> Cow<'b, RawValue> {
+        match self.sealed.unseal(body.raw().get()) {
+            Cow::Borrowed(_) => Cow::Borrowed(body.raw()),
+            Cow::Owned(text) => match RawValue::from_string(text) {
+                Ok(raw) => Cow::Owned(raw),
+                Err(error) => unreachable!("JSON in the place of JSON: {error}"),
+            },
+        }
+    }
+}
+
+impl WriteTurn for HttpTurn<'_> {
     async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
-        api::fetch_object(self.reader(), key).await
+        api::fetch_object(self.turn.reader(), key).await
     }
 
     async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
-        api::referring_views(self.reader(), key).await
+        api::referring_views(self.turn.reader(), key).await
     }
 
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
         let key = &write.key;
         match &write.request {
-            WriteRequest::Create { body } => self.create(key, body.raw(), departure).await,
-            WriteRequest::Replace { body } => self.replace(key, body.raw(), departure).await,
-            WriteRequest::Delete { referred } => self.delete(key, *referred, departure).await,
+            WriteRequest::Create { body } => {
+                let body = self.unsealed(body);
+                self.turn.create(key, &body, departure).await
+            }
+            WriteRequest::Replace { body } => {
+                let body = self.unsealed(body);
+                self.turn.replace(key, &body, departure).await
+            }
+            WriteRequest::Delete { referred } => self.turn.delete(key, *referred, departure).await,
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bo
 
 /// The object as it is with the ownership annotations of the create.
 pub(super) fn adopt(target: &TargetState<'_>, seen: &CurrentObject) -> Decision {
-    if let Some(path) = seen.live.secrets.first() {
+    if let Some(path) = seen.live.secrets.iter().find(|place| !target.change.provides(place)) {
         return refused(secret_is_lost(path));
     }
     match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
@@ -100,7 +100,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
             field.path
         ));
     }
-    if let Some(path) = live.secrets.first() {
+    if let Some(path) = live.secrets.iter().find(|place| !target.change.provides(place)) {
         return refused(secret_is_lost(path));
     }
     match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::api::Timing;
-use crate::model::RunId;
+use crate::model::{RunId, SealedSecrets};
 use crate::plan::Ignore;
 
 /// How a run is made.
@@ -23,6 +23,8 @@ pub struct ApplyOptions {
     pub version_checked: bool,
     /// Fields that the configuration leaves out.
     pub ignore: Ignore,
+    /// The secrets of the definitions.
+    pub sealed: SealedSecrets,
     /// How long verification is waited for.
     pub poll_policy: PollPolicy,
     /// What time it is.

@@ -182,6 +182,10 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             Ok(targets) => targets,
             Err(reason) => return undecided(ChangeResult::Failed { reason }, intent.is_some()),
         };
+        if change.sealed().iter().any(|digest| !self.options.sealed.contains(digest)) {
+            let reason = "a secret of it is not in the definitions of this directory, or has changed there".to_owned();
+            return undecided(ChangeResult::Failed { reason }, intent.is_some());
+        }
         let mut progress = Progress {
             target: &target,
             earlier: &earlier,

@@ -41,6 +41,9 @@ impl<'a> TargetState<'a> {
         for change in self.change.fields() {
             change.field.set(self.change.key.kind, object, &change.before, &change.after);
         }
+        for (unit, value) in &self.change.secrets {
+            Field::of_unit(unit).set(self.change.key.kind, object, &Json::Null, value);
+        }
         for (field, value) in self.change.ownership_values(self.run.as_str()) {
             field.set(self.change.key.kind, object, &Json::Null, &value.into());
         }

@@ -14,9 +14,9 @@ use crate::cli::{
     Call, CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, policy, settings,
 };
 use crate::kind::KindName;
-use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, Loaded, UnmanagedObjects};
-use crate::model::Namespace;
+use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::policy::{SafetySettings, SettingChange};
+use crate::model::{Namespace, SealedSecrets};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 
 /// The filters of a call.
@@ -325,10 +325,15 @@ pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
     Ok(stack)
 }
 
-/// Loads a stack with the documents of kinds that are not managed, which are checked.
 fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>> {
-    let options = LoadOptions { objects: UnmanagedObjects::Check, ..configuration::load_options(context)? };
-    Ok(load::directory(first(scope), &options))
+    Ok(load::directory(first(scope), &configuration::load_options(context)?))
+}
+
+/// The secrets of the definitions of the working directory, none where those cannot be read: for a plan that was read
+/// from a file or a journal, which contain no secret.
+pub fn sealed(context: &Context) -> SealedSecrets {
+    let loaded = configuration::load_options(context).map(|options| load::directory(Path::new("."), &options));
+    loaded.ok().and_then(Result::ok).map(|loaded| loaded.desired.sealed()).unwrap_or_default()
 }
 
 /// Loads a stack and returns its problems as a value.

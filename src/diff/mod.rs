@@ -133,7 +133,10 @@ fn is_managed_label(key: &str) -> bool {
 pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
     let is_moved = |field: &Field| match (field.unit(), &before.spec, &now.spec) {
         // Both are live, so that what one names is not less than the other.
-        (Some(unit), Spec::Described(before), Spec::Described(now)) => before.unit(unit) != now.unit(unit),
+        (Some(unit), Spec::Described(before), Spec::Described(now)) => {
+            let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, spec.unit(unit)?));
+            before.unit(unit) != now.unit(unit) && one != other
+        }
         _ => !same(field, now, before, context),
     };
     let mut fields: Vec<Field> = Field::of_both(before, now).filter(is_moved).collect();

@@ -8,6 +8,7 @@ mod items;
 mod name;
 mod references;
 mod rule;
+pub mod sealed;
 mod spec;
 mod value;
 
@@ -15,8 +16,8 @@ pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
 pub use spec::{
-    canonical, digested, hidden, is_reference, merged, named, prune_replace, secret_places, seen_as, significant,
-    unit_of, units, unnamed, without_fills, without_hidden,
+    canonical, digested, hidden, is_reference, keys_of, merged, named, prune_replace, secret_places, seen_as,
+    significant, unit_of, units, unnamed, without_fills, without_hidden,
 };
 pub use value::Value;
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::items::{align, is_of_messages};
-use super::{Field, FieldKind, Flag, Group, Message, Value, message, snake};
+use super::{Field, FieldKind, Flag, Group, Message, Value, message, sealed, snake};
 
 /// References to other objects.
 const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
@@ -117,7 +117,7 @@ pub fn without_hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
 }
 
 fn is_hidden(field: &Field) -> bool {
-    field.is(Flag::Unanswered)
+    field.is(Flag::Unanswered) || field.is(Flag::Secret)
 }
 
 fn hidden_below(id: &str, value: &Json) -> Option<Json> {
@@ -195,7 +195,8 @@ fn unfilled_reference(parts: &Map<String, Json>, fills: Fills<'_>) -> Json {
 }
 
 /// The keys of the spec with which a unit is written.
-fn keys_of(spec: &str, unit: &str, value: Option<&Json>) -> Json {
+#[must_use]
+pub fn keys_of(spec: &str, unit: &str, value: Option<&Json>) -> Json {
     let Some(value) = value else { return Json::Object(Map::new()) };
     match is_group(spec, unit) {
         true => value.clone(),
@@ -280,7 +281,14 @@ fn object(message: &Message, value: &Json, zeros: Zeros) -> Map<String, Json> {
             continue;
         };
         // A reference is to what it names, whatever the service calls the kind.
-        if value.is_null() || field.is(Flag::ReadOnly) || field.is(Flag::Secret) {
+        if value.is_null() || field.is(Flag::ReadOnly) {
+            continue;
+        }
+        if field.is(Flag::Secret) {
+            // Of a live spec nothing is kept, of a definition what stands for it.
+            if sealed::digest_of(value).is_some() {
+                known.insert(key.into_owned(), value.clone());
+            }
             continue;
         }
         let value = part(field, value, zeros);
@@ -536,8 +544,8 @@ fn merge_message(message: &Message, live: &mut Map<String, Json>, before: &Json,
         let current = spelled.and_then(|spelled| live.remove(&spelled)).unwrap_or_default();
         live.retain(|live, _| !others.contains(&&*snake(live)));
         let value = match message.field(key) {
-            Some(field) => merge_field(field, current, &before[key], value),
-            None => value.clone(),
+            Some(field) if !field.is(Flag::Secret) => merge_field(field, current, &before[key], value),
+            _ => value.clone(),
         };
         live.insert(key.clone(), value);
     }

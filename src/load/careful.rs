@@ -7,13 +7,13 @@ use super::definition::{Examined, examine, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
 use super::object;
-use super::options::{LoadLimits, UnmanagedObjects};
+use super::options::LoadLimits;
 use super::overlays::{Applied, Overlays};
 use super::rules::StackRules;
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
-use crate::model::{Definition, Key, SourceLocation};
+use crate::model::{Definition, Key, SealedSecrets, SourceLocation};
 
 /// What every file of a stack is read with.
 #[derive(Debug)]
@@ -22,7 +22,6 @@ pub(super) struct ReadContext<'s> {
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
     pub(super) limits: LoadLimits,
-    pub(super) objects: UnmanagedObjects,
 }
 
 /// What a file contained.
@@ -72,10 +71,11 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
         let kind = prepared.item.described();
         if let Some(object) = kind.and_then(|kind| object::read(&prepared.item, kind, &context.rules)) {
             problems.extend(object.problems);
-            problems.extend(object.secret.filter(|_| context.objects == UnmanagedObjects::Refuse));
             read.notes.extend(object.notes);
+            let sealed = object.sealed;
             read.found.extend(object.object.map(|endpoint| Definition {
                 endpoint,
+                sealed,
                 file: source.path.clone(),
                 document: prepared.document,
                 overlays: prepared.overlays,
@@ -89,6 +89,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
                 read.notes.extend(notes);
                 read.found.push(Definition {
                     endpoint: *endpoint,
+                    sealed: SealedSecrets::default(),
                     file: source.path.clone(),
                     document: prepared.document,
                     overlays: prepared.overlays,

@@ -37,7 +37,7 @@ pub use discover::stacks_below;
 pub use item::ValueOrigin;
 pub use keys::{defines, keys};
 pub use loaded::{Loaded, PathFilter, StackFile};
-pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment, UnmanagedObjects};
+pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
@@ -56,7 +56,7 @@ use text::{ReaderKind, SourceText};
 use variable::Variables;
 
 use crate::file::{self, Directory};
-use crate::model::{self, Definition, Desired};
+use crate::model::{self, Definition, Desired, SealedSecrets};
 
 /// Files that a thread takes at a time.
 const STRIDE: usize = 16;
@@ -264,13 +264,8 @@ fn load(
         .filter_map(|file| origin.text(file, &options.limits).map_err(|problem| problems.push(problem)).ok())
         .collect();
     let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
-    let context = ReadContext {
-        rules: StackRules::new(&config),
-        variables: &variables,
-        overlays,
-        limits: options.limits,
-        objects: options.objects,
-    };
+    let context =
+        ReadContext { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
     let reads = read_all(&origin, &files, &context, options.threads);
     let mut all = FileRead { found: Vec::with_capacity(reads.len()), problems, ..FileRead::default() };
     for read in reads {
@@ -387,7 +382,13 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
         if context.overlays.changes(&endpoint.key) || !context.rules.fits(&endpoint) {
             return None;
         }
-        found.push(Definition { endpoint, file: source.path.clone(), document, overlays: Vec::new() });
+        found.push(Definition {
+            endpoint,
+            file: source.path.clone(),
+            document,
+            overlays: Vec::new(),
+            sealed: SealedSecrets::default(),
+        });
     }
     Some(found)
 }
@@ -410,6 +411,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
                     file: overlay.source.path.clone(),
                     document: overlay.document,
                     overlays: applied.files,
+                    sealed: SealedSecrets::default(),
                 });
             }
             definition::Examined::Skipped => {}

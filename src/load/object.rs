@@ -11,7 +11,7 @@ use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Part, Value};
 use crate::model::shape::ENDPOINT;
-use crate::model::{self, Described, Endpoint, Problem, Segment, WireEndpoint};
+use crate::model::{self, Described, Endpoint, Problem, SealedSecrets, Segment, WireEndpoint};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
@@ -25,15 +25,16 @@ pub(super) struct ObjectRead {
     pub(super) object: Option<Endpoint>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
-    /// Where a secret is written: no such object can be planned yet.
-    pub(super) secret: Option<Diagnostic>,
+    /// Its secrets in their sealed form, by digest.
+    pub(super) sealed: SealedSecrets,
 }
 
 /// Reads such a document.
 pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<ObjectRead> {
     let mut decoder = Decoder::new(KeySpelling::Both);
     let mut notes = Vec::new();
-    let mut reader = ObjectReader { kind: kind.name, notes: Vec::new(), secret: None };
+    let mut reader =
+        ObjectReader { kind: kind.name, notes: Vec::new(), sealed: SealedSecrets::default(), has_secret: false };
     let mut fields = Fields::open(&mut decoder, root, &root.span, Vec::new())?;
     let at = fields.entry("kind")?.value_at();
     service_keys(&mut fields, &mut notes);
@@ -56,14 +57,13 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
     let mut problems: Vec<Diagnostic> = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic).collect();
     problems.extend(found.iter().map(|problem| located(problem, root)));
     notes.append(&mut reader.notes);
-    let secret = reader.secret;
-    if secret.is_some() {
+    if reader.has_secret {
         // A line of the source can have the secret beside what is marked.
         problems = problems.into_iter().map(Diagnostic::without_source).collect();
         notes = notes.into_iter().map(Diagnostic::without_source).collect();
     }
     let object = object.filter(|_| problems.is_empty());
-    Some(ObjectRead { object, problems, notes, secret: secret.map(Diagnostic::without_source) })
+    Some(ObjectRead { object, problems, notes, sealed: reader.sealed })
 }
 
 /// What is wrong with where an object is, beyond what holds for every kind.
@@ -112,8 +112,9 @@ impl Place<'_, '_> {
 struct ObjectReader {
     kind: &'static str,
     notes: Vec<Diagnostic>,
-    /// That something is written at the position of a secret.
-    secret: Option<Diagnostic>,
+    sealed: SealedSecrets,
+    /// Something is written at the position of a secret.
+    has_secret: bool,
 }
 
 impl ObjectReader {
@@ -175,8 +176,7 @@ impl ObjectReader {
         is_option: bool,
     ) -> Option<Value> {
         if field.is(Flag::Secret) {
-            self.secret(decoder, &place, field);
-            return None;
+            return self.secret(decoder, &place, field);
         }
         let value = self.unsealed(decoder, &place, field)?;
         if is_option || !value.is_absent() {
@@ -286,12 +286,9 @@ impl ObjectReader {
         }
     }
 
-    /// A secret: it must be sealed, and no message has anything of it.
-    fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) {
-        let what = format!("`{}` is a secret", place.name());
-        let help = "leave such files out with `files: {exclude: [...]}` in trueup.yaml; `trueup validate` checks them";
-        let refusal = || place.at.error(what, "objects with secrets are not managed yet").with_help(help);
-        self.secret.get_or_insert_with(refusal);
+    /// What stands for a secret: it must be sealed, and no message has anything of it.
+    fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Value> {
+        self.has_secret = true;
         let mut own = Decoder::new(KeySpelling::Both);
         let value = self.unsealed(&mut own, place, field);
         let clear = value.as_ref().is_some_and(is_clear);
@@ -302,12 +299,14 @@ impl ObjectReader {
             };
             (format!("the secret `{}` is in clear text", place.name()), help.to_owned())
         } else if own.faults.is_empty() {
-            return;
+            let digest = self.sealed.insert(value?.json());
+            return Some(Value::Map(BTreeMap::from([("sealed".to_owned(), Value::Text(digest))])));
         } else {
             let help = format!("`trueup schema --kind {}` has its form; the value is not shown", self.kind);
             (format!("the secret `{}` does not have the form of one", place.name()), help)
         };
         decoder.fault(&place.path, place.at.error(what, "").with_help(help));
+        None
     }
 }
 
@@ -332,7 +331,9 @@ fn is_clear_below(value: &Value) -> bool {
 /// Whether the service refuses a message without the field: the vendor requires more than it enforces.
 fn is_enforced(field: &Field, message: &Message) -> bool {
     let is_enforced_kind = matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
-    let is_left_out = [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly].iter().any(|flag| field.is(*flag));
+    // A secret that is left out is the service's: it has one.
+    let is_left_out =
+        [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly, Flag::Secret].iter().any(|flag| field.is(*flag));
     field.is(Flag::Required) && is_enforced_kind && !is_left_out && message.group_of(field.name).is_none()
 }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{LoadOptions, SourceFile, UnmanagedObjects, sources};
+use super::{LoadOptions, SourceFile, sources};
 use crate::kind::{self, Field, FieldKind, Flag, Part};
 use crate::model::Json;
 
 /// What a check of these documents finds: message, label and help of each problem with its line.
 fn found(text: &str) -> Vec<String> {
-    let options = LoadOptions { objects: UnmanagedObjects::Check, ..LoadOptions::default() };
+    let options = LoadOptions::default();
     let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
     let Err(found) = sources(vec![file], &options) else { return Vec::new() };
     let line = |problem: &super::Diagnostic| {
@@ -81,7 +81,7 @@ fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
     assert!(text[1].starts_with("6: unknown field `prot`"), "{text:?}");
     for wrong in ["hunter2", "[hunter2]", "{blindfold_secret_info: hunter2}", "{hunter2: {}}", "5"] {
         let key = format!("  private_key: {wrong}\n");
-        let options = LoadOptions { objects: UnmanagedObjects::Check, ..LoadOptions::default() };
+        let options = LoadOptions::default();
         let file = SourceFile { path: "a.yaml".to_owned(), bytes: certificate(&key).into_bytes() };
         let problems = sources(vec![file], &options).expect_err("no secret");
         assert_eq!(problems.list.len(), 1, "{wrong}: {problems:?}");
@@ -91,12 +91,10 @@ fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
     }
     // All of it on the line of what a problem marks.
     let json = r#"{"kind": "bgp", "metadata": {}, "spec": {"peers": [{"external": {"md5_auth_key": "hunter2"}}]}}"#;
-    for objects in [UnmanagedObjects::Check, UnmanagedObjects::Refuse] {
-        let file = SourceFile { path: "a.json".to_owned(), bytes: json.as_bytes().to_vec() };
-        let problems = sources(vec![file], &LoadOptions { objects, ..LoadOptions::default() }).expect_err("no secret");
-        let drawn = problems.render(&super::RenderOptions::default());
-        assert!(!drawn.contains("hunter2"), "{drawn}");
-    }
+    let file = SourceFile { path: "a.json".to_owned(), bytes: json.as_bytes().to_vec() };
+    let problems = sources(vec![file], &LoadOptions::default()).expect_err("no secret");
+    let drawn = problems.render(&super::RenderOptions::default());
+    assert!(!drawn.contains("hunter2"), "{drawn}");
 }
 
 #[test]
@@ -126,13 +124,15 @@ fn what_an_object_needs_is_named_where_it_is_missing() {
 }
 
 #[test]
-fn an_object_with_a_secret_is_refused_wherever_it_is_not_asked_for() {
+fn an_object_has_the_digest_of_a_secret_alone() {
     let certificate = "kind: certificate\nmetadata: {name: a, namespace: shop}\nspec:\n  certificate_url: string:///YQ==\n  \
                        private_key: {blindfold_secret_info: {location: string:///c2VhbGVk}}\n";
     let file = SourceFile { path: "a.yaml".to_owned(), bytes: certificate.as_bytes().to_vec() };
-    let found = sources(vec![file], &LoadOptions::default()).expect_err("not managed");
-    assert_eq!(found.list.len(), 1, "{found:?}");
-    assert_eq!(found.list[0].message, "`private_key` is a secret");
+    let desired = sources(vec![file], &LoadOptions::default()).expect("a definition").desired;
+    let shown = format!("{desired:?}{}", serde_json::json!(desired.definitions.values().next().expect("one").endpoint));
+    assert!(!shown.contains("c2VhbGVk") && shown.contains("\"sealed\":"), "{shown}");
+    let unsealed = desired.sealed().unseal(&shown).into_owned();
+    assert!(unsealed.contains("{\"blindfold_secret_info\":{\"location\":\"string:///c2VhbGVk\"}}"), "{unsealed}");
 }
 
 #[test]

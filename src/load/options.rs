@@ -15,8 +15,6 @@ pub struct LoadOptions {
     pub undefined_environment: UndefinedEnvironment,
     /// The settings file, where it is not searched for.
     pub config: Option<PathBuf>,
-    /// What happens with an object that contains a secret.
-    pub objects: UnmanagedObjects,
     /// Bounds of hostile input.
     pub limits: LoadLimits,
     /// Threads that read and parse; as many as there are processors by default.
@@ -31,16 +29,6 @@ pub enum UndefinedEnvironment {
     Refuse,
     /// What they set for every environment, as a new one would get it.
     Defaults,
-}
-
-/// What happens with an object that contains a secret, which no plan may contain.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum UnmanagedObjects {
-    /// An error: nothing that a plan leaves out is left out in silence.
-    #[default]
-    Refuse,
-    /// It is checked by the description of its kind.
-    Check,
 }
 
 /// Bounds of hostile input.

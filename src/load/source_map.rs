@@ -12,7 +12,6 @@ use super::diagnostic::Diagnostic;
 use super::fields::is_free;
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::loaded::Loaded;
-use super::options::UnmanagedObjects;
 use super::outline::Outline;
 use super::overlays::Overlays;
 use super::rules;
@@ -182,8 +181,7 @@ impl<'l> SourceMap<'l> {
         let mut problems = Vec::new();
         let overlays = Overlays::read(&texts, &self.loaded.filter(), &self.variables, &mut problems);
         let rules = rules::StackRules::default();
-        let context =
-            ReadContext { rules, variables: &self.variables, overlays, limits, objects: UnmanagedObjects::Refuse };
+        let context = ReadContext { rules, variables: &self.variables, overlays, limits };
         let documents = careful::prepare(&source, &context, &mut problems);
         let nodes = documents.iter().filter_map(|document| Some((document.item.names()?, nodes(&document.item))));
         Some(nodes.collect())

@@ -24,7 +24,6 @@ fn context(variables: &Variables) -> ReadContext<'_> {
         variables,
         overlays: Overlays::default(),
         limits: LoadLimits::default(),
-        objects: UnmanagedObjects::Refuse,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The definitions of a stack: each endpoint with the file that it was read from. Places in files are
 //! here too, because plans and reports name them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, Key};
+use super::{Endpoint, Json, Key};
+use crate::kind::sealed;
 
 /// All definitions of a stack, validated, in canonical form.
 #[derive(Debug, Clone, Default)]
@@ -19,11 +21,67 @@ pub struct Desired {
     pub files: usize,
 }
 
+impl Desired {
+    /// The secrets of all definitions.
+    #[must_use]
+    pub fn sealed(&self) -> SealedSecrets {
+        let all = self.definitions.values().flat_map(|definition| definition.sealed.0.clone());
+        SealedSecrets(all.collect())
+    }
+}
+
+/// Secrets in their sealed form, by the digest that stands for them wherever else the object is. Debug shows none.
+#[derive(Clone, Default, PartialEq)]
+pub struct SealedSecrets(BTreeMap<String, Json>);
+
+impl fmt::Debug for SealedSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} sealed secrets", self.0.len())
+    }
+}
+
+impl SealedSecrets {
+    /// Takes in a secret; returns its digest.
+    pub fn insert(&mut self, value: Json) -> String {
+        let digest = sealed::digest(&value);
+        self.0.insert(digest.clone(), value);
+        digest
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it has the secret of this digest.
+    #[must_use]
+    pub fn contains(&self, digest: &str) -> bool {
+        self.0.contains_key(digest)
+    }
+
+    /// A request with the secrets in the places of what stands for them. All else stays byte for byte.
+    #[must_use]
+    pub fn unseal<'r>(&self, request: &'r str) -> Cow<'r, str> {
+        let mut text = Cow::Borrowed(request);
+        for (digest, value) in &self.0 {
+            // In a text the quotes would be escaped.
+            let mark = sealed::mark(digest).to_string();
+            if text.contains(&mark) {
+                text = text.replace(&mark, &value.to_string()).into();
+            }
+        }
+        text
+    }
+}
+
 /// One endpoint as written in a file.
 #[derive(Debug, Clone)]
 pub struct Definition {
     /// The endpoint.
     pub endpoint: Endpoint,
+    /// Its secrets.
+    pub sealed: SealedSecrets,
     /// The file, relative to the stack's directory, with `/` between parts.
     pub file: Arc<str>,
     /// The document in the file, from 0.

@@ -33,7 +33,7 @@ mod wire;
 mod word;
 
 pub use bounds::LONGEST_ANNOTATION;
-pub use desired::{Definition, Desired, SourceLocation};
+pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use endpoint::Endpoint;
 pub use field::{Field, FieldError, FieldValue, Json};
 pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};

@@ -108,6 +108,13 @@ impl Described {
         kind::without_hidden(self.kind.kind().spec, name, value)
     }
 
+    /// Whether a value of a unit contains a secret.
+    #[must_use]
+    pub fn has_secret(&self, name: &str, value: &Json) -> bool {
+        let spec = self.kind.kind().spec;
+        !kind::sealed::digests(spec, &kind::keys_of(spec, name, Some(value))).is_empty()
+    }
+
     /// Whether a unit of this live spec is as `wanted` wants it.
     #[must_use]
     pub fn is_as(&self, name: &str, wanted: &Described) -> bool {

@@ -110,6 +110,7 @@ impl<'f> PlanBuilder<'f> {
     pub fn finish(self, requests: u64) -> Plan {
         let mut plan = self.plan;
         plan.source.requests = requests;
+        plan.sealed = self.input.desired.sealed();
         plan.note_renamed();
         plan.order()
     }

@@ -1,10 +1,13 @@
 //! The changes of a plan: what is done to one endpoint, field by field, with the cause of each difference and
 //! the state that the plan read.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{OwnershipAnnotations, Plan};
+use crate::kind;
 use crate::model::{
     AppliedCause, AppliedFields, Endpoint, Field, FieldError, Json, Key, LiveObject, RelatedObject, RunId,
     SourceLocation, words,
@@ -21,6 +24,9 @@ pub struct Change {
     /// The ownership annotations that are written, `None` where they stay as they are.
     #[serde(default)]
     pub ownership: Option<OwnershipAnnotations>,
+    /// The units of its definition that contain secrets: no answer shows a secret, so every write has all of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, Json>,
     /// Why a whole object is created or deleted; a replace has causes per field.
     #[serde(default)]
     pub cause: Option<Cause>,
@@ -191,6 +197,7 @@ impl Change {
             key,
             action,
             ownership: None,
+            secrets: BTreeMap::new(),
             cause: None,
             attribution: None,
             place: None,
@@ -221,6 +228,36 @@ impl Change {
             field.assign(&mut endpoint, &Json::Null, &value.into())?;
         }
         Ok(endpoint)
+    }
+
+    /// Whether a write of this change leaves no secret behind at this place of the live object.
+    #[must_use]
+    pub fn provides(&self, place: &str) -> bool {
+        let spec = self.key.kind.kind().spec;
+        let key = place.split(['.', '[']).nth(1).unwrap_or_default();
+        let unit = kind::unit_of(spec, key);
+        let field = self.fields().iter().find(|change| change.field.unit() == Some(unit)).map(|change| &change.after);
+        match self.secrets.get(unit).or(field) {
+            None => false,
+            // The whole unit goes.
+            Some(Json::Null) => true,
+            Some(value) => kind::sealed::provides(spec, &kind::keys_of(spec, unit, Some(value)), place),
+        }
+    }
+
+    /// The digests of the secrets that a write of this change contains.
+    #[must_use]
+    pub fn sealed(&self) -> Vec<String> {
+        let spec = self.key.kind.kind().spec;
+        if let Action::Create { wanted } = &self.action {
+            return wanted
+                .spec
+                .described()
+                .map(|wanted| kind::sealed::digests(spec, &wanted.json()))
+                .unwrap_or_default();
+        }
+        let units = self.secrets.iter().map(|(unit, value)| kind::keys_of(spec, unit, Some(value)));
+        units.flat_map(|keys| kind::sealed::digests(spec, &keys)).collect()
     }
 
     /// The ownership annotations that `run` writes with this change (`None`: takes away).

@@ -88,6 +88,7 @@ struct Covering<'p>(
     Option<OwnershipAnnotations>,
     Vec<&'p RelatedObject>,
     #[serde(skip_serializing_if = "Option::is_none")] Option<Vec<&'p Field>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")] &'p BTreeMap<String, Json>,
 );
 
 #[derive(Serialize)]
@@ -167,7 +168,7 @@ fn covering(change: &Change) -> Covering<'_> {
         fields.map(|field| &field.field).collect()
     });
     let ownership = change.ownership.as_ref().map(OwnershipAnnotations::without_commit);
-    Covering(&change.key, change.action.kind(), wanted, before, ownership, referrers, behind)
+    Covering(&change.key, change.action.kind(), wanted, before, ownership, referrers, behind, &change.secrets)
 }
 
 /// The before-image without the run and the commit in its ownership annotations: who wrote the same last does

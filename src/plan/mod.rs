@@ -60,7 +60,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::KindName;
 use crate::model::policy::SettingChange;
-use crate::model::{Field, Key, Layout, Namespace, RunId, SourceLocation};
+use crate::model::{Field, Key, Layout, Namespace, RunId, SealedSecrets, SourceLocation};
 
 /// The commits that live objects name, each with the first and the last of the runs that they name with it. A narrowed
 /// apply lets an object keep the commit that it named, so only the first one surely applied it whole.
@@ -107,6 +107,9 @@ pub struct Plan {
     /// Where the definitions came from.
     #[serde(default)]
     pub source: PlanSource,
+    /// The secrets of the definitions; a plan that is read has none.
+    #[serde(skip)]
+    pub sealed: SealedSecrets,
 }
 
 /// The service that a plan is for.

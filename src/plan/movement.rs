@@ -146,7 +146,7 @@ impl Handover<'_> {
         let annotations = OwnershipAnnotations::moved(&live.endpoint, to, definition.is_none().then_some(from));
         let action = Action::Annotate { before: BeforeImage::of(live) };
         let change = Change { ownership: Some(annotations), ..Change::new(key.clone(), action) };
-        if let Some(reason) = blocked(live, false) {
+        if let Some(reason) = blocked(live, None) {
             let blocked = BlockedChange::new(key.clone(), BlockReason::Unchangeable(reason), Some(change));
             return self.plan.blocked.push(blocked);
         }

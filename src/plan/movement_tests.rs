@@ -10,7 +10,16 @@ const NEW: &str = "new";
 fn desired(endpoints: &[Endpoint]) -> Desired {
     let definition = |endpoint: &Endpoint| {
         let file = "a.yaml".into();
-        (endpoint.key.clone(), Definition { endpoint: endpoint.clone(), file, document: 0, overlays: Vec::new() })
+        (
+            endpoint.key.clone(),
+            Definition {
+                endpoint: endpoint.clone(),
+                file,
+                document: 0,
+                overlays: Vec::new(),
+                sealed: crate::model::SealedSecrets::default(),
+            },
+        )
     };
     Desired { definitions: endpoints.iter().map(definition).collect(), files: 1 }
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    AppliedFields, Definition, Endpoint, Field, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
+    AppliedFields, Definition, Endpoint, Field, Json, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
     RelatedObject, STACK, WrittenFor,
 };
 
@@ -214,7 +214,7 @@ impl NamespaceBuilder<'_, '_> {
         self.removable += usize::from(counts && owner.is_ours());
         let fixed = differences.iter().find(|difference| difference.field.is_fixed(key.kind));
         let fixed = fixed.map(|difference| Unchangeable::Immutable { path: difference.field.to_string() });
-        if let Some(blocked) = blocked(live, !differences.is_empty()).or(fixed) {
+        if let Some(blocked) = blocked(live, change.as_ref()).or(fixed) {
             return self.block(
                 BlockedChange::new(key.clone(), BlockReason::Unchangeable(blocked), change),
                 Some(definition),
@@ -288,7 +288,7 @@ impl NamespaceBuilder<'_, '_> {
             let adopts = !owner.is_ours() && self.input.settings.safeguards.ownership_annotations;
             let action = Action::Replace { fields, adopts, before: BeforeImage::of(live) };
             let ownership = self.annotations_of_replace(definition, owner, ownership);
-            return Some(Change { ownership, ..Change::new(key, action) });
+            return Some(Change { ownership, secrets: secrets(definition), ..Change::new(key, action) });
         }
         let takes_over = match owner {
             // Written by trueup for this key, and defined by this stack: it is plain whose it is.
@@ -304,7 +304,10 @@ impl NamespaceBuilder<'_, '_> {
             return None;
         }
         let action = Action::Annotate { before: BeforeImage::of(live) };
-        Some(Change { ownership: self.annotations(definition, applied), ..Change::new(key, action) })
+        let ownership = self.annotations(definition, applied);
+        let change = Change { ownership, secrets: secrets(definition), ..Change::new(key, action) };
+        // Annotations are not worth a secret.
+        live.secrets.iter().all(|place| change.provides(place)).then_some(change)
     }
 
     fn undefined(&mut self, item: &LiveItem) {
@@ -370,6 +373,18 @@ impl NamespaceBuilder<'_, '_> {
     }
 }
 
+/// The units of a definition that contain secrets.
+fn secrets(definition: &Definition) -> BTreeMap<String, Json> {
+    let Some(spec) = definition.endpoint.spec.described().filter(|_| !definition.sealed.is_empty()) else {
+        return BTreeMap::new();
+    };
+    let units = spec.names().filter_map(|name| Some((name, spec.unit(name)?)));
+    units
+        .filter(|(name, value)| spec.has_secret(name, value))
+        .map(|(name, value)| (name.to_owned(), value.clone()))
+        .collect()
+}
+
 /// Whether a field that the model does not know survives these differences.
 fn unknown_field(live: &LiveObject, path: &str, differences: &[Difference]) -> Note {
     let (key, path) = (live.endpoint.key.clone(), path.to_owned());
@@ -381,16 +396,17 @@ fn unknown_field(live: &LiveObject, path: &str, differences: &[Difference]) -> N
 }
 
 /// Why a live object cannot be changed at all.
-pub(super) fn blocked(live: &LiveObject, differs: bool) -> Option<Unchangeable> {
+pub(super) fn blocked(live: &LiveObject, change: Option<&Change>) -> Option<Unchangeable> {
     if let Some(owner) = &live.owner_view {
         return Some(Unchangeable::OwnerView(owner.clone()));
     }
     if live.deleting {
         return Some(Unchangeable::Deleting);
     }
-    if let Some(path) = live.secrets.first().filter(|_| differs) {
+    let change = change.filter(|change| change.action.kind() != ActionKind::Annotate)?;
+    if let Some(path) = live.secrets.iter().find(|place| !change.provides(place)) {
         return Some(Unchangeable::Secret { path: path.clone() });
     }
     let option = live.unknown.iter().find(|field| field.blocks)?;
-    differs.then(|| Unchangeable::UnknownOption { path: option.path.clone() })
+    Some(Unchangeable::UnknownOption { path: option.path.clone() })
 }

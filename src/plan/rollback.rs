@@ -8,6 +8,7 @@ use super::{
     Ignore, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, Unchangeable,
 };
 use crate::diff::{self, Context};
+use crate::kind;
 use crate::model::{
     Endpoint, Field, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, RunId,
     is_ownership_annotation,
@@ -210,6 +211,11 @@ impl Undo<'_, '_> {
             Action::Delete { referrers, .. } => referrers.clone(),
             _ => Vec::new(),
         };
+        let spec = before.endpoint.spec.described();
+        let places = spec.map(|spec| kind::secret_places(spec.kind().kind().spec, &spec.json())).unwrap_or_default();
+        if let Some(path) = places.into_iter().next() {
+            return self.block(BlockReason::Unchangeable(Unchangeable::Secret { path }), Some(create));
+        }
         self.plan.notes.push(Note::Recreated { key: self.change.key.clone(), referrers });
         self.plan.changes.push(create);
     }
@@ -260,6 +266,8 @@ impl Undo<'_, '_> {
             Some(BlockReason::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
         } else if !changed_since.is_empty() {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
+        } else if let Some(path) = live.secrets.iter().find(|place| !change.provides(place)) {
+            Some(BlockReason::Unchangeable(Unchangeable::Secret { path: path.clone() }))
         } else if let (Some(field), Action::Replace { .. }) = (blocking, &change.action) {
             Some(BlockReason::Unchangeable(Unchangeable::UnknownOption { path: field.path.clone() }))
         } else {

@@ -58,7 +58,13 @@ impl World {
     pub(crate) fn defined(mut self, endpoint: Endpoint) -> Self {
         let file = format!("{}.yaml", endpoint.key.name);
         let key = endpoint.key.clone();
-        let definition = Definition { endpoint, file: file.into(), document: 0, overlays: Vec::new() };
+        let definition = Definition {
+            endpoint,
+            file: file.into(),
+            document: 0,
+            overlays: Vec::new(),
+            sealed: crate::model::SealedSecrets::default(),
+        };
         self.desired.definitions.insert(key, definition);
         self
     }

@@ -118,7 +118,16 @@ pub fn desired(endpoints: Vec<Endpoint>) -> Desired {
     let definitions = endpoints.into_iter().map(|endpoint| {
         let key = endpoint.key.clone();
         let file = format!("{}/{}.yaml", key.namespace, key.name).into();
-        (key, Definition { endpoint, file, document: 0, overlays: Vec::new() })
+        (
+            key,
+            Definition {
+                endpoint,
+                file,
+                document: 0,
+                overlays: Vec::new(),
+                sealed: trueup::model::SealedSecrets::default(),
+            },
+        )
     });
     Desired { definitions: definitions.collect(), files: 0 }
 }

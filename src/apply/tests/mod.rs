@@ -84,6 +84,7 @@ impl Bench {
             concurrency: 1,
             stop: self.stop.clone(),
             version_checked: false,
+            sealed: crate::model::SealedSecrets::default(),
             ignore: Ignore::default(),
             poll_policy: PollPolicy { first: Duration::from_millis(100), whole: Duration::from_secs(1) },
             clock: self.fake.script.clock(),
@@ -163,7 +164,16 @@ fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
     let namespace = key("x").namespace;
     let definitions = wanted.into_iter().map(|endpoint| {
         let key = endpoint.key.clone();
-        (key, Definition { endpoint, file: "x.yaml".into(), document: 0, overlays: Vec::new() })
+        (
+            key,
+            Definition {
+                endpoint,
+                file: "x.yaml".into(),
+                document: 0,
+                overlays: Vec::new(),
+                sealed: crate::model::SealedSecrets::default(),
+            },
+        )
     });
     let desired = Desired { definitions: definitions.collect(), files: 1 };
     let read = NamespaceRead::Complete { items: items(state, &namespace) };

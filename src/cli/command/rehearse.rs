@@ -85,6 +85,7 @@ async fn apply(context: &Context, names: &[String], connection: &Connection, pla
         concurrency: connection.concurrency(),
         stop: interrupt::watch(progress.output(), "it was only a copy".to_owned()),
         version_checked: plan.settings.safeguards.version_checked,
+        sealed: plan.sealed.clone(),
         ignore: Ignore::new(&plan.settings.safeguards.ignore).with_status(ExitStatus::Invalid)?,
         poll_policy: PollPolicy::default(),
         clock: Clock::new(jiff::Timestamp::now),

@@ -18,7 +18,7 @@ use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::ApprovalArgs;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::approval::{PlanPrompt, PromptResult};
-use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
+use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, stack, state};
 use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
@@ -276,6 +276,10 @@ async fn begin(
         run,
         concurrency: work.connection.concurrency(),
         version_checked: work.trust.safeguards.version_checked,
+        sealed: match plan.sealed.is_empty() && plan.changes.iter().any(|change| !change.sealed().is_empty()) {
+            true => stack::sealed(context),
+            false => plan.sealed.clone(),
+        },
         ignore: Ignore::new(&work.trust.safeguards.ignore).with_status(ExitStatus::Refused)?,
         poll_policy: PollPolicy::default(),
         clock: Clock::new(jiff::Timestamp::now),

@@ -19,7 +19,7 @@ use patch::{EditedDocument, Splice, spliced};
 
 use super::careful::{self, ReadContext};
 use super::loaded::Loaded;
-use super::options::{LoadLimits, UnmanagedObjects};
+use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
 use super::source_map::{Nodes, nodes};
@@ -127,7 +127,6 @@ impl<'l> Editor<'l> {
             variables: &self.variables,
             overlays: Overlays::read(&self.overlays, &self.loaded.filter(), &self.variables, &mut Vec::new()),
             limits: self.limits,
-            objects: UnmanagedObjects::Refuse,
         }
     }
 

@@ -10,7 +10,6 @@ use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written};
 use crate::load::careful::{self, ReadContext};
 use crate::load::item::resolve;
 use crate::load::loaded::Loaded;
-use crate::load::options::UnmanagedObjects;
 use crate::load::overlays::{Overlays, REMOVE};
 use crate::load::rules::StackRules;
 use crate::load::source_map::{Nodes, nodes};
@@ -131,7 +130,7 @@ impl OverlayEditor<'_> {
         let mut problems = Vec::new();
         let overlays = Overlays::read(&texts, &self.loaded.filter(), &variables, &mut problems);
         let rules = StackRules::new(&self.loaded.config);
-        let context = ReadContext { rules, variables: &variables, overlays, limits, objects: UnmanagedObjects::Refuse };
+        let context = ReadContext { rules, variables: &variables, overlays, limits };
         let source = self.loaded.origin.text(&definition.file, &limits).ok()?;
         let read = careful::read(&source, &context);
         let found = read.found.into_iter().find(|found| found.endpoint.key == definition.endpoint.key)?;

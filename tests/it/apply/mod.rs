@@ -162,6 +162,7 @@ impl Bench {
             concurrency: self.concurrency,
             stop: self.stop.subscribe(),
             version_checked: false,
+            sealed: trueup::model::SealedSecrets::default(),
             ignore: Ignore::default(),
             poll_policy: PollPolicy { first: Duration::from_millis(1), whole: Duration::from_millis(3) },
             clock: Clock::new(|| Timestamp::UNIX_EPOCH),

@@ -1,0 +1,135 @@
+//! Objects with secrets: the sealed form reaches the service and nothing else, and no write goes without it.
+
+use serde_json::Value;
+
+use crate::support::{Service, Stage};
+
+/// The sealed keys; nothing but a request may contain one.
+const FIRST: &str = "string:///Zmlyc3Q=";
+const SECOND: &str = "string:///c2Vjb25k";
+
+fn certificate(key: &str) -> String {
+    format!(
+        "kind: certificate
+metadata: {{name: web, namespace: shop}}
+spec:
+  certificate_url: string:///Y2VydA==
+  private_key:
+    blindfold_secret_info: {{location: '{key}'}}
+"
+    )
+}
+
+fn stack(service: &Service) -> Stage {
+    let settings = "stack: certificates\nnamespaces: [shop]\nkinds: [certificate]\n";
+    Stage::new().at(service).file("trueup.yaml", settings).file("d/web.yaml", &certificate(FIRST))
+}
+
+/// How many creates and replaces there were.
+fn writes(service: &Service) -> usize {
+    let is_write = |method: &str| ["POST", "PUT"].contains(&method);
+    service.log().iter().filter(|entry| is_write(&entry.method) && entry.path.contains("certificates")).count()
+}
+
+/// Where the service shows what it was sent, it has this key.
+#[track_caller]
+fn has(service: &Service, mode: &str, key: &str) {
+    let (status, body) = service.send("GET", "/api/config/namespaces/shop/certificates/web", None);
+    assert_eq!(status, 200, "{body}");
+    let object: Value = serde_json::from_str(&body).expect("JSON");
+    let location = &object["spec"]["private_key"]["blindfold_secret_info"]["location"];
+    assert_eq!(location == key, mode == "sent", "{mode}: {body}");
+}
+
+/// Every file below the stage but the definitions, and all that was ever printed, is without a key.
+fn leaks(stage: &Stage) -> Vec<String> {
+    let root = stage.path("..");
+    let files = walkdir::WalkDir::new(&root).into_iter().map(|entry| entry.expect("an entry"));
+    let files = files.filter(|entry| entry.file_type().is_file() && !entry.path().ends_with("d/web.yaml"));
+    let has_key = |text: &str| text.contains("Zmlyc3Q") || text.contains("c2Vjb25k");
+    files
+        .filter(|entry| has_key(&String::from_utf8_lossy(&std::fs::read(entry.path()).expect("a file"))))
+        .map(|entry| entry.path().display().to_string())
+        .collect()
+}
+
+#[test]
+fn a_sealed_secret_reaches_the_service_and_no_file_or_report() {
+    for mode in ["stripped", "sent", "sealed"] {
+        let service = Service::start();
+        if mode != "stripped" {
+            service.misbehave(&format!("rules: [{{write: {{secrets: {mode}}}}}]"));
+        }
+        let stage = stack(&service);
+        let without_key = ["Zmlyc3Q", "c2Vjb25k"];
+        let run = |line: &str| {
+            let done = stage.run(line);
+            done.code(0).stderr_ignored();
+            for key in without_key {
+                done.does_not_say(key);
+            }
+            done
+        };
+        run("plan . --format json");
+        run("plan . --format html");
+        run("apply . --yes --format json");
+        has(&service, mode, FIRST);
+        run("plan .").stdout_contains("In sync");
+        run("drift . --format json");
+        stage.write("d/web.yaml", &certificate(SECOND));
+        run("plan .").stdout_contains("spec.private_key");
+        run("plan . --output plan.json");
+        run("apply plan.json --yes");
+        has(&service, mode, SECOND);
+        run("plan .").stdout_contains("In sync");
+        // Whatever else changes, the secret goes along.
+        stage.edit("d/web.yaml", "string:///Y2VydA==", "string:///bmV3");
+        run("apply . --yes");
+        has(&service, mode, SECOND);
+        stage.edit("d/web.yaml", "namespace: shop}", "namespace: shop, labels: {a: b}}");
+        run("apply . --yes");
+        has(&service, mode, SECOND);
+        run("plan .").stdout_contains("In sync");
+        run("show last --format json");
+        run("history");
+        assert_eq!(writes(&service), 4, "{mode}");
+        assert_eq!(leaks(&stage), Vec::<String>::new(), "{mode}");
+    }
+}
+
+#[test]
+fn no_write_goes_without_a_secret_that_the_service_has() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let without: String = certificate(FIRST).lines().take(4).map(|line| format!("{line}\n")).collect();
+    stage.write("d/web.yaml", &without);
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.edit("d/web.yaml", "string:///Y2VydA==", "string:///bmV3");
+    stage.run("plan .").stdout_contains("spec.private_key");
+    stage.run("apply . --yes").stderr_ignored();
+    assert_eq!(writes(&service), 1);
+    stage.write("d/web.yaml", &certificate(SECOND));
+    stage.run("plan . --output plan.json").code(0).stderr_ignored();
+    // A saved plan has the digest alone: another secret by now is not what was reviewed.
+    stage.write("d/web.yaml", &certificate(FIRST));
+    stage.run("apply plan.json --yes").stderr_ignored();
+    assert_eq!(writes(&service), 1);
+    stage.write("d/web.yaml", &certificate(SECOND));
+    stage.run("apply plan.json --yes").code(0).stderr_ignored();
+    assert_eq!(writes(&service), 2);
+    // The run before had another key, which nobody has any more.
+    stage.run("rollback last --yes").stderr_ignored();
+    assert_eq!(writes(&service), 2);
+}
+
+#[test]
+fn what_is_pulled_without_its_secret_is_valid_and_in_sync() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("pull --output p").code(0).stderr_ignored();
+    stage.remove("d/web.yaml");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.run("drift .").code(0);
+}
