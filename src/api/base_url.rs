@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
+use crate::model::neutral;
 use crate::transport::SANDBOX_HOST;
 
 /// The address of the service in canonical form: without `/api`, without a slash at its end.
@@ -61,11 +62,11 @@ impl BaseUrl {
         let text = text.trim();
         let url = Url::parse(text).map_err(|error| BaseUrlError::NotUrl {
             // What cannot be parsed may hold a password before its `@`.
-            text: super::text::neutral(text.rsplit('@').next().unwrap_or_default(), 100),
+            text: neutral(text.rsplit('@').next().unwrap_or_default(), 100),
             reason: error.to_string(),
         })?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(BaseUrlError::Scheme { scheme: super::text::neutral(url.scheme(), 30) });
+            return Err(BaseUrlError::Scheme { scheme: neutral(url.scheme(), 30) });
         }
         let host = url.host_str().unwrap_or_default().to_owned();
         if !url.username().is_empty() || url.password().is_some() {
@@ -78,7 +79,7 @@ impl BaseUrl {
         let authority = text.split_once("://").map(|(_, rest)| rest);
         if !authority.is_some_and(|rest| rest.starts_with(|c: char| !matches!(c, '/' | '\\') && !c.is_control())) {
             return Err(BaseUrlError::NotUrl {
-                text: super::text::neutral(text, 100),
+                text: neutral(text, 100),
                 reason: "two slashes and a host follow the scheme".to_owned(),
             });
         }
@@ -126,6 +127,7 @@ impl fmt::Display for BaseUrl {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]

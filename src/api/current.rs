@@ -9,9 +9,8 @@ use serde_json::value::RawValue;
 
 use super::live::{SpecRead, SystemMetadata, assemble, describe, described, read_spec};
 use super::metadata::Metadata;
-use super::text::neutral;
 use crate::kind;
-use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireSpec, shape};
+use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireSpec, neutral, shape};
 
 /// What a get shows of an endpoint.
 #[derive(Debug, Clone)]

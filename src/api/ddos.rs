@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Json, Layout, Namespace};
+use crate::model::{Json, Layout, Namespace, neutral};
 
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
@@ -226,7 +226,7 @@ pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Res
         one.event.id = event_id.to_owned();
     }
     if one.event.id != event_id {
-        let reason = format!("it is about `{}`", super::text::neutral(&one.event.id, 100));
+        let reason = format!("it is about `{}`", neutral(&one.event.id, 100));
         return Err(answer.request.failed(Failure::NotJson { reason }));
     }
     Ok(one.event)
@@ -250,7 +250,7 @@ pub async fn edit(
     let reader = writer.reader();
     let now = show(reader, namespace, &shown.id).await?;
     if now != *shown {
-        return Err(DdosEditError::Moved { id: super::text::neutral(&shown.id, 100), now: Box::new(now) });
+        return Err(DdosEditError::Moved { id: neutral(&shown.id, 100), now: Box::new(now) });
     }
     let request = edit.request(reader.layout(), namespace, &now);
     let request = request.map_err(|error| ApiError {

@@ -6,11 +6,10 @@ use std::str::FromStr;
 use serde_json::value::RawValue;
 
 use crate::kind::KindName;
-use crate::model::{Key, Layout, Namespace, ReferredDelete};
+use crate::model::{Key, Layout, Namespace, ReferredDelete, neutral};
 
 use super::operations::Operation;
 use super::request::{Request, RequestError};
-use super::text::neutral;
 
 /// The format in which an endpoint is fetched (API.md 1.3), in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -87,7 +86,7 @@ impl FromStr for ResponseFormat {
                 || name.trim_start_matches("GET_RSP_FORMAT_").eq_ignore_ascii_case(text)
                 || number.to_string() == text
         });
-        found.map(|(_, format)| format).ok_or_else(|| ResponseFormatError { text: super::text::neutral(text, 60) })
+        found.map(|(_, format)| format).ok_or_else(|| ResponseFormatError { text: neutral(text, 60) })
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::kind::KindName;
-use crate::model::{Json, Key, Live, LiveItem, Name, Namespace, NamespaceRead, RelatedObject};
+use crate::model::{Json, Key, Live, LiveItem, Name, Namespace, NamespaceRead, RelatedObject, neutral};
 
 use super::current::CurrentState;
 use super::endpoints::{ListParameters, ResponseFormat};
@@ -24,7 +24,6 @@ use super::live::{check_list, read_list};
 use super::operations::Operation;
 use super::reader::Reader;
 use super::settings::ClientProgress;
-use super::text::neutral;
 
 /// Objects that refer to one and are asked for their view.
 const MOST_VIEWS: usize = 32;

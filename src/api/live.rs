@@ -11,12 +11,11 @@ use serde_json::value::RawValue;
 use crate::kind::{self, KindName};
 use crate::model::{
     Described, Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, RelatedObject,
-    UnknownField, UnsupportedItem, WireEndpoint, WireMetadata, WireSpec,
+    UnknownField, UnsupportedItem, WireEndpoint, WireMetadata, WireSpec, neutral,
     shape::{self, ShapeNode, snake},
 };
 
 use super::metadata::Metadata;
-use super::text::neutral;
 use super::wire::is_unset;
 
 /// Errors of a list that a reason quotes.

@@ -6,9 +6,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::text::neutral;
 use super::wire::is_unset;
-use crate::model::{JsonTree, UnknownField};
+use crate::model::{JsonTree, UnknownField, neutral};
 
 type Map = BTreeMap<String, Option<String>>;
 

@@ -24,12 +24,12 @@ mod retry;
 mod secret;
 mod settings;
 pub mod snapshot;
-mod text;
 mod trace;
 mod turn;
 pub mod upgrades;
 mod wire;
 
+pub use crate::model::neutral;
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use client::pool;
 pub use current::{CurrentObject, CurrentState, ReplaceBody};
@@ -51,7 +51,6 @@ pub use settings::{
     ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeListener, ExchangeOutcome, MaskedText,
     ProgressListener, RequestLimits, Retry,
 };
-pub use text::neutral;
 pub use trace::{RequestIds, TraceParent};
 pub use turn::{WriteDeparture, WriteFailure};
 

@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::value::RawValue;
 
 use crate::kind::KindName;
-use crate::model::{Json, Layout};
+use crate::model::{Json, Layout, neutral};
 
 use super::operations::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, TABLE};
 
@@ -158,7 +158,7 @@ impl Request {
                 Some(parameter) => Ok((parameter, value.as_ref())),
                 None => Err(RequestError::UnknownParameter {
                     operation,
-                    parameter: super::text::neutral(name.as_ref(), 60),
+                    parameter: neutral(name.as_ref(), 60),
                     known: known(route.parameters),
                 }),
             })
@@ -198,7 +198,7 @@ impl Request {
         body: Option<&Json>,
     ) -> Result<Self, RequestError> {
         let operation = Operation::from_name(name).ok_or_else(|| RequestError::UnknownOperation {
-            name: super::text::neutral(name, 80),
+            name: neutral(name, 80),
             known: TABLE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
         })?;
         Self::build(operation, layout, parameters, body)
@@ -328,7 +328,7 @@ fn subject(entry: &OperationEntry, given: &[(&'static Parameter, &str)], body: O
     let named = |hole: &str| {
         let parameter = given.iter().find(|(parameter, _)| parameter.name == hole).map(|(_, value)| *value);
         let in_body = || body?.get("metadata")?.get(hole)?.as_str();
-        super::text::neutral(parameter.or_else(in_body).unwrap_or("?"), 130)
+        neutral(parameter.or_else(in_body).unwrap_or("?"), 130)
     };
     let mut subject = String::new();
     let mut rest = entry.subject;

@@ -12,12 +12,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::model::{Json, Key};
+use crate::model::{Json, Key, neutral};
 
 use super::error::{ErrorStatus, Failure};
 use super::operations::Operation;
 use super::secret::Secret;
-use super::text::neutral;
 
 /// Characters of a service's message that are kept.
 const LONGEST_MESSAGE: usize = 600;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::Layout;
+use crate::model::{Layout, neutral};
 use crate::transport::{self, Proxies, ProxyError, TlsError, TlsTrust};
 
 use super::base_url::BaseUrl;
@@ -15,7 +15,6 @@ use super::pool::ClientPool;
 use super::rate_limit::{RateLimit, Timing};
 use super::response::Response;
 use super::secret::Secret;
-use super::text::neutral;
 use super::trace::RequestIds;
 
 /// How long and how much is waited for.

@@ -27,8 +27,8 @@ pub mod shape;
 mod snapshot;
 mod spec;
 mod string_map;
+mod text;
 mod tree;
-mod unsafe_character;
 mod wire;
 mod word;
 
@@ -53,8 +53,8 @@ pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
 pub use spec::{Described, Spec};
 pub use string_map::StringMap;
+pub use text::{is_unsafe, neutral};
 pub use tree::JsonTree;
-pub use unsafe_character::is_unsafe;
 pub use wire::{
     EmptyOption, EndpointSpec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,

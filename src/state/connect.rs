@@ -56,48 +56,33 @@ pub(super) fn connect<'v>(
         max_retries: 5,
         retry_timeout: Duration::from_secs(20),
     };
-    let store: Result<Arc<dyn ObjectStore>, _> = match location.provider {
-        Provider::S3 => {
-            let mut builder = AmazonS3Builder::new();
-            for (name, value) in &variables {
-                if let Ok(key) = name.parse() {
-                    builder = builder.with_config(key, *value);
-                }
-            }
+    // The builders of the providers have the same functions and no trait.
+    macro_rules! built {
+        ($builder:expr, $change:expr) => {{
+            let known = variables.iter().filter_map(|(name, value)| Some((name.parse().ok()?, *value)));
+            let builder = known.fold($builder, |builder, (key, value)| builder.with_config(key, value));
+            let store = $change(builder).with_retry(retry).with_http_connector(connector).build();
+            store.map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
+        }};
+    }
+    let store = match location.provider {
+        Provider::S3 => built!(AmazonS3Builder::new(), |builder: AmazonS3Builder| {
             let endpoint = variables.iter().find(|(name, _)| name.starts_with("aws_endpoint"));
             // A server on this machine needs no certificate.
-            if endpoint.is_some_and(|(_, url)| is_loopback(url)) {
-                builder = builder.with_allow_http(true);
-            }
-            let builder =
-                builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(connector.clone());
-            builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
-        }
-        Provider::Google => {
-            let mut builder = GoogleCloudStorageBuilder::new();
-            for (name, value) in &variables {
-                if let Ok(key) = name.parse() {
-                    builder = builder.with_config(key, *value);
-                }
-            }
-            let builder =
-                builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(connector.clone());
-            builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
-        }
-        Provider::Azure => {
-            let mut builder = MicrosoftAzureBuilder::new();
-            for (name, value) in &variables {
-                if let Ok(key) = name.parse() {
-                    builder = builder.with_config(key, *value);
-                }
-            }
-            if let Some(account) = &location.account {
-                builder = builder.with_account(account);
-            }
-            let builder =
-                builder.with_container_name(&location.bucket).with_retry(retry).with_http_connector(connector.clone());
-            builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
-        }
+            let is_here = endpoint.is_some_and(|(_, url)| is_loopback(url));
+            let builder = if is_here { builder.with_allow_http(true) } else { builder };
+            builder.with_bucket_name(&location.bucket)
+        }),
+        Provider::Google => built!(GoogleCloudStorageBuilder::new(), |builder: GoogleCloudStorageBuilder| {
+            builder.with_bucket_name(&location.bucket)
+        }),
+        Provider::Azure => built!(MicrosoftAzureBuilder::new(), |builder: MicrosoftAzureBuilder| {
+            let builder = match &location.account {
+                Some(account) => builder.with_account(account),
+                None => builder,
+            };
+            builder.with_container_name(&location.bucket)
+        }),
     };
     let secrets: Vec<String> = variables
         .iter()

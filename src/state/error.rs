@@ -1,9 +1,10 @@
 //! Why an object store did not answer as expected: one line without a URL's query, and with nothing that was handed in
 //! as a secret.
 
-use std::error::Error as _;
-
 use object_store::Error;
+
+use crate::model::neutral;
+use crate::transport::causes;
 
 /// The longest text of a server that is shown.
 const LONGEST: usize = 300;
@@ -72,14 +73,7 @@ fn explained(what: &str, error: &Error) -> String {
 }
 
 fn chain(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
+    causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Code and message of an S3 or Azure error body.
@@ -96,53 +90,33 @@ fn server_words(text: &str) -> Option<String> {
 }
 
 fn innermost(error: &Error) -> String {
-    let whole = chain(error);
-    if let Some(words) = server_words(&whole) {
-        return words;
-    }
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = error.to_string();
-        source = error.source();
-    }
-    text
+    server_words(&chain(error)).unwrap_or_else(|| causes(error).last().unwrap_or(error).to_string())
 }
 
-/// Without queries of URLs, control characters and secrets, and not longer than [`LONGEST`].
+/// Without queries of URLs and secrets, neutralised, and not longer than [`LONGEST`].
 fn masked(text: &str, secrets: &[String]) -> String {
-    let mut text = text.to_owned();
+    // Before secrets are masked: what is taken out could join the parts of one.
+    let mut text = neutral(text, usize::MAX / 8);
     for secret in secrets {
         text = text.replace(secret.as_str(), "…");
     }
-    let words = text.split_whitespace().map(|word| match word.split_once('?') {
+    let words = text.split(' ').map(|word| match word.split_once('?') {
         Some((before, _)) if before.contains("://") => format!("{before}?…"),
         _ => word.to_owned(),
     });
-    let line: String = words.collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).collect();
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    neutral(&words.collect::<Vec<_>>().join(" "), LONGEST)
 }
 
 /// Whether it is the bucket that is missing, in the words of each provider.
 pub(super) fn names_bucket(error: &(dyn std::error::Error + 'static)) -> bool {
     let words = ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"];
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let text = error.to_string();
-        if words.iter().any(|word| text.contains(word)) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
+    causes(error).any(|cause| words.iter().any(|word| cause.to_string().contains(word)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::is_unsafe;
 
     fn generic(text: &str) -> Error {
         Error::Generic { store: "S3", source: text.to_owned().into() }
@@ -153,9 +127,20 @@ mod tests {
         let secrets = ["wJalrXUtnFEMI".to_owned()];
         let text = "PUT https://b.example/a?X-Amz-Signature=0123 failed, key wJalrXUtnFEMI\u{1b}[2J";
         let shown = StateError::of("write", "s3://b/a".to_owned(), &generic(text), &secrets).to_string();
-        assert_eq!(shown, "cannot write `s3://b/a`: PUT https://b.example/a?… failed, key …[2J");
+        assert_eq!(shown, "cannot write `s3://b/a`: PUT https://b.example/a?… failed, key … [2J");
         let long = StateError::of("read", String::new(), &generic(&"x".repeat(5000)), &[]).to_string();
         assert!(long.len() < 400, "{long}");
+    }
+
+    #[test]
+    fn an_error_shows_no_character_that_acts_on_a_terminal_and_no_secret_that_one_divides() {
+        let acting: String = (0..=0xe0fff).filter_map(char::from_u32).filter(|c| is_unsafe(*c)).collect();
+        let text = format!("wJalr\u{202e}XUtnFEMI and wJalrXUtnFEMI {}", acting.replace(' ', ""));
+        for text in acting.chars().map(|c| format!("a{c}b")).chain([text]) {
+            let shown =
+                StateError::of("write", String::new(), &generic(&text), &["wJalrXUtnFEMI".to_owned()]).to_string();
+            assert!(!shown.contains(is_unsafe) && !shown.contains("wJalrXUtnFEMI"), "{shown:?}");
+        }
     }
 
     #[test]

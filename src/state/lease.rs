@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use tokio::task::AbortHandle;
 
+use crate::model::neutral;
 use crate::transport::CLEARED;
 
 use super::bucket::Bucket;
@@ -346,7 +347,7 @@ async fn renew(
 
 /// Text of an object that anybody may have written, without what a terminal acts upon.
 fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(100).collect()
+    neutral(text, 100)
 }
 
 /// Watches a lock for as long as it lasts. Returns the version that did not change meanwhile: its holder is gone. Returns

@@ -11,7 +11,7 @@ use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
 
 use super::error::{StateError, names_bucket};
 
-/// How often a write is tried; object_store itself repeats what the server refuses for its load.
+/// How often a write with a condition is tried: object_store repeats whatever is safe to repeat without a look at the object.
 const TRIES: u32 = 4;
 /// Before the second try; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 200 });
@@ -79,31 +79,23 @@ impl Objects {
     }
 
     pub(super) async fn read(&self, name: &str) -> Result<Option<StoredObject>, StateError> {
-        let path = self.path(name);
-        let mut wait = FIRST_WAIT;
-        for left in (0..TRIES).rev() {
-            let answer = async {
-                let found = self.store.get(&path).await?;
-                if found.meta.size > LARGEST {
-                    return Ok(Err(found.meta.size));
-                }
-                let tag = Tag(UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() });
-                Ok(Ok(StoredObject { bytes: found.bytes().await?, tag }))
-            };
-            match answer.await {
-                Ok(Ok(object)) => return Ok(Some(object)),
-                Ok(Err(size)) => {
-                    let message = format!("it has {size} bytes, and at most {LARGEST} are read");
-                    return Err(StateError::new("read", self.place(name), message));
-                }
-                Err(Error::NotFound { source, .. }) if !names_bucket(&*source) => return Ok(None),
-                Err(error) if left == 0 || is_final(&error) => return Err(self.failed("read", name, &error)),
-                Err(_) => {}
+        let read = async {
+            let found = self.store.get(&self.path(name)).await?;
+            if found.meta.size > LARGEST {
+                return Ok(Err(found.meta.size));
             }
-            tokio::time::sleep(wait).await;
-            wait *= 2;
+            let tag = Tag(UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() });
+            Ok(Ok(StoredObject { bytes: found.bytes().await?, tag }))
+        };
+        match read.await {
+            Ok(Ok(object)) => Ok(Some(object)),
+            Ok(Err(size)) => {
+                let message = format!("it has {size} bytes, and at most {LARGEST} are read");
+                Err(StateError::new("read", self.place(name), message))
+            }
+            Err(Error::NotFound { source, .. }) if !names_bucket(&*source) => Ok(None),
+            Err(error) => Err(self.failed("read", name, &error)),
         }
-        unreachable!("the last try returns")
     }
 
     async fn put(&self, name: &str, bytes: &Bytes, mode: PutMode) -> Result<Tag, Error> {

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::model::{Json, Layout, Namespace};
+use crate::model::{Json, Layout, Namespace, neutral};
 
 pub use counts::{count_by, counts};
 pub use fields::{COUNTED_FIELDS, doubt};
@@ -19,7 +19,6 @@ use super::error::{ApiError, Failure};
 use super::operations::Operation;
 use super::reader::Reader;
 use super::request::{Request, RequestError};
-use super::text::neutral;
 use super::wire::count;
 
 /// Events in one answer: the most that the service gives, and what it gives where nothing is said.

@@ -6,8 +6,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::api::text::neutral;
 use crate::api::wire::nullable;
+use crate::model::neutral;
 
 /// How far something is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
