@@ -4,11 +4,8 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::model::shape::order;
-use crate::model::{Endpoint, LiveObject, UnknownField, is_ownership_annotation, is_unsafe};
+use crate::model::{Endpoint, LiveObject, PLATFORM_PREFIX, UnknownField, is_ownership_annotation, is_unsafe};
 use crate::report::safe;
-
-/// Labels under this prefix are the service's (API.md 3.5).
-const PLATFORM_PREFIX: &str = "ves.io/";
 
 /// What a definition file says beside the endpoint, and what it need not say.
 #[derive(Clone, Copy, Default)]

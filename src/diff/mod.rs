@@ -2,10 +2,9 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
-use crate::model::{AppliedFields, Endpoint, EndpointSpec, Field, Json, PROTECT, Spec, Where, is_ownership_annotation};
-
-/// Labels under this prefix are the service's, unless a definition names them (API.md 3.5).
-const PLATFORM_PREFIX: &str = "ves.io/";
+use crate::model::{
+    AppliedFields, Endpoint, EndpointSpec, Field, Json, PLATFORM_PREFIX, PROTECT, Spec, Where, is_ownership_annotation,
+};
 
 /// A field whose live and desired values differ.
 #[derive(Debug, Clone, PartialEq)]

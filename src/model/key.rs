@@ -11,6 +11,9 @@ use crate::kind::KindName;
 /// The longest name and namespace the service accepts, in bytes (API.md 4.2).
 const LONGEST_NAME: usize = 63;
 
+/// What a name is, for messages that say what is allowed.
+pub const NAME_RULE: &str = "a DNS-1035 label of at most 63 characters";
+
 /// Why a text is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {

@@ -5,7 +5,7 @@ const LONGEST_NAME: usize = 63;
 /// Characters of a label key's prefix.
 const LONGEST_PREFIX: usize = 253;
 /// The prefix of the labels that the service writes.
-pub(super) const PLATFORM_PREFIX: &str = "ves.io/";
+pub const PLATFORM_PREFIX: &str = "ves.io/";
 
 /// What a byte may be in a label.
 const LETTER_OR_DIGIT: u8 = 1;

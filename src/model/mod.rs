@@ -37,7 +37,8 @@ pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use endpoint::Endpoint;
 pub use field::{Field, FieldError, FieldValue, Json};
 pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};
-pub use key::{Key, Name, NameError, Namespace};
+pub use key::{Key, NAME_RULE, Name, NameError, Namespace};
+pub use label::PLATFORM_PREFIX;
 pub use layout::Layout;
 pub use live::{
     Live, LiveItem, LiveObject, NamespaceRead, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem,

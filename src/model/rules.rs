@@ -7,8 +7,8 @@ use super::bounds::{
 };
 use super::problem::steps;
 use super::{
-    EmptyOption, Name, Namespace, Problem, Segment, Selector, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
-    WireSpec, label,
+    EmptyOption, NAME_RULE, Name, Namespace, Problem, Segment, Selector, WireEndpoint, WireMetadata, WirePrefixes,
+    WireReference, WireSpec, label,
 };
 
 /// Every rule that the values of a definition break. It looks at the text as written, so that a
@@ -68,7 +68,7 @@ fn names(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
         given(metadata.namespace.as_ref()).and_then(|text| Some(("namespace", text, Namespace::parse(text).err()?)));
     for (key, text, error) in [name, namespace].into_iter().flatten() {
         let what = format!("the {key} `{text}` {error}");
-        problems.push(Problem::value(steps!["metadata", key], what, "a DNS-1035 label of at most 63 characters"));
+        problems.push(Problem::value(steps!["metadata", key], what, NAME_RULE));
     }
 }
 

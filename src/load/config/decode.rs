@@ -11,7 +11,7 @@ use crate::load::item::{MapEntry, Value};
 use crate::load::suggestion::did_you_mean;
 use crate::load::variable;
 use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
-use crate::model::{Field, Layout, Name, NameError, Namespace, StringMap, label};
+use crate::model::{Field, Layout, NAME_RULE, Name, NameError, Namespace, StringMap, label};
 
 /// What the fields of an endpoint are called in `ignore:`.
 fn field_names() -> String {
@@ -165,8 +165,7 @@ fn name(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<Name> {
     match Name::parse(&text) {
         Ok(name) => Some(name),
         Err(error) => {
-            let label = "a DNS-1035 label of at most 63 characters".to_owned();
-            wrong(fields, entry, key, format!("`{key}` is `{text}`, which {error}"), label);
+            wrong(fields, entry, key, format!("`{key}` is `{text}`, which {error}"), NAME_RULE.to_owned());
             None
         }
     }

@@ -10,8 +10,8 @@ use crate::load::item::{Item, resolve};
 use crate::load::suggestion::did_you_mean;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
-use crate::model::Name;
 use crate::model::policy::{CONSENTS, Policy};
+use crate::model::{NAME_RULE, Name};
 
 /// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
 /// empty file are errors.
@@ -93,7 +93,7 @@ fn stacks(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<Name>> {
             }
             Err(error) => {
                 let what = format!("the stack `{text}` {error}");
-                wrong(fields, entry, "stacks", what, "a DNS-1035 label of at most 63 characters".to_owned());
+                wrong(fields, entry, "stacks", what, NAME_RULE.to_owned());
             }
         }
     }
