@@ -60,10 +60,6 @@ fn every_setting_and_nothing_else_is_documented() {
 /// What is written, in the words of the page.
 fn kind<'v>(find: &impl Fn(&str) -> &'v Value) -> &'static str {
     let name = find("type");
-    let may_be = |kind: &str| name.as_array().is_some_and(|names| names.iter().any(|name| name == kind));
-    if may_be("boolean") && may_be("array") {
-        return "true, false or list of texts";
-    }
     match name.as_str().or_else(|| name.as_array()?.first()?.as_str()).unwrap_or_default() {
         "string" => "text",
         "integer" => "whole number",
