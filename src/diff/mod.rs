@@ -67,8 +67,13 @@ pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: Conte
     let (Some(unit), Some(seen), Some(wanted)) = (field.unit(), live.spec.described(), desired.spec.described()) else {
         return false;
     };
-    let was_applied = || context.applied.is_some_and(|applied| applied.is_as_applied(field, live));
-    !seen.unnamed(unit, wanted).is_empty() && (context.strict || was_applied())
+    if seen.unnamed(unit, wanted).is_empty() {
+        return false;
+    }
+    // No digest has what the description does not know: that stays whatever happens.
+    let now = field.digested(live);
+    let was_applied = || now.is_some() && context.applied.is_some_and(|applied| applied.is_as_applied(field, live));
+    now != field.digested(desired) && (context.strict || was_applied())
 }
 
 /// Whether the two agree in `field`, as far as `desired` sets it.

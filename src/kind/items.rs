@@ -78,10 +78,13 @@ fn unique_names(items: &[Json]) -> HashMap<(String, String), usize> {
 /// What an item is called: its own name, or that of the object that it refers to.
 fn name(item: &Json) -> Option<(String, String)> {
     let text = |item: &Json| item.get("name").and_then(Json::as_str).filter(|name| !name.is_empty()).map(str::to_owned);
-    let named = |item: &Json| Some((String::new(), text(item)?));
+    // Objects of one name in two namespaces are two.
+    let namespace = |item: &Json| item.get("namespace").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let named = |item: &Json| Some((namespace(item), text(item)?));
     named(item).or_else(|| named(item.get("metadata")?)).or_else(|| {
         // An item that is about one other object, such as a weight for a pool.
-        let mut refs = item.as_object()?.iter().filter_map(|(key, value)| Some((key.clone(), text(value)?)));
+        let of = |(key, value): (&String, &Json)| Some((format!("{key} {}", namespace(value)), text(value)?));
+        let mut refs = item.as_object()?.iter().filter_map(of);
         let first = refs.next()?;
         refs.next().is_none().then_some(first)
     })

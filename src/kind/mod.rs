@@ -17,7 +17,7 @@ pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
 pub use spec::{
     canonical, digested, hidden, is_reference, keys_of, merged, named, prune_replace, secret_places, seen_as,
-    significant, unit_of, units, unnamed, without_fills, without_hidden,
+    significant, unit_of, units, unnamed, with_namespaces, without_fills, without_hidden,
 };
 pub use value::Value;
 

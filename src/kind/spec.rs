@@ -95,6 +95,23 @@ pub fn without_fills(spec: &str, value: &Json, tenant: Option<&str>) -> Json {
     unfilled(spec, value, Fills::Sure(tenant))
 }
 
+/// A spec that a definition of `namespace` writes, with what its references leave out: the namespace of the object itself.
+#[must_use]
+pub fn with_namespaces(id: &str, value: &Json, namespace: &str) -> Json {
+    let Json::Object(entries) = value else { return value.clone() };
+    let mut object = entries.clone();
+    if is_reference(id) {
+        object.entry("namespace").or_insert_with(|| namespace.into());
+        return object.into();
+    }
+    for (key, value) in &mut object {
+        if let Some(field) = message(id).field(key) {
+            *value = each_message(field, value, |id, value| with_namespaces(id, value, namespace));
+        }
+    }
+    object.into()
+}
+
 /// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
 #[must_use]
 pub fn digested(spec: &str, unit: &str, value: &Json, namespace: &str) -> Option<Json> {
@@ -587,7 +604,8 @@ fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
     match (live, wanted) {
         (Json::Object(mut live), Json::Object(wanted)) => {
             // The parts that the service filled belong to what the reference named.
-            let is_another = is_reference(id) && live.get("name") != wanted.get("name");
+            let differs = |part: &str| wanted.get(part).is_some_and(|wanted| live.get(part) != Some(wanted));
+            let is_another = is_reference(id) && (differs("name") || differs("namespace"));
             if is_another {
                 live.clear();
             }

@@ -48,7 +48,9 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
     };
     fields.finish();
     let raw = WireEndpoint { metadata: serde_json::from_value(metadata.unwrap_or_default()).ok(), spec: None };
-    let spec = Described::written(kind.into(), &spec.map(Value::json).unwrap_or_default());
+    let namespace = raw.metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
+    let spec = kind::with_namespaces(kind.spec, &spec.map(Value::json).unwrap_or_default(), namespace);
+    let spec = Described::written(kind.into(), &spec);
     let object = raw.metadata.clone().unwrap_or_default().described(spec).ok();
     let mut found = model::check(&raw);
     found.extend(rules.check(&raw, object.as_ref()));

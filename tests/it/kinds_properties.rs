@@ -1,0 +1,212 @@
+//! What holds for objects of every kind, whatever they contain: a change in the console is seen and undone, and nothing else of
+//! the object is touched; items of lists are told apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use trueup::kind::{self, Kind};
+
+use crate::support::objects::{self, Specs};
+use crate::support::{Service, Stage};
+
+/// The seed of this run; `TRUEUP_SEED` sets another.
+fn seed() -> u64 {
+    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
+    eprintln!("TRUEUP_SEED={seed}");
+    seed
+}
+
+fn path(kind: &Kind) -> String {
+    format!("{}/a", kind.path().replace("{namespace}", objects::namespace(kind)))
+}
+
+fn get(service: &Service, kind: &Kind) -> Value {
+    let (status, body) = service.send("GET", &path(kind), None);
+    assert_eq!(status, 200, "{}: {body}", kind.name);
+    serde_json::from_str(&body).expect("JSON")
+}
+
+/// The value with one text, number or flag changed, for each of them in turn.
+fn edits(value: &Value) -> Vec<Value> {
+    let below = |part: &Value, put: &dyn Fn(Value) -> Value| edits(part).into_iter().map(put).collect::<Vec<_>>();
+    match value {
+        Value::Bool(flag) => vec![json!(!flag)],
+        Value::Number(number) if number.is_f64() => vec![json!(0.75)],
+        Value::Number(number) => number.as_u64().map(|number| json!(number + 1)).into_iter().collect(),
+        Value::String(text) if !text.is_empty() => vec![json!(format!("{text}x")), json!("192.0.2.77"), json!("x")],
+        Value::Array(items) => (0..items.len())
+            .flat_map(|at| {
+                below(&items[at], &|item| {
+                    let mut items = items.clone();
+                    items[at] = item;
+                    items.into()
+                })
+            })
+            .collect(),
+        // What a reference says beside the name is the service's.
+        Value::Object(entries) => entries
+            .keys()
+            .filter(|key| !["tenant", "uid", "kind", "namespace"].contains(&key.as_str()))
+            .flat_map(|key| {
+                below(&entries[key], &|part| {
+                    let mut entries = entries.clone();
+                    entries[key] = part;
+                    entries.into()
+                })
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone() {
+    let mut specs = Specs::new(seed());
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    let kinds: Vec<&Kind> = kind::all().filter(|kind| kind.name != kind::ENDPOINT).collect();
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let settings =
+        format!("stack: all\nnamespaces: [shop, shared, system]\nkinds: [{}]\nrate_limit: 10000\n", names.join(", "));
+    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    let mut wanted: BTreeMap<&str, Value> = BTreeMap::new();
+    for kind in &kinds {
+        let made = (0..50).map(|_| specs.spec(kind));
+        let Some(spec) = made.filter(|spec| kind::secret_places(kind.spec, spec).is_empty()).next() else { continue };
+        let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
+        stage.write(
+            &format!("d/{}.json", kind.name),
+            &json!({"kind": kind.name, "metadata": metadata, "spec": spec}).to_string(),
+        );
+        wanted.insert(kind.name, spec);
+    }
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let mut changed: BTreeMap<&str, Value> = BTreeMap::new();
+    for kind in kinds.iter().filter(|kind| wanted.contains_key(kind.name)) {
+        let before = get(&service, kind);
+        let is_fixed = |unit: &str| {
+            let message = kind::message(kind.spec);
+            message.field(unit).is_some_and(|field| {
+                field.is(kind::Flag::Immutable) || field.is(kind::Flag::CreateOnly) || field.is(kind::Flag::ReadOnly)
+            }) || message.group_of(unit).is_some_and(|group| group.is_immutable)
+        };
+        // Only what the definition names, so that the change is one that an apply undoes.
+        let named = wanted[kind.name].as_object().expect("a spec").keys().filter(|key| !is_fixed(key));
+        let before_spec = &before["spec"];
+        let edited: Vec<Value> = named
+            .flat_map(|key| {
+                edits(&before_spec[key]).into_iter().map(move |value| {
+                    let mut spec = before_spec.clone();
+                    spec[key] = value;
+                    spec["zz_future"] = json!({"kept": [1, "two"]});
+                    spec
+                })
+            })
+            .take(60)
+            .collect();
+        let units = |spec: &Value| kind::canonical(kind.spec, spec);
+        let definition = kind::named(kind.spec, &wanted[kind.name]);
+        let differs = |spec: &Value| {
+            let live = units(spec);
+            definition.iter().any(|(unit, wanted)| {
+                let seen = kind::seen_as(kind.spec, unit, live.get(unit), Some(wanted));
+                seen != kind::significant(kind.spec, unit, wanted)
+            })
+        };
+        for spec in edited {
+            let body = json!({"metadata": before["metadata"], "spec": spec});
+            let (status, _) = service.send("PUT", &path(kind), Some(&body.to_string()));
+            // The rules of a kind refuse most; a list that is a set may read as before.
+            if status == 200 {
+                if differs(&get(&service, kind)["spec"]) {
+                    changed.insert(kind.name, before);
+                }
+                break;
+            }
+        }
+    }
+    eprintln!("{} kinds were changed", changed.len());
+    assert!(changed.len() >= 60, "{:?}", changed.keys());
+    let drift = stage.run("drift . --format json");
+    drift.stderr_ignored();
+    let drift = drift.json();
+    let verdicts = drift["verdicts"]["objects"].as_object().expect("verdicts");
+    let seen: BTreeSet<&str> = verdicts.keys().filter_map(|key| key.split(':').next()).collect();
+    let unseen: Vec<&&str> = changed.keys().filter(|name| !seen.contains(*name)).collect();
+    assert_eq!(unseen, Vec::<&&str>::new());
+    let applied = stage.run("apply . --yes --allow mass-change --format json");
+    applied.stderr_ignored();
+    let outcome = applied.json()["outcome"].clone();
+    let steps = outcome["steps"].as_array().expect("steps");
+    let failed: Vec<String> = steps
+        .iter()
+        .filter(|step| step["result"]["done"].is_null())
+        .map(|step| format!("{}: {}", step["key"], step["result"]))
+        .collect();
+    assert_eq!(failed, Vec::<String>::new());
+    for kind in kinds.iter().filter(|kind| changed.contains_key(kind.name)) {
+        let mut before = changed[kind.name]["spec"].clone();
+        before["zz_future"] = json!({"kept": [1, "two"]});
+        assert_eq!(get(&service, kind)["spec"], before, "{}", kind.name);
+    }
+}
+
+const POOL: &str = "views.origin_pool.CreateSpecType+";
+
+/// A list of servers: each has an address, and half of them a label that no definition names.
+fn servers(specs: &mut Specs, most: usize) -> Vec<(usize, bool)> {
+    let count = specs.below(most + 1);
+    let mut servers: Vec<(usize, bool)> = Vec::new();
+    for _ in 0..count {
+        let server = specs.below(8);
+        if !servers.iter().any(|(other, _)| *other == server) {
+            servers.push((server, specs.below(2) == 0));
+        }
+    }
+    servers
+}
+
+fn written(servers: &[(usize, bool)], with_unnamed: bool) -> Value {
+    let one = |(address, marked): &(usize, bool)| {
+        let mut server = json!({"public_ip": {"ip": format!("192.0.2.{address}")}});
+        if with_unnamed && *marked {
+            server["labels"] = json!({"of": format!("{address}")});
+        }
+        server
+    };
+    servers.iter().map(one).collect()
+}
+
+#[test]
+fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
+    let mut specs = Specs::new(seed());
+    for round in 0..10_000 {
+        let (live, wanted) = (servers(&mut specs, 6), servers(&mut specs, 6));
+        let mut spec = json!({"origin_servers": written(&live, true), "port": 80});
+        let definition = written(&wanted, false);
+        let object = spec.as_object_mut().expect("an object");
+        kind::merged(POOL, "origin_servers", object, None, Some(&definition).filter(|_| !wanted.is_empty()));
+        let merged = spec["origin_servers"].as_array().cloned().unwrap_or_default();
+        assert_eq!(merged.len(), wanted.len(), "round {round}: {live:?} {wanted:?}");
+        // An item of the same content is the same one, by itself and alone; one between the same neighbours may have changed.
+        let is_of_both = |address: usize| live.iter().any(|(one, _)| *one == address);
+        for (item, (address, _)) in merged.iter().zip(&wanted) {
+            assert_eq!(item["public_ip"]["ip"], format!("192.0.2.{address}"), "round {round}");
+            let label = item["labels"]["of"].as_str().map(|of| of.parse::<usize>().expect("a number"));
+            let marked = live.iter().any(|(one, marked)| one == address && *marked);
+            match label {
+                Some(of) if is_of_both(*address) => {
+                    assert!(of == *address && marked, "round {round}: {live:?} {wanted:?}")
+                }
+                // What was changed in place keeps what belongs to it, and nobody else has it now.
+                Some(of) => assert!(!wanted.iter().any(|(one, _)| *one == of), "round {round}: {live:?} {wanted:?}"),
+                None => assert!(!marked, "round {round}: {live:?} {wanted:?}"),
+            }
+        }
+        // A second time changes nothing.
+        let before = spec.clone();
+        let object = spec.as_object_mut().expect("an object");
+        kind::merged(POOL, "origin_servers", object, None, Some(&definition).filter(|_| !wanted.is_empty()));
+        assert_eq!(spec, before, "round {round}");
+    }
+}
