@@ -71,8 +71,8 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
     let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
     let mut wanted: BTreeMap<&str, Value> = BTreeMap::new();
     for kind in &kinds {
-        let made = (0..50).map(|_| specs.spec(kind));
-        let Some(spec) = made.filter(|spec| kind::secret_places(kind.spec, spec).is_empty()).next() else { continue };
+        let mut made = (0..50).map(|_| specs.spec(kind));
+        let Some(spec) = made.find(|spec| kind::secret_places(kind.spec, spec).is_empty()) else { continue };
         let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
         stage.write(
             &format!("d/{}.json", kind.name),
@@ -196,7 +196,7 @@ fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
             let marked = live.iter().any(|(one, marked)| one == address && *marked);
             match label {
                 Some(of) if is_of_both(*address) => {
-                    assert!(of == *address && marked, "round {round}: {live:?} {wanted:?}")
+                    assert!(of == *address && marked, "round {round}: {live:?} {wanted:?}");
                 }
                 // What was changed in place keeps what belongs to it, and nobody else has it now.
                 Some(of) => assert!(!wanted.iter().any(|(one, _)| *one == of), "round {round}: {live:?} {wanted:?}"),
