@@ -12,7 +12,7 @@ use trueup::diff::{self, Context};
 use trueup::drift::{Check, UnmanagedPolicy};
 use trueup::load::{self, SourceFile};
 use trueup::model::{
-    Definition, Desired, Endpoint, Layout, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
+    Definition, Desired, Endpoint, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, Scope,
     WireEndpoint,
 };
 use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
@@ -99,7 +99,7 @@ fn live(count: usize, changed: Changed) -> Live {
         })
         .collect();
     let namespace = Namespace::parse("shop").expect("a name");
-    Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 }
+    Live { lists: BTreeMap::from([(Scope::endpoints(namespace), ListRead::Complete { items })]), requests: 1 }
 }
 
 fn arrange(desired: &Desired, live: &Live) -> Plan {

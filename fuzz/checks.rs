@@ -8,7 +8,7 @@ use serde_json::Value;
 use trueup::api::events::{EventQuery, Match};
 use trueup::journal::{self, JournalError};
 use trueup::load::{self, RenderOptions, SourceFile, SourceMap};
-use trueup::model::{Json, Live, Namespace, NamespaceRead, Selector};
+use trueup::model::{Json, ListRead, Live, Namespace, Selector};
 use trueup::plan::{self, Allowances, Ignore, Plan, RollbackInput, SavedError};
 use trueup::run::{ChangeProgress, RunRecord, RunStatus};
 use trueup::sandbox::EventLanguage;
@@ -149,7 +149,7 @@ fn settled(record: &RunRecord) {
 /// The answer to a list: either whole and all of the namespace, or unknown.
 pub fn list(bytes: &[u8]) {
     let namespace = namespace();
-    let NamespaceRead::Complete { items } = trueup::api::read_list(&namespace, trueup::kind::KindName::ENDPOINT, bytes)
+    let ListRead::Complete { items } = trueup::api::read_list(&namespace, trueup::kind::KindName::ENDPOINT, bytes)
     else {
         return;
     };

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::client::capacity_with;
 use super::{BaseUrl, ClientSettings, Reader, RequestLimits, Timing, fetch};
-use crate::model::{Layout, Live, Namespace, NamespaceRead};
+use crate::model::{Layout, ListRead, Live, Namespace};
 
 const MIB: usize = 1024 * 1024;
 /// Requests at the same time, each for a namespace.
@@ -120,12 +120,12 @@ async fn answers_that_arrive_together_stay_within_the_memory_and_all_end() {
     // The oldest answer may pass over the memory by what it takes itself: a buffer that was doubled.
     assert!(most <= memory + 4 * SIZE, "{most} bytes");
     assert!(most > memory / 2, "{most} bytes: the answers did not arrive together");
-    assert_eq!(live.namespaces.len(), ANSWERS);
-    for (namespace, read) in &live.namespaces {
-        let form = Form::of(namespace.as_str());
+    assert_eq!(live.lists.len(), ANSWERS);
+    for (scope, read) in &live.lists {
+        let form = Form::of(scope.namespace.as_str());
         match (form, read) {
-            (Form::Length | Form::Chunks, NamespaceRead::Complete { .. }) => {}
-            (Form::Lie | Form::TooLarge, NamespaceRead::Unknown { .. }) => {}
+            (Form::Length | Form::Chunks, ListRead::Complete { .. }) => {}
+            (Form::Lie | Form::TooLarge, ListRead::Unknown { .. }) => {}
             (form, read) => panic!("{form:?}: {read:?}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Reads what the service has: one list a namespace, complete or unknown; one object before it is
+//! Reads what the service has: one list a namespace and kind, complete or unknown; one object before it is
 //! replaced or deleted; who refers to it; what its status says.
 //!
 //! # Guarantees
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::kind::KindName;
-use crate::model::{Json, Key, Live, LiveItem, Name, Namespace, NamespaceRead, RelatedObject, neutral};
+use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, Namespace, RelatedObject, Scope, neutral};
 
 use super::current::CurrentState;
 use super::endpoints::{ListParameters, ResponseFormat};
@@ -39,33 +39,40 @@ pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>, kinds: &BT
 pub struct PendingLists {
     reader: Reader,
     before: u64,
-    asked: BTreeSet<Namespace>,
-    waiting: VecDeque<Namespace>,
-    /// Kinds that are read of each namespace besides endpoints.
+    namespaces: BTreeSet<Namespace>,
     kinds: BTreeSet<KindName>,
-    lists: JoinSet<(Namespace, BTreeSet<KindName>, NamespaceRead)>,
+    asked: BTreeSet<Scope>,
+    waiting: VecDeque<Scope>,
+    lists: JoinSet<(Scope, ListRead)>,
 }
 
 impl PendingLists {
-    /// Asks for a list of each namespace.
+    /// Asks for the endpoints of each namespace.
     #[must_use]
     pub fn begin(reader: Reader, namespaces: &BTreeSet<Namespace>) -> Self {
-        let before = lists_sent(&reader);
+        let (before, kinds) = (lists_sent(&reader), BTreeSet::from([KindName::ENDPOINT]));
         let (asked, waiting, lists) = (BTreeSet::new(), VecDeque::new(), JoinSet::new());
-        Self { reader, before, asked, waiting, kinds: BTreeSet::new(), lists }.and(namespaces)
+        Self { reader, before, namespaces: BTreeSet::new(), kinds, asked, waiting, lists }.and(namespaces)
     }
 
-    /// Reads these kinds of each namespace, and endpoints.
+    /// Asks for these kinds of each namespace as well.
     #[must_use]
     pub fn of(mut self, kinds: &BTreeSet<KindName>) -> Self {
-        self.kinds = kinds.iter().copied().filter(|kind| !kind.is_endpoint()).collect();
-        self
+        self.kinds.extend(kinds);
+        self.extend()
     }
 
-    /// Asks for those of `namespaces` that were not asked for yet.
+    /// Asks for these namespaces as well.
     #[must_use]
     pub fn and(mut self, namespaces: &BTreeSet<Namespace>) -> Self {
-        let new: Vec<_> = namespaces.difference(&self.asked).cloned().collect();
+        self.namespaces.extend(namespaces.iter().cloned());
+        self.extend()
+    }
+
+    /// Asks for what was not asked for yet.
+    fn extend(mut self) -> Self {
+        let all = Scope::each(&self.namespaces, &self.kinds);
+        let new: Vec<Scope> = all.filter(|scope| !self.asked.contains(scope)).collect();
         self.asked.extend(new.iter().cloned());
         self.waiting.extend(new);
         self.report();
@@ -76,37 +83,23 @@ impl PendingLists {
     /// Asks for as many as may be held at a time.
     fn ask(&mut self) {
         while self.lists.len() < self.reader.concurrency()
-            && let Some(namespace) = self.waiting.pop_front()
+            && let Some(scope) = self.waiting.pop_front()
         {
-            let (reader, kinds) = (self.reader.clone(), self.kinds.clone());
+            let reader = self.reader.clone();
             self.lists.spawn(async move {
-                let read = fetch_list(&reader, &namespace, KindName::ENDPOINT).await;
-                let read = fetch_more(&reader, &namespace, read, &kinds).await;
-                (namespace, kinds, read)
+                let read = fetch_list(&reader, &scope).await;
+                (scope, read)
             });
         }
     }
 
-    /// The next namespace that was read, whichever that is. As many are read ahead as requests may be
+    /// The next list that was read, whichever that is. As many are read ahead as requests may be
     /// sent at the same time, so that a tenant of many namespaces is never held whole.
-    pub async fn next(&mut self) -> Option<(Namespace, NamespaceRead)> {
-        loop {
-            let read = self.lists.join_next().await?;
-            let (namespace, kinds, read) = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-            let more: BTreeSet<_> = self.kinds.difference(&kinds).copied().collect();
-            if !more.is_empty() {
-                // It was asked for before the definitions were known.
-                let (reader, kinds) = (self.reader.clone(), self.kinds.clone());
-                self.lists.spawn(async move {
-                    let read = fetch_more(&reader, &namespace, read, &more).await;
-                    (namespace, kinds, read)
-                });
-                continue;
-            }
-            self.report();
-            self.ask();
-            return Some((namespace, read));
-        }
+    pub async fn next(&mut self) -> Option<(Scope, ListRead)> {
+        let read = self.lists.join_next().await?;
+        self.report();
+        self.ask();
+        Some(read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
     }
 
     fn report(&self) {
@@ -128,11 +121,11 @@ impl PendingLists {
 
     /// What came of all of them.
     pub async fn live(mut self) -> Live {
-        let mut namespaces = BTreeMap::new();
-        while let Some((namespace, read)) = self.next().await {
-            namespaces.insert(namespace, read);
+        let mut lists = BTreeMap::new();
+        while let Some((scope, read)) = self.next().await {
+            lists.insert(scope, read);
         }
-        Live { namespaces, requests: self.requests() }
+        Live { lists, requests: self.requests() }
     }
 }
 
@@ -140,39 +133,17 @@ fn lists_sent(reader: &Reader) -> u64 {
     reader.requests().get(&Operation::EndpointList).copied().unwrap_or_default()
 }
 
-/// Adds the objects of these kinds to what was read of a namespace. What is not complete in one is not complete at all.
-async fn fetch_more(
-    reader: &Reader,
-    namespace: &Namespace,
-    read: NamespaceRead,
-    kinds: &BTreeSet<KindName>,
-) -> NamespaceRead {
-    let lists = kinds.iter().map(async |kind| (*kind, fetch_list(reader, namespace, *kind).await));
-    let mut all = read;
-    for (kind, read) in futures_util::future::join_all(lists).await {
-        all = match (all, read) {
-            (NamespaceRead::Complete { mut items }, NamespaceRead::Complete { items: more }) => {
-                items.extend(more);
-                NamespaceRead::Complete { items }
-            }
-            (NamespaceRead::Complete { .. }, NamespaceRead::Unknown { reason }) => {
-                NamespaceRead::Unknown { reason: format!("its objects of the kind {kind}: {reason}") }
-            }
-            (unknown, _) => unknown,
-        };
-    }
-    all
-}
-
-async fn fetch_list(reader: &Reader, namespace: &Namespace, kind: KindName) -> NamespaceRead {
-    match reader.list(namespace, kind, &ListParameters::with_spec()).await {
+async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
+    match reader.list(&scope.namespace, scope.kind, &ListParameters::with_spec()).await {
         Ok(answer) => {
             // It may be long, and others come meanwhile.
-            let namespace = namespace.clone();
-            let read = tokio::task::spawn_blocking(move || read_list(&namespace, kind, &answer.body)).await;
+            let scope = scope.clone();
+            let read = tokio::task::spawn_blocking(move || read_list(&scope.namespace, scope.kind, &answer.body)).await;
             read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
         }
-        Err(error) => NamespaceRead::Unknown { reason: error.failure.to_string() },
+        // Every service has endpoints: there it is the wrong address.
+        Err(error) if !scope.kind.is_endpoint() && matches!(error.status(), Some(404 | 501)) => ListRead::NotOffered,
+        Err(error) => ListRead::Unknown { reason: error.failure.to_string() },
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::kind::{self, KindName};
 use crate::model::{
-    Described, Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, RelatedObject,
+    Described, Endpoint, Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject,
     UnknownField, UnsupportedItem, WireEndpoint, WireMetadata, WireSpec, neutral,
     shape::{self, ShapeNode, snake},
 };
@@ -85,7 +85,7 @@ type Read = Result<Option<LiveItem>, String>;
 
 /// What the answer to a list of `namespace` proves.
 #[must_use]
-pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> NamespaceRead {
+pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> ListRead {
     let reads = match serde_json::from_slice::<List<Item>>(body) {
         Ok(_) if !kind.is_endpoint() => {
             raw_items(body).and_then(|items| each_careful((namespace, kind), &items, |item| item))
@@ -99,8 +99,8 @@ pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> Namespac
         Err(_) => raw_items(body).and_then(|items| each_careful((namespace, kind), &items, |item| item)),
     };
     match reads.and_then(by_key) {
-        Ok(items) => NamespaceRead::Complete { items },
-        Err(reason) => NamespaceRead::Unknown { reason },
+        Ok(items) => ListRead::Complete { items },
+        Err(reason) => ListRead::Unknown { reason },
     }
 }
 

@@ -30,31 +30,31 @@ fn plain() -> Json {
 }
 
 /// What both readers of a list say of it.
-fn both(body: &[u8]) -> NamespaceRead {
+fn both(body: &[u8]) -> ListRead {
     let checked = match check_list(&shop(), KindName::ENDPOINT, body, |item| item) {
-        Ok(items) => NamespaceRead::Complete { items },
-        Err(reason) => NamespaceRead::Unknown { reason },
+        Ok(items) => ListRead::Complete { items },
+        Err(reason) => ListRead::Unknown { reason },
     };
     let read = read_list(&shop(), KindName::ENDPOINT, body);
     assert_eq!(format!("{read:?}"), format!("{checked:?}"));
     read
 }
 
-fn read(items: &[Json]) -> NamespaceRead {
+fn read(items: &[Json]) -> ListRead {
     both(json!({"items": items, "errors": []}).to_string().as_bytes())
 }
 
 fn complete(items: &[Json]) -> Vec<LiveItem> {
     match read(items) {
-        NamespaceRead::Complete { items } => items.into_values().collect(),
-        NamespaceRead::Unknown { reason } => panic!("unknown: {reason}"),
+        ListRead::Complete { items } => items.into_values().collect(),
+        read => panic!("not complete: {read:?}"),
     }
 }
 
 fn unknown(body: &str) -> String {
     match both(body.as_bytes()) {
-        NamespaceRead::Unknown { reason } => reason,
-        NamespaceRead::Complete { items } => panic!("complete: {items:?}"),
+        ListRead::Unknown { reason } => reason,
+        read => panic!("not unknown: {read:?}"),
     }
 }
 
@@ -100,7 +100,7 @@ fn a_list_is_complete_or_unknown_with_its_reason() {
     assert!(unknown(r#"{"items":{}}"#).starts_with("the list cannot be read"));
     assert!(unknown(r#"{"items":[]} x"#).starts_with("the list cannot be read"));
     assert_eq!(complete(&[]).len(), 0);
-    assert!(matches!(read_list(&shop(), KindName::ENDPOINT, b"{\"items\":[]}"), NamespaceRead::Complete { .. }));
+    assert!(matches!(read_list(&shop(), KindName::ENDPOINT, b"{\"items\":[]}"), ListRead::Complete { .. }));
 }
 
 #[test]

@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 
 use crate::kind::KindName;
 use crate::model::{
-    Json, JsonTree, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot, SnapshotItem,
+    Json, JsonTree, Key, ListRead, Live, Name, Namespace, NamespaceSnapshot, RelatedObject, Scope, Snapshot,
+    SnapshotItem,
 };
 
 use super::endpoints::{ListParameters, ResponseFormat};
@@ -77,15 +78,15 @@ pub async fn take(
 /// What a fetch of `wanted` would have read when the snapshot was taken. What was not kept is unknown.
 #[must_use]
 pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
-    let reads = wanted.iter().map(|namespace| (namespace.clone(), read(snapshot, namespace)));
-    Live { namespaces: reads.collect(), requests: 0 }
+    let reads = wanted.iter().map(|namespace| (Scope::endpoints(namespace.clone()), read(snapshot, namespace)));
+    Live { lists: reads.collect(), requests: 0 }
 }
 
 /// The same of one namespace.
 #[must_use]
-pub fn read(snapshot: &Snapshot, namespace: &Namespace) -> NamespaceRead {
+pub fn read(snapshot: &Snapshot, namespace: &Namespace) -> ListRead {
     let Some(kept) = snapshot.namespaces.get(namespace) else {
-        return NamespaceRead::Unknown { reason: "it is not in the snapshot".to_owned() };
+        return ListRead::Unknown { reason: "it is not in the snapshot".to_owned() };
     };
     // Texts and their list can always be written.
     read_list(namespace, KindName::ENDPOINT, &serde_json::to_vec(&List { items: &kept.items }).unwrap_or_default())
@@ -115,9 +116,11 @@ async fn read_namespace(
     let answer = reader.list(namespace, KindName::ENDPOINT, &ListParameters::with_spec()).await;
     let answer = answer.map_err(|error| unread(error.failure.to_string()))?;
     let keys: Vec<Key> = match read_list(namespace, KindName::ENDPOINT, &answer.body) {
-        NamespaceRead::Complete { items } if referring == ReferrerReads::Asked => items.into_keys().collect(),
-        NamespaceRead::Complete { .. } => Vec::new(),
-        NamespaceRead::Unknown { reason } => return Err(unread(reason)),
+        ListRead::Complete { items } if referring == ReferrerReads::Asked => items.into_keys().collect(),
+        ListRead::Complete { .. } => Vec::new(),
+        read @ (ListRead::Unknown { .. } | ListRead::NotOffered) => {
+            return Err(unread(read.unknown().unwrap_or_default().to_owned()));
+        }
     };
     let items = items(namespace, &answer.body).map_err(|error| unread(error.to_string()))?;
     // Its memory is free for the answers that follow.
@@ -193,9 +196,10 @@ mod tests {
         let snapshot = snapshot();
         assert_eq!(snapshot.namespaces[&namespace("shop")].items[0].json()["get_spec"]["x_new"][0], 1);
         let live = live(&snapshot, &BTreeSet::from([namespace("shop"), namespace("pay")]));
-        let NamespaceRead::Complete { items } = &live.namespaces[&namespace("shop")] else { panic!("it is complete") };
+        let lists = |name| &live.lists[&Scope::endpoints(namespace(name))];
+        let items = lists("shop").items().expect("it is complete");
         assert_eq!(items.len(), 1, "an item of another namespace is no part of it");
-        assert!(matches!(live.namespaces[&namespace("pay")], NamespaceRead::Unknown { .. }));
+        assert!(matches!(lists("pay"), ListRead::Unknown { .. }));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, fi
 use crate::file::limit;
 use crate::kind::KindName;
 use crate::load::Config;
-use crate::model::{Key, Live, Namespace, NamespaceRead, RelatedObject, Snapshot};
+use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot};
 use crate::plan;
 
 /// Where a plan reads what is live.
@@ -86,30 +86,27 @@ impl LiveSource {
         &self,
         namespaces: &BTreeSet<Namespace>,
         kinds: &BTreeSet<KindName>,
-        mut take: impl FnMut(&Namespace, NamespaceRead),
+        mut take: impl FnMut(&Scope, ListRead),
     ) -> u64 {
         match self {
             LiveSource::Service(_, reader, lists) => {
                 let asked = lists.take().unwrap_or_else(|| PendingLists::begin(reader.clone(), &BTreeSet::new()));
                 let mut lists = asked.of(kinds).and(namespaces);
-                while let Some((namespace, read)) = lists.next().await {
-                    take(&namespace, read);
+                while let Some((scope, read)) = lists.next().await {
+                    take(&scope, read);
                 }
                 lists.requests()
             }
             LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
-                let other = kinds.iter().find(|kind| !kind.is_endpoint());
-                for namespace in namespaces {
-                    let read = match other {
+                let mut kinds = kinds.clone();
+                kinds.insert(KindName::ENDPOINT);
+                for scope in Scope::each(namespaces, &kinds) {
+                    let read = match scope.kind.is_endpoint() {
+                        true => api::snapshot::read(copy, &scope.namespace),
                         // What was not kept is not absent.
-                        Some(kind) => NamespaceRead::Unknown {
-                            reason: format!(
-                                "a snapshot contains endpoints alone, and the stack has objects of the kind {kind}"
-                            ),
-                        },
-                        None => api::snapshot::read(copy, namespace),
+                        false => ListRead::Unknown { reason: "a snapshot contains endpoints alone".to_owned() },
                     };
-                    take(namespace, read);
+                    take(&scope, read);
                 }
                 0
             }
@@ -120,8 +117,8 @@ impl LiveSource {
     pub async fn live(&self, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
         let mut live = Live::default();
         live.requests = self
-            .read(namespaces, kinds, |namespace, read| {
-                live.namespaces.insert(namespace.clone(), read);
+            .read(namespaces, kinds, |scope, read| {
+                live.lists.insert(scope.clone(), read);
             })
             .await;
         live

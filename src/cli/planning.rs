@@ -9,7 +9,7 @@ use crate::cli::stacks::defined_elsewhere;
 use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, configuration, settings, stack};
 use crate::journal::RunOwner;
 use crate::load::{Diagnostic, Loaded, SourceMap};
-use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};
+use crate::model::{Field, Key, Scope, SourceLocation};
 use crate::plan::{
     self, ActionKind, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource,
     RollbackInput,
@@ -55,7 +55,7 @@ pub fn unread(plan: &Plan) -> Option<CommandError> {
 /// Refuses a plan from a read that is not complete.
 ///
 /// # Errors
-/// A namespace could not be read.
+/// A list could not be read.
 pub fn require_complete(plan: &Plan, hint: &str) -> Result<()> {
     match unread(plan) {
         Some(error) => Err(error.hint(hint)),
@@ -63,11 +63,11 @@ pub fn require_complete(plan: &Plan, hint: &str) -> Result<()> {
     }
 }
 
-/// The error of namespaces that could not be read, each cause once.
+/// The error of lists that could not be read, each cause once.
 ///
 /// # Errors
 /// There is one.
-pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>, hint: &str) -> Result<()> {
+pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>, hint: &str) -> Result<()> {
     match unread::messages(unknown).as_slice() {
         [] => Ok(()),
         messages => Err(error!(Unknown, "{}", messages.join("; ")).hint(hint)),
@@ -77,17 +77,15 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a st
 /// What the guards of a plan from a file or a journal may count at most, by a fresh read.
 ///
 /// # Errors
-/// A namespace in which something would be replaced or deleted could not be read.
-pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Namespace, Counts>> {
+/// A list in which something would be replaced or deleted could not be read.
+pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
     let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Delete);
     let changes = plan.changes.iter().filter(|change| counted(change.action.kind()));
     let (namespaces, kinds) = changes.map(|change| (change.key.namespace.clone(), change.key.kind)).unzip();
     let live = LiveSource::of(connection)?.live(&namespaces, &kinds).await;
-    for (namespace, read) in &live.namespaces {
-        if let NamespaceRead::Unknown { reason } = read {
-            return Err(error!(Unknown, "could not read `{namespace}` to count its endpoints: {reason}")
-                .hint("nothing was sent"));
-        }
+    if let Some((scope, reason)) = live.unknown().next() {
+        let error = error!(Unknown, "could not read `{scope}` to count its objects: {reason}");
+        return Err(error.hint("nothing was sent"));
     }
     Ok(plan.counts(&live))
 }
@@ -140,8 +138,7 @@ async fn build(
         tool_version: env!("CARGO_PKG_VERSION"),
     };
     let mut builder = PlanBuilder::new(input);
-    let requests =
-        source.read(&request.namespaces, &stack.kinds(), |namespace, read| builder.take(namespace, &read)).await;
+    let requests = source.read(&request.namespaces, &stack.kinds(), |scope, read| builder.take(scope, &read)).await;
     stack::check_filters(context, stack, builder.matched())?;
     let commits = builder.commits().clone();
     let mut plan = builder.finish(requests);

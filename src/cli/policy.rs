@@ -132,7 +132,7 @@ fn check<'a>(
 pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
-    check(context, Path::new("."), config, plan.scope.keys().chain(keys))
+    check(context, Path::new("."), config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
 }
 
 /// Whether settings and policy make the changes that a plan from a file or a journal would make. `pruned` are the

@@ -210,7 +210,7 @@ impl DriftState {
         let CheckRecord { plan, verdicts, desired } = check;
         self.checks += 1;
         let known = |key: &Key| {
-            plan.scope.get(&key.namespace).is_some_and(|scope| matches!(scope.read, ScopeRead::Complete { .. }))
+            plan.scope.get(&key.into()).is_some_and(|scope| matches!(scope.read, ScopeRead::Complete { .. }))
         };
         let before = std::mem::take(&mut self.drift);
         let changes = plan.by_key();
@@ -282,8 +282,9 @@ mod tests {
 
     use super::*;
     use crate::drift::{ObjectVerdict, Verdict};
+    use crate::model::Scope;
     use crate::plan::world::{endpoint, live, shop};
-    use crate::plan::{Action, BeforeImage, FieldChange, NamespaceScope};
+    use crate::plan::{Action, BeforeImage, FieldChange, ScopeState};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a time")
@@ -299,10 +300,10 @@ mod tests {
         } else {
             ScopeRead::Unknown { reason: "cut".to_owned() }
         };
-        let scope = NamespaceScope { read, definitions: 1, in_sync: 0, pruned: true, selected: true };
+        let scope = ScopeState { read, definitions: 1, in_sync: 0, pruned: true, selected: true };
         let change = Change::new(key.clone(), Action::Replace { fields: vec![field], adopts: false, before });
         let plan = Plan {
-            scope: BTreeMap::from([(shop(), scope)]),
+            scope: BTreeMap::from([(Scope::endpoints(shop()), scope)]),
             changes: if drifts && complete { vec![change] } else { Vec::new() },
             ..Plan::default()
         };

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::model::{Key, LiveItem, Namespace, NamespaceRead, Ownership};
+use crate::model::{Key, ListRead, LiveItem, Ownership, Scope};
 use crate::plan::{Action, Cause, Change, Note, Owner, Plan};
 
 /// What is known of an endpoint that is missing live.
@@ -142,12 +142,13 @@ impl Plan {
     }
 
     /// Notes what the stack owns in a namespace that it once had and that this plan is not about.
-    pub fn note_outside(&mut self, namespace: &Namespace, read: &NamespaceRead) {
+    pub fn note_outside(&mut self, scope: &Scope, read: &ListRead) {
         match read {
-            NamespaceRead::Unknown { reason } => {
-                self.notes.push(Note::OutsideUnread { namespace: namespace.clone(), reason: reason.clone() });
+            ListRead::NotOffered => {}
+            ListRead::Unknown { reason } => {
+                self.notes.push(Note::OutsideUnread { scope: scope.clone(), reason: reason.clone() });
             }
-            NamespaceRead::Complete { items } => {
+            ListRead::Complete { items } => {
                 let objects = items.values().filter_map(|item| match item {
                     LiveItem::Object(live) if !live.deleting && live.owner_view.is_none() => Some(&live.endpoint),
                     LiveItem::Object(_) | LiveItem::Unsupported(_) => None,

@@ -1,7 +1,7 @@
 //! The verdict over each state that a plan can find an endpoint in.
 
 use super::{MissingCause, UnmanagedPolicy, Verdict};
-use crate::model::{LiveObject, NamespaceRead, RelatedObject};
+use crate::model::{ListRead, LiveObject, RelatedObject, Scope};
 use crate::plan::world::{STACK, World, annotated, endpoint, live, shop};
 use crate::plan::{Action, Allowances, Approval, ApprovalError, Note, Prune};
 
@@ -115,7 +115,7 @@ fn an_object_of_another_object_is_blocked_and_never_in_sync() {
 #[test]
 fn nothing_is_concluded_from_an_unknown_read() {
     let world = World::new().defined(endpoint("a", 1)).with(|world| {
-        world.reads.insert(shop(), NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
+        world.reads.insert(Scope::endpoints(shop()), ListRead::Unknown { reason: "EPARTIAL".to_owned() });
     });
     assert_eq!(world.lines(), nothing());
     assert_eq!(world.verdict(), Verdict::Unknown);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Field, Key, Namespace};
+use crate::model::{Field, Key, Scope};
 use crate::plan::{Action, Cause, Change, Note, Plan};
 
 /// How an endpoint or a whole plan compares with its definitions.
@@ -40,8 +40,8 @@ pub struct ObjectVerdict {
 pub struct Verdicts {
     /// Endpoints that are not in sync.
     pub objects: BTreeMap<Key, ObjectVerdict>,
-    /// Namespaces whose read is unknown, with the reason.
-    pub unknown: BTreeMap<Namespace, String>,
+    /// Lists whose read is unknown, with the reason.
+    pub unknown: BTreeMap<Scope, String>,
     /// Endpoints that are.
     pub in_sync: usize,
 }
@@ -112,7 +112,7 @@ impl Plan {
                 .and_modify(|known| known.verdict = known.verdict.and(Verdict::Drift))
                 .or_insert(drift);
         }
-        let unknown = self.unknown().map(|(namespace, reason)| (namespace.clone(), reason.to_owned())).collect();
+        let unknown = self.unknown().map(|(scope, reason)| (scope.clone(), reason.to_owned())).collect();
         Verdicts { objects, unknown, in_sync }
     }
 }
@@ -135,6 +135,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         | Note::UnknownField { .. }
         | Note::DroppedField { .. }
         | Note::EmptyNamespace { .. }
+        | Note::NotOffered { .. }
         | Note::Recreated { .. }
         | Note::ReferrersNotAsked { .. }
         | Note::DeletesUnknown { .. }

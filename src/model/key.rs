@@ -1,6 +1,7 @@
 //! What identifies an object: its kind, its namespace and its name, the names checked as the service checks them.
 //! A key is read from and written as `kind:namespace/name`, that of an endpoint as `namespace/name`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -147,6 +148,71 @@ impl Key {
         let (kind, text) = of_kind(text);
         let (namespace, name) = text.split_once('/').ok_or(NameError::NotALabel)?;
         Ok(Self { namespace: Namespace::parse(namespace)?, kind, name: Name::parse(name)? })
+    }
+}
+
+/// The objects of one kind in one namespace: what one list contains. Written as `namespace` of endpoints, `kind:namespace` of
+/// any other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(with = "String")]
+#[serde(try_from = "String", into = "String")]
+pub struct Scope {
+    /// The namespace.
+    pub namespace: Namespace,
+    /// The kind.
+    pub kind: KindName,
+}
+
+impl Scope {
+    /// The endpoints of a namespace.
+    #[must_use]
+    pub fn endpoints(namespace: Namespace) -> Self {
+        Self { namespace, kind: KindName::ENDPOINT }
+    }
+
+    /// The objects of each of these kinds in each of these namespaces.
+    pub fn each<'a>(
+        namespaces: impl IntoIterator<Item = &'a Namespace>,
+        kinds: &'a BTreeSet<KindName>,
+    ) -> impl Iterator<Item = Self> {
+        let of =
+            |namespace: &'a Namespace| kinds.iter().map(move |kind| Self { namespace: namespace.clone(), kind: *kind });
+        namespaces.into_iter().flat_map(of)
+    }
+
+    /// Whether an object of this key is among them.
+    #[must_use]
+    pub fn contains(&self, key: &Key) -> bool {
+        key.namespace == self.namespace && key.kind == self.kind
+    }
+}
+
+impl From<&Key> for Scope {
+    fn from(key: &Key) -> Self {
+        Self { namespace: key.namespace.clone(), kind: key.kind }
+    }
+}
+
+impl TryFrom<String> for Scope {
+    type Error = NameError;
+    fn try_from(text: String) -> Result<Self, NameError> {
+        let (kind, namespace) = of_kind(&text);
+        Ok(Self { namespace: Namespace::from_service(namespace)?, kind })
+    }
+}
+
+impl From<Scope> for String {
+    fn from(scope: Scope) -> String {
+        scope.to_string()
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.kind.is_endpoint() {
+            write!(f, "{}:", self.kind)?;
+        }
+        write!(f, "{}", self.namespace)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was read from the service: a namespace is complete or unknown, an item is an endpoint that the
+//! What was read from the service: a list is complete or unknown, an item is an object that the
 //! model can express or one that it cannot. Nothing here reads anything.
 
 use std::collections::BTreeMap;
@@ -7,31 +7,39 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, Json, Key, Name, Namespace};
+use super::{Endpoint, Json, Key, Name, Namespace, Scope};
 use crate::kind::kind_of_service;
 
-/// The objects of the service, per namespace.
+/// The objects of the service, per namespace and kind.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
-    /// Every namespace that was asked for.
-    pub namespaces: BTreeMap<Namespace, NamespaceRead>,
+    /// Every list that was asked for.
+    pub lists: BTreeMap<Scope, ListRead>,
     /// Requests that were sent for it.
     pub requests: u64,
 }
 
 impl Live {
-    /// The namespaces that could not be read, with the reason.
-    pub fn unknown(&self) -> impl Iterator<Item = (&Namespace, &str)> {
-        self.namespaces.iter().filter_map(|(namespace, read)| match read {
-            NamespaceRead::Unknown { reason } => Some((namespace, reason.as_str())),
-            NamespaceRead::Complete { .. } => None,
-        })
+    /// The lists that are not complete, with the reason.
+    pub fn unknown(&self) -> impl Iterator<Item = (&Scope, &str)> {
+        self.lists.iter().filter_map(|(scope, read)| Some((scope, read.unknown()?)))
+    }
+
+    /// The items of all lists that are complete.
+    pub fn items(&self) -> impl Iterator<Item = (&Key, &LiveItem)> {
+        self.lists.values().filter_map(ListRead::items).flatten()
+    }
+
+    /// What is live at this key; nothing where its list is not complete.
+    #[must_use]
+    pub fn item(&self, key: &Key) -> Option<&LiveItem> {
+        self.lists.get(&key.into())?.items()?.get(key)
     }
 }
 
-/// The read of one namespace: complete, or nothing may be concluded from it.
+/// The read of one kind in one namespace: complete, or nothing may be concluded from it.
 #[derive(Debug, Clone)]
-pub enum NamespaceRead {
+pub enum ListRead {
     /// A whole, valid list without errors.
     Complete {
         /// The items by key.
@@ -42,6 +50,29 @@ pub enum NamespaceRead {
         /// Why, as a fragment for people.
         reason: String,
     },
+    /// The service has no such list: it does not offer this kind there.
+    NotOffered,
+}
+
+impl ListRead {
+    /// The items, where the list is complete.
+    #[must_use]
+    pub fn items(&self) -> Option<&BTreeMap<Key, LiveItem>> {
+        match self {
+            ListRead::Complete { items } => Some(items),
+            ListRead::Unknown { .. } | ListRead::NotOffered => None,
+        }
+    }
+
+    /// Why nothing may be concluded from it, if so.
+    #[must_use]
+    pub fn unknown(&self) -> Option<&str> {
+        match self {
+            ListRead::Complete { .. } => None,
+            ListRead::Unknown { reason } => Some(reason),
+            ListRead::NotOffered => Some("the service does not offer objects of this kind there"),
+        }
+    }
 }
 
 /// One item of a list.

@@ -37,12 +37,10 @@ pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use endpoint::Endpoint;
 pub use field::{Field, FieldError, FieldValue, Json};
 pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};
-pub use key::{Key, NAME_RULE, Name, NameError, Namespace};
+pub use key::{Key, NAME_RULE, Name, NameError, Namespace, Scope};
 pub use label::PLATFORM_PREFIX;
 pub use layout::Layout;
-pub use live::{
-    Live, LiveItem, LiveObject, NamespaceRead, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem,
-};
+pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem};
 pub use ownership::{
     APPLIED, AppliedCause, AppliedFields, COMMIT_DIGITS, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK,
     WrittenFor, is_ownership_annotation,

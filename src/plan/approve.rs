@@ -2,7 +2,7 @@
 //! one value that an apply accepts.
 
 use super::{Allowances, Digest, GuardHit, GuardLimits, Plan};
-use crate::model::Namespace;
+use crate::model::Scope;
 
 /// A plan that was approved: the only thing an apply accepts, and [`Plan::approve`] the only way
 /// to get one.
@@ -53,10 +53,10 @@ pub enum ApprovalError {
         names: Vec<String>,
     },
     /// A read in the selection is unknown; that cannot be allowed.
-    #[error("could not read {}, so nothing is concluded about it", names(namespaces))]
+    #[error("could not read {}, so nothing is concluded about it", names(lists))]
     Unknown {
-        /// Which, with the reason.
-        namespaces: Vec<(Namespace, String)>,
+        /// Which lists, with the reason.
+        lists: Vec<(Scope, String)>,
     },
 }
 
@@ -64,8 +64,8 @@ fn describe(guards: &[GuardHit]) -> String {
     guards.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-fn names(namespaces: &[(Namespace, String)]) -> String {
-    namespaces.iter().map(|(namespace, _)| format!("`{namespace}`")).collect::<Vec<_>>().join(", ")
+fn names(lists: &[(Scope, String)]) -> String {
+    lists.iter().map(|(scope, _)| format!("`{scope}`")).collect::<Vec<_>>().join(", ")
 }
 
 impl Plan {
@@ -91,10 +91,10 @@ impl Plan {
         allow: &Allowances,
         limits: &GuardLimits,
     ) -> Result<ApprovedPlan<'_>, ApprovalError> {
-        let namespaces: Vec<(Namespace, String)> =
-            self.unknown().map(|(namespace, reason)| (namespace.clone(), reason.to_owned())).collect();
-        if !namespaces.is_empty() {
-            return Err(ApprovalError::Unknown { namespaces });
+        let lists: Vec<(Scope, String)> =
+            self.unknown().map(|(scope, reason)| (scope.clone(), reason.to_owned())).collect();
+        if !lists.is_empty() {
+            return Err(ApprovalError::Unknown { lists });
         }
         let recorded = match consent {
             Approval::Given => Allowances::default(),

@@ -1,16 +1,17 @@
-//! Builds a plan namespace by namespace, each when its read arrives. What is done with the objects of one is
+//! Builds a plan list by list, each when its read arrives. What is done with the objects of one is
 //! in `namespace`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::namespace::{self, endpoint};
-use super::{MatchedFilters, NamedCommits, Plan, PlanInput, ScopeRead};
-use crate::model::{Definition, Key, Live, LiveItem, Namespace, NamespaceRead};
+use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, ScopeState};
+use crate::kind::KindName;
+use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
 
 /// Decides what will be done.
 ///
 /// # Guarantees
-/// - Nothing at all is planned in a namespace whose read is unknown.
+/// - Nothing at all is planned for a kind in a namespace whose list is unknown.
 /// - A delete is planned only for a stack, in a namespace that its configuration lists, of an object
 ///   whose annotations name the stack and prove that they were written for its key (or, with
 ///   `prune: all`, of one that no other stack owns).
@@ -18,7 +19,7 @@ use crate::model::{Definition, Key, Live, LiveItem, Namespace, NamespaceRead};
 /// - The same input gives the same plan, whatever order files and items came in.
 ///
 /// # Assumptions
-/// Definitions are valid, and every namespace that a definition names was asked for.
+/// Definitions are valid, and every namespace and kind that a definition has was asked for.
 ///
 /// # Caveats
 /// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`]. Whether a missing
@@ -26,17 +27,17 @@ use crate::model::{Definition, Key, Live, LiveItem, Namespace, NamespaceRead};
 #[must_use]
 pub fn arrange(input: PlanInput<'_>, live: &Live) -> Plan {
     let mut arrangement = PlanBuilder::new(input);
-    for (namespace, read) in &live.namespaces {
-        arrangement.take(namespace, read);
+    for (scope, read) in &live.lists {
+        arrangement.take(scope, read);
     }
     arrangement.finish(live.requests)
 }
 
-/// A plan that is made namespace by namespace, in any order, so that none has to be kept longer than
+/// A plan that is made list by list, in any order, so that none has to be kept longer than
 /// its turn takes. See [`arrange`].
 pub struct PlanBuilder<'f> {
     input: PlanInput<'f>,
-    definitions: HashMap<&'f Namespace, Vec<&'f Definition>>,
+    definitions: HashMap<(&'f Namespace, KindName), Vec<&'f Definition>>,
     plan: Plan,
     commits: NamedCommits,
     matched: MatchedFilters,
@@ -48,7 +49,7 @@ impl<'f> PlanBuilder<'f> {
     pub fn new(input: PlanInput<'f>) -> Self {
         let mut definitions: HashMap<_, Vec<_>> = HashMap::new();
         for (key, definition) in &input.desired.definitions {
-            definitions.entry(&key.namespace).or_default().push(definition);
+            definitions.entry((&key.namespace, key.kind)).or_default().push(definition);
         }
         let plan = Plan {
             tool_version: input.tool_version.to_owned(),
@@ -61,22 +62,25 @@ impl<'f> PlanBuilder<'f> {
         Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default() }
     }
 
-    /// Takes in what a namespace contains.
-    pub fn take(&mut self, namespace: &Namespace, read: &NamespaceRead) {
-        let wanted = self.definitions.get(namespace).map_or(&[][..], Vec::as_slice);
-        let scope = namespace::arrange(&mut self.plan, &mut self.commits, &self.input, namespace, read, wanted);
-        self.plan.scope.insert(namespace.clone(), scope);
-        if let NamespaceRead::Complete { items } = read
+    /// Takes in what a list contains.
+    pub fn take(&mut self, scope: &Scope, read: &ListRead) {
+        let wanted = self.definitions.get(&(&scope.namespace, scope.kind)).map_or(&[][..], Vec::as_slice);
+        if matches!(read, ListRead::NotOffered) && wanted.is_empty() {
+            return self.plan.notes.push(Note::NotOffered { scope: scope.clone() });
+        }
+        let state = namespace::arrange(&mut self.plan, &mut self.commits, &self.input, scope, read, wanted);
+        self.plan.scope.insert(scope.clone(), state);
+        if let ListRead::Complete { items } = read
             && !self.input.selection.is_all()
         {
-            self.note_matches(namespace, items);
+            self.note_matches(scope, items);
         }
     }
 
-    /// Notes which filters match something of a namespace.
-    fn note_matches(&mut self, namespace: &Namespace, items: &BTreeMap<Key, LiveItem>) {
+    /// Notes which filters match something of a list.
+    fn note_matches(&mut self, scope: &Scope, items: &BTreeMap<Key, LiveItem>) {
         let PlanInput { selection, desired, .. } = self.input;
-        for definition in self.definitions.get(namespace).into_iter().flatten() {
+        for definition in self.definitions.get(&(&scope.namespace, scope.kind)).into_iter().flatten() {
             let key = &definition.endpoint.key;
             selection.note(&mut self.matched, key, Some(definition), items.get(key).and_then(endpoint));
         }
@@ -85,18 +89,23 @@ impl<'f> PlanBuilder<'f> {
         }
     }
 
-    /// What the filters matched of what was taken in; nothing where a namespace that they may reach is unknown, or is not
+    /// What the filters matched of what was taken in; nothing where a list that they may reach is unknown, or is not
     /// among those taken in.
     #[must_use]
     pub fn matched(&self) -> Option<&MatchedFilters> {
-        let PlanInput { selection, desired, .. } = self.input;
-        let known = |namespace: &Namespace| {
-            let read = self.plan.scope.get(namespace).map(|scope| &scope.read);
-            matches!(read, Some(ScopeRead::Complete { .. })) || !selection.reaches(namespace, desired)
+        let PlanInput { selection, desired, source, .. } = self.input;
+        let known = |scope: &Scope| match self.plan.scope.get(scope) {
+            Some(ScopeState { read: ScopeRead::Complete { .. }, .. }) => true,
+            None if self.plan.notes.contains(&Note::NotOffered { scope: scope.clone() }) => true,
+            Some(_) | None => !selection.reaches(scope, desired),
         };
-        let listed = self.input.namespaces.into_iter().flatten();
-        let mut all = self.plan.scope.keys().chain(self.definitions.keys().copied()).chain(listed);
-        all.all(known).then_some(&self.matched)
+        let mut kinds = source.kinds.clone();
+        kinds.insert(KindName::ENDPOINT);
+        let listed = Scope::each(self.input.namespaces.into_iter().flatten(), &kinds);
+        let defined =
+            self.definitions.keys().map(|(namespace, kind)| Scope { namespace: (*namespace).clone(), kind: *kind });
+        let mut all = self.plan.scope.keys().cloned().chain(defined).chain(listed);
+        all.all(|scope| known(&scope)).then_some(&self.matched)
     }
 
     /// The commits that the live objects of the stack name.
@@ -111,7 +120,21 @@ impl<'f> PlanBuilder<'f> {
         let mut plan = self.plan;
         plan.source.requests = requests;
         plan.sealed = self.input.desired.sealed();
+        let is_defined = |namespace: &Namespace| self.definitions.keys().any(|(defined, _)| *defined == namespace);
+        let empty: Vec<_> = empty_namespaces(&plan).into_iter().filter(|namespace| is_defined(namespace)).collect();
+        plan.notes.extend(empty.into_iter().map(|namespace| Note::EmptyNamespace { namespace }));
         plan.note_renamed();
         plan.order()
     }
+}
+
+/// The namespaces in which nothing is live, by complete lists.
+fn empty_namespaces(plan: &Plan) -> BTreeSet<Namespace> {
+    let is_empty = |state: &ScopeState| matches!(state.read, ScopeRead::Complete { live: 0, .. });
+    let (empty, others): (Vec<_>, Vec<_>) = plan.scope.iter().partition(|(_, state)| is_empty(state));
+    let mut empty: BTreeSet<Namespace> = empty.into_iter().map(|(scope, _)| scope.namespace.clone()).collect();
+    for (scope, _) in others {
+        empty.remove(&scope.namespace);
+    }
+    empty
 }

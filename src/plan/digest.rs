@@ -9,10 +9,8 @@ use serde::Serialize;
 use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, ActionKind, Attribution, Change, NamespaceScope, OwnershipAnnotations, Plan, PlanSettings, share};
-use crate::model::{
-    APPLIED, Endpoint, Field, Json, Key, Layout, Namespace, Ownership, RUN_PENDING, RelatedObject, RunId,
-};
+use super::{Action, ActionKind, Attribution, Change, OwnershipAnnotations, Plan, PlanSettings, ScopeState, share};
+use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Ownership, RUN_PENDING, RelatedObject, RunId, Scope};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Who can make two plans
 /// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
@@ -72,7 +70,7 @@ struct Covered<'p> {
     base_url: &'p str,
     layout: Layout,
     stack: Option<&'p str>,
-    scope: &'p BTreeMap<Namespace, NamespaceScope>,
+    scope: &'p BTreeMap<Scope, ScopeState>,
     settings: &'p PlanSettings,
     undone: Option<&'p RunId>,
 }

@@ -1,15 +1,16 @@
-//! The guards: limits on how much of a namespace one plan may change. A guard refuses the apply until it is
-//! allowed by its name.
+//! The guards: limits on how much of a namespace, and of one kind in it, one plan may change. A guard refuses the apply
+//! until it is allowed by its name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, BlockReason, Plan, ScopeRead};
+use crate::kind::KindName;
 use crate::model::policy::Guards;
-use crate::model::{Namespace, words};
+use crate::model::{Namespace, Scope, words};
 
 /// A guard that refuses the plan until it is allowed by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +21,10 @@ pub struct GuardHit {
     /// The namespace it speaks of; the whole plan where there is none.
     #[serde(default)]
     pub namespace: Option<Namespace>,
-    /// Endpoints that it is about: deleted or replaced, or fields behind the base.
+    /// The kinds that it counts; none where those are endpoints alone.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kinds: BTreeSet<KindName>,
+    /// Objects that it is about: deleted or replaced, or fields behind the base.
     pub count: usize,
     /// Out of so many.
     pub of: usize,
@@ -35,7 +39,7 @@ pub struct GuardHit {
 pub enum GuardName {
     /// Too large a share would be deleted or replaced.
     MassChange,
-    /// Every owned object of a namespace would go.
+    /// Every owned object of a namespace would go, or several that are all of their kind in it.
     EmptyNamespace,
     /// The base branch moved on in what this plan would set.
     BehindBase,
@@ -54,25 +58,34 @@ impl GuardHit {
     pub fn percent(&self) -> usize {
         (self.count * 100).checked_div(self.of).unwrap_or(0)
     }
+
+    /// What it counts: the kind, where that is one and not endpoint, and the word for one of them.
+    #[must_use]
+    pub fn noun(&self) -> (Option<&'static str>, &'static str) {
+        let mut kinds = self.kinds.iter();
+        match (kinds.next(), kinds.next()) {
+            (None, _) => (None, "endpoint"),
+            (Some(kind), None) if kind.is_endpoint() => (None, "endpoint"),
+            (Some(kind), None) => (Some(kind.as_str()), "object"),
+            (Some(_), Some(_)) => (None, "object"),
+        }
+    }
 }
 
 impl fmt::Display for GuardHit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let GuardHit { count, of, .. } = self;
-        match (self.name, &self.namespace) {
-            (GuardName::MassChange, place) => {
-                write!(f, "the plan would delete or replace {count} of {of} endpoints")?;
-                if let Some(namespace) = place {
-                    write!(f, " of `{namespace}`")?;
-                }
+        let (kind, noun) = self.noun();
+        let noun = kind.map(|kind| format!("{kind} ")).unwrap_or_default() + noun;
+        let place = self.namespace.as_ref().map(|namespace| format!(" of `{namespace}`")).unwrap_or_default();
+        match self.name {
+            GuardName::MassChange => {
+                write!(f, "the plan would delete or replace {count} of {of} {noun}s{place}")?;
                 write!(f, " ({} %, allowed {} %)", self.percent(), self.allowed_percent.unwrap_or_default())
             }
-            (GuardName::EmptyNamespace, Some(namespace)) => {
-                write!(f, "the plan would delete every owned endpoint of `{namespace}` ({count})")
-            }
-            (GuardName::EmptyNamespace, None) => write!(f, "the plan would delete every owned endpoint ({count})"),
-            (GuardName::BehindBase, _) => {
-                write!(f, "{count} of {of} changed endpoints are behind the base: applying would revert merged work")
+            GuardName::EmptyNamespace => write!(f, "the plan would delete every owned {noun}{place} ({count})"),
+            GuardName::BehindBase => {
+                write!(f, "{count} of {of} changed {noun}s are behind the base: applying would revert merged work")
             }
         }
     }
@@ -83,11 +96,11 @@ impl fmt::Display for GuardHit {
 pub struct GuardLimits {
     /// The numbers of the guards; the plan's own where there are none.
     pub guards: Option<Guards>,
-    /// What can be counted at most in a namespace, by a fresh read.
-    pub counts: BTreeMap<Namespace, Counts>,
+    /// What can be counted at most of a kind in a namespace, by a fresh read.
+    pub counts: BTreeMap<Scope, Counts>,
 }
 
-/// What shares of a namespace are counted of.
+/// What shares of a kind in a namespace are counted of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// For `mass-change`.
@@ -100,24 +113,27 @@ pub struct Counts {
 /// counts; what the plan itself lists is not read.
 pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
     let settings = limits.guards.unwrap_or(plan.settings.safeguards.guards);
-    let mut shares: BTreeMap<&Namespace, ChangeShare> = BTreeMap::new();
-    for (namespace, scope) in &plan.scope {
-        if let ScopeRead::Complete { owned, removable, .. } = scope.read {
-            let most = limits.counts.get(namespace);
+    let mut namespaces: BTreeMap<&Namespace, BTreeMap<KindName, ChangeShare>> = BTreeMap::new();
+    for (scope, state) in &plan.scope {
+        if let ScopeRead::Complete { owned, removable, .. } = state.read {
+            let most = limits.counts.get(scope);
             let of = most.map_or(owned, |most| owned.min(most.owned));
             let removable = most.map_or(removable, |most| removable.min(most.removable));
-            shares.insert(namespace, ChangeShare { of, removable, ..ChangeShare::default() });
+            let share = ChangeShare { of, removable, ..ChangeShare::of(scope.kind) };
+            namespaces.entry(&scope.namespace).or_default().insert(scope.kind, share);
         }
     }
     // What is referred to or defined elsewhere was counted as removable, and stays without being meant to.
     let stays =
         |reason: &BlockReason| matches!(reason, BlockReason::Referred { .. } | BlockReason::DefinedElsewhere { .. });
     for blocked in plan.blocked.iter().filter(|blocked| stays(&blocked.reason)) {
-        let share = shares.entry(&blocked.key.namespace).or_default();
+        let share = namespaces.entry(&blocked.key.namespace).or_default().entry(blocked.key.kind);
+        let share = share.or_insert_with(|| ChangeShare::of(blocked.key.kind));
         share.removable = share.removable.saturating_sub(1);
     }
     for change in &plan.changes {
-        let share = shares.entry(&change.key.namespace).or_default();
+        let share = namespaces.entry(&change.key.namespace).or_default().entry(change.key.kind);
+        let share = share.or_insert_with(|| ChangeShare::of(change.key.kind));
         match change.action.kind() {
             ActionKind::Delete => share.deletes += 1,
             ActionKind::Replace => share.replaces += 1,
@@ -125,32 +141,33 @@ pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
         }
     }
     let mut guards = Vec::new();
-    let mut whole = ChangeShare::default();
-    for (namespace, share) in &shares {
-        whole.deletes += share.deletes;
-        whole.replaces += share.replaces;
-        whole.of += share.of;
-        guards.extend(share.mass_change(settings, Some(namespace)));
-        if share.deletes > 0 && share.deletes >= share.removable {
-            guards.push(GuardHit {
-                name: GuardName::EmptyNamespace,
-                namespace: Some((*namespace).clone()),
-                count: share.deletes,
-                of: share.deletes,
-                allowed_percent: None,
-            });
-        }
+    for (namespace, kinds) in &namespaces {
+        let all = ChangeShare::sum(kinds.values());
+        // Of a kind is said only what is not said of the whole namespace.
+        let of_kinds = |hit: &dyn Fn(&ChangeShare) -> Option<GuardHit>| -> Vec<GuardHit> {
+            kinds.values().filter(|_| all.kinds.len() > 1).filter_map(hit).collect()
+        };
+        let mass =
+            all.mass_change(settings).map_or_else(|| of_kinds(&|kind| kind.mass_change(settings)), |hit| vec![hit]);
+        let emptied = all.emptied(1).map_or_else(|| of_kinds(&|kind| kind.emptied(LEAST_OF_KIND)), |hit| vec![hit]);
+        let hits = mass.into_iter().chain(emptied);
+        guards.extend(hits.map(|hit| GuardHit { namespace: Some((*namespace).clone()), ..hit }));
     }
-    if plan.scope.len() > 1 {
-        guards.extend(whole.mass_change(settings, None));
+    if plan.scope.keys().any(|scope| Some(&scope.namespace) != plan.scope.keys().next().map(|first| &first.namespace)) {
+        guards.extend(ChangeShare::sum(namespaces.values().flat_map(BTreeMap::values)).mass_change(settings));
     }
     guards.extend(behind_base(plan));
     guards
 }
 
-/// What would happen to the owned endpoints of a scope.
+/// Objects that a plan deletes at least before it is said that they are all of their kind: to delete the only one is a
+/// change like any other.
+const LEAST_OF_KIND: usize = 2;
+
+/// What would happen to the owned objects of some kinds.
 #[derive(Default)]
 struct ChangeShare {
+    kinds: BTreeSet<KindName>,
     deletes: usize,
     replaces: usize,
     of: usize,
@@ -158,26 +175,53 @@ struct ChangeShare {
 }
 
 impl ChangeShare {
-    fn mass_change(&self, settings: Guards, namespace: Option<&Namespace>) -> Option<GuardHit> {
+    fn of(kind: KindName) -> Self {
+        Self { kinds: BTreeSet::from([kind]), ..Self::default() }
+    }
+
+    /// All of them; what has nothing is left out.
+    fn sum<'s>(shares: impl Iterator<Item = &'s ChangeShare>) -> Self {
+        let mut sum = Self::default();
+        for share in shares.filter(|share| share.of + share.deletes + share.replaces > 0) {
+            sum.kinds.extend(&share.kinds);
+            sum.deletes += share.deletes;
+            sum.replaces += share.replaces;
+            sum.of += share.of;
+            sum.removable += share.removable;
+        }
+        sum
+    }
+
+    fn mass_change(&self, settings: Guards) -> Option<GuardHit> {
         let count = self.deletes + self.replaces;
         // A count below what is changed is a file's, and proves nothing.
         let of = self.of.max(count);
         let stands = of >= settings.least && count * 100 > of * usize::from(settings.percent);
-        stands.then(|| GuardHit {
-            name: GuardName::MassChange,
-            namespace: namespace.cloned(),
-            count,
-            of,
-            allowed_percent: Some(settings.percent),
-        })
+        stands
+            .then(|| GuardHit { allowed_percent: Some(settings.percent), ..self.hit(GuardName::MassChange, count, of) })
     }
+
+    fn emptied(&self, least: usize) -> Option<GuardHit> {
+        let stands = self.deletes >= least && self.deletes >= self.removable;
+        stands.then(|| self.hit(GuardName::EmptyNamespace, self.deletes, self.deletes))
+    }
+
+    fn hit(&self, name: GuardName, count: usize, of: usize) -> GuardHit {
+        GuardHit { name, namespace: None, kinds: named(self.kinds.clone()), count, of, allowed_percent: None }
+    }
+}
+
+/// The kinds, where those are not endpoints alone.
+fn named(kinds: BTreeSet<KindName>) -> BTreeSet<KindName> {
+    if kinds.iter().all(|kind| kind.is_endpoint()) { BTreeSet::new() } else { kinds }
 }
 
 fn behind_base(plan: &Plan) -> Option<GuardHit> {
     let behind = plan.changes.iter().filter(|change| change.is_behind_base()).count();
-    (behind > 0).then_some(GuardHit {
+    (behind > 0).then(|| GuardHit {
         name: GuardName::BehindBase,
         namespace: None,
+        kinds: named(plan.changes.iter().map(|change| change.key.kind).collect()),
         count: behind,
         of: plan.changes.len(),
         allowed_percent: None,

@@ -60,7 +60,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::KindName;
 use crate::model::policy::SettingChange;
-use crate::model::{Field, Key, Layout, Namespace, RunId, SealedSecrets, SourceLocation};
+use crate::model::{Field, Key, Layout, Namespace, RunId, Scope, SealedSecrets, SourceLocation};
 
 /// The commits that live objects name, each with the first and the last of the runs that they name with it. A narrowed
 /// apply lets an object keep the commit that it named, so only the first one surely applied it whole.
@@ -85,8 +85,8 @@ pub struct Plan {
     /// Settings that are others than at the base, or that the policy limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setting_changes: Vec<SettingChange>,
-    /// Every namespace that was read, with its counts.
-    pub scope: BTreeMap<Namespace, NamespaceScope>,
+    /// Every list that was read, with its counts: `namespace` of endpoints, `kind:namespace` of others.
+    pub scope: BTreeMap<Scope, ScopeState>,
     /// What will be done: creates, replaces and annotates, deletes; each group by key.
     pub changes: Vec<Change>,
     /// What is blocked singly, with the reason.
@@ -122,17 +122,17 @@ pub struct ServiceId {
     pub layout: Layout,
 }
 
-/// One namespace of a plan.
+/// One kind in one namespace, as a plan saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NamespaceScope {
+pub struct ScopeState {
     /// What its read gave.
     pub read: ScopeRead,
     /// Definitions in it that the filters of the call leave in.
     pub definitions: usize,
     /// Of them, those that need nothing.
     pub in_sync: usize,
-    /// `namespaces:` lists it, so that deletes may be planned in it.
+    /// `namespaces:` lists its namespace and `kinds:` its kind, so that deletes may be planned in it.
     pub pruned: bool,
     /// The filters of the call leave changes in it.
     pub selected: bool,
@@ -145,13 +145,13 @@ pub struct ReadScope {
     pub endpoints: usize,
     /// Namespaces.
     pub namespaces: usize,
-    /// Namespaces that could not be read.
+    /// Lists that could not be read.
     pub unread: usize,
     /// Namespaces that the filters leave out.
     pub left_out: usize,
 }
 
-/// What the read of a namespace gave.
+/// What the read of a list gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScopeRead {
@@ -322,23 +322,34 @@ impl Plan {
     #[must_use]
     pub fn read_scope(&self) -> ReadScope {
         let mut read = ReadScope::default();
-        for scope in self.scope.values() {
-            match &scope.read {
-                _ if !scope.selected => read.left_out += 1,
+        let mut namespaces: BTreeMap<&Namespace, [bool; 2]> = BTreeMap::new();
+        for (scope, state) in &self.scope {
+            let [is_selected, is_read] = namespaces.entry(&scope.namespace).or_default();
+            *is_selected |= state.selected;
+            match &state.read {
+                _ if !state.selected => {}
                 ScopeRead::Unknown { .. } => read.unread += 1,
                 ScopeRead::Complete { .. } => {
-                    read.namespaces += 1;
-                    read.endpoints += scope.definitions;
+                    *is_read = true;
+                    read.endpoints += state.definitions;
                 }
             }
         }
+        read.namespaces = namespaces.values().filter(|[_, is_read]| *is_read).count();
+        read.left_out = namespaces.values().filter(|[is_selected, _]| !is_selected).count();
         read
     }
 
-    /// Namespaces in the selection whose read is unknown, with the reason.
-    pub fn unknown(&self) -> impl Iterator<Item = (&Namespace, &str)> {
-        self.scope.iter().filter(|(_, scope)| scope.selected).filter_map(|(namespace, scope)| match &scope.read {
-            ScopeRead::Unknown { reason } => Some((namespace, reason.as_str())),
+    /// What a list of it is called, for people: one word that a number stands before.
+    #[must_use]
+    pub fn list_noun(&self) -> &'static str {
+        if self.source.kinds.is_empty() { "namespace" } else { "list" }
+    }
+
+    /// Lists in the selection whose read is unknown, with the reason.
+    pub fn unknown(&self) -> impl Iterator<Item = (&Scope, &str)> {
+        self.scope.iter().filter(|(_, state)| state.selected).filter_map(|(scope, state)| match &state.read {
+            ScopeRead::Unknown { reason } => Some((scope, reason.as_str())),
             ScopeRead::Complete { .. } => None,
         })
     }
@@ -378,6 +389,8 @@ impl Change {
     }
 }
 
+#[cfg(test)]
+mod kind_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

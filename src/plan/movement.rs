@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use super::namespace::blocked;
 use super::{
-    Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, NamespaceScope, Note,
-    OwnershipAnnotations, Plan, ScopeRead, Selection, UnmatchedFilter, owner::Owner,
+    Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, Note, OwnershipAnnotations, Plan,
+    ScopeRead, ScopeState, Selection, UnmatchedFilter, owner::Owner,
 };
 use crate::diff::{self, Context};
-use crate::model::{Desired, Key, Live, LiveItem, LiveObject, NamespaceRead, Ownership, STACK};
+use crate::model::{Desired, Key, Live, LiveItem, LiveObject, Ownership, STACK};
 
 /// What a move is made of.
 #[derive(Clone, Copy)]
@@ -37,25 +37,25 @@ pub struct MoveInput<'a> {
 /// - What belongs to neither stack is left alone.
 ///
 /// # Errors
-/// A filter that matches nothing, or nothing that belongs to `from`, where every namespace was read.
+/// A filter that matches nothing, or nothing that belongs to `from`, where every list was read.
 pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
     let (from_exists, others, matched) = (input.defined_before.is_some(), BTreeMap::new(), MatchedFilters::default());
     let mut handover = Handover { plan, input, in_sync: 0, from_exists, others, matched };
     let mut is_complete = true;
-    for (namespace, read) in &input.live.namespaces {
+    for (scope, read) in &input.live.lists {
         handover.in_sync = 0;
-        let read = match read {
-            NamespaceRead::Unknown { reason } => {
-                is_complete = false;
-                ScopeRead::Unknown { reason: reason.clone() }
-            }
-            NamespaceRead::Complete { items } => {
+        let read = match (read.items(), read.unknown()) {
+            (Some(items), _) => {
                 items.values().for_each(|item| handover.take(item));
                 ScopeRead::Complete { live: items.len(), owned: 0, removable: 0 }
             }
+            (None, reason) => {
+                is_complete = false;
+                ScopeRead::Unknown { reason: reason.unwrap_or_default().to_owned() }
+            }
         };
-        let scope = NamespaceScope { read, definitions: 0, in_sync: handover.in_sync, pruned: false, selected: true };
-        handover.plan.scope.insert(namespace.clone(), scope);
+        let state = ScopeState { read, definitions: 0, in_sync: handover.in_sync, pruned: false, selected: true };
+        handover.plan.scope.insert(scope.clone(), state);
     }
     let Handover { mut plan, matched, others, from_exists, .. } = handover;
     if let Some(unmatched) = input.selection.unmatched(&matched).filter(|_| is_complete) {

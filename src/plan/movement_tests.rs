@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::super::world::{annotated, endpoint, live, shop};
 use super::*;
-use crate::model::{Definition, Endpoint, LiveObject};
+use crate::model::{Definition, Endpoint, ListRead, LiveObject, Scope};
 
 const OLD: &str = "old";
 const NEW: &str = "new";
@@ -31,7 +31,7 @@ fn of(name: &str, stack: &str) -> LiveObject {
 /// A move of what is `live` by `globs`, with what either stack defines.
 fn plan(live: &[LiveObject], globs: &[&str], sides: [Option<&Desired>; 2]) -> Result<Plan, MoveError> {
     let items = live.iter().map(|live| (live.endpoint.key.clone(), LiveItem::Object(live.clone()))).collect();
-    let live = Live { namespaces: BTreeMap::from([(shop(), NamespaceRead::Complete { items })]), requests: 1 };
+    let live = Live { lists: BTreeMap::from([(Scope::endpoints(shop()), ListRead::Complete { items })]), requests: 1 };
     let mut selection = Selection::all();
     globs.iter().for_each(|glob| selection.add_only(glob).expect("a glob"));
     let [defined_before, defined_after] = sides;

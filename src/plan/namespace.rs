@@ -1,4 +1,4 @@
-//! Plans one namespace: compares each definition with the live object of its key, decides by ownership what is
+//! Plans one kind in one namespace: compares each definition with the live object of its key, decides by ownership what is
 //! done or blocked, and counts what the guards need.
 
 use std::collections::BTreeMap;
@@ -6,38 +6,38 @@ use std::collections::BTreeMap;
 use serde::Deserialize as _;
 
 use super::{
-    Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamedCommits,
-    NamespaceScope, Note, OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, Selection, Unchangeable,
-    owner::Owner,
+    Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamedCommits, Note,
+    OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, ScopeState, Selection, Unchangeable, owner::Owner,
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    AppliedFields, Definition, Endpoint, Field, Json, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
-    RelatedObject, STACK, WrittenFor,
+    AppliedFields, Definition, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership, RelatedObject, STACK,
+    Scope, WrittenFor,
 };
 
-/// Adds to `plan` what is done in one namespace, and to `commits` those that its objects name.
+/// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name.
 pub(super) fn arrange(
     plan: &mut Plan,
     commits: &mut NamedCommits,
     input: &PlanInput<'_>,
-    namespace: &Namespace,
-    read: &NamespaceRead,
+    scope: &Scope,
+    read: &ListRead,
     wanted: &[&Definition],
-) -> NamespaceScope {
-    let pruned = input.stack.is_some() && input.namespaces.is_some_and(|listed| listed.contains(namespace));
-    let selected = input.selection.reaches(namespace, input.desired);
-    let items = match read {
-        NamespaceRead::Unknown { reason } => {
-            let read = ScopeRead::Unknown { reason: reason.clone() };
+) -> ScopeState {
+    let is_listed = input.namespaces.is_some_and(|listed| listed.contains(&scope.namespace))
+        && (scope.kind.is_endpoint() || input.kinds.contains(&scope.kind));
+    let pruned = input.stack.is_some() && is_listed;
+    let selected = input.selection.reaches(scope, input.desired);
+    let items = match (read.items(), read.unknown()) {
+        (Some(items), _) => items,
+        (None, reason) => {
+            let read = ScopeRead::Unknown { reason: reason.unwrap_or_default().to_owned() };
             let definitions = selected_of(input.selection, wanted, &BTreeMap::new());
-            return NamespaceScope { read, definitions, in_sync: 0, pruned, selected };
+            return ScopeState { read, definitions, in_sync: 0, pruned, selected };
         }
-        NamespaceRead::Complete { items } => items,
     };
     let mut builder = NamespaceBuilder { plan, commits, input, items, pruned, in_sync: 0, owned: 0, removable: 0 };
     let definitions = selected_of(input.selection, wanted, items);
-    let is_defined = !wanted.is_empty();
     let mut wanted = wanted.iter().copied().peekable();
     for (key, item) in items {
         while let Some(definition) = wanted.next_if(|definition| definition.endpoint.key < *key) {
@@ -52,11 +52,8 @@ pub(super) fn arrange(
         builder.missing(definition);
     }
     let NamespaceBuilder { in_sync, owned, removable, .. } = builder;
-    if items.is_empty() && is_defined {
-        plan.notes.push(Note::EmptyNamespace { namespace: namespace.clone() });
-    }
     let read = ScopeRead::Complete { live: items.len(), owned, removable };
-    NamespaceScope { read, definitions, in_sync, pruned, selected }
+    ScopeState { read, definitions, in_sync, pruned, selected }
 }
 
 /// How many definitions the filters leave in.
@@ -77,7 +74,7 @@ pub(super) fn endpoint(item: &LiveItem) -> Option<&Endpoint> {
     }
 }
 
-/// Works through one namespace.
+/// Works through one kind in one namespace.
 struct NamespaceBuilder<'a, 'f> {
     plan: &'a mut Plan,
     commits: &'a mut NamedCommits,
@@ -335,8 +332,7 @@ impl NamespaceBuilder<'_, '_> {
             return;
         }
         let ownership = Ownership::read(&live.endpoint.annotations);
-        let is_pruned = self.pruned && (key.kind.is_endpoint() || self.input.kinds.contains(&key.kind));
-        let prune = if is_pruned { self.input.settings.safeguards.prune } else { Prune::None };
+        let prune = if self.pruned { self.input.settings.safeguards.prune } else { Prune::None };
         let owner = self.owner(&key, ownership.as_ref());
         if self.input.stack.is_some() {
             self.note_commit(owner, ownership.as_ref());

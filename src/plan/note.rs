@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Key, Namespace, RelatedObject};
+use crate::model::{Key, Namespace, RelatedObject, Scope};
 
 /// Something that a reviewer should know and that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +72,11 @@ pub enum Note {
     EmptyNamespace {
         /// Which.
         namespace: Namespace,
+    },
+    /// The service does not offer a kind of which nothing is defined; nothing is concluded about it.
+    NotOffered {
+        /// Which, and where.
+        scope: Scope,
     },
     /// A rollback creates it again: it gets another uid, and what referred to it may dangle.
     Recreated {
@@ -143,10 +148,11 @@ pub enum Note {
         /// Which.
         key: Key,
     },
-    /// A namespace that the stack once had could not be read.
+    /// A list of a namespace that the stack once had could not be read.
     OutsideUnread {
         /// Which.
-        namespace: Namespace,
+        #[serde(rename = "namespace")]
+        scope: Scope,
         /// Why.
         reason: String,
     },

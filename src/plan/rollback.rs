@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
-    Ignore, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, Unchangeable,
+    Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable,
 };
 use crate::diff::{self, Context};
 use crate::kind;
 use crate::model::{
-    Endpoint, Field, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, RunId,
-    is_ownership_annotation,
+    Endpoint, Field, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RunId, Scope, is_ownership_annotation,
 };
 
 /// A run that is undone.
@@ -45,7 +44,7 @@ pub struct AppliedWrite<'a> {
 pub struct RollbackInput<'a> {
     /// The run that is undone.
     pub undone: &'a UndoneRun<'a>,
-    /// What is live now, of every namespace that the run wrote in.
+    /// What is live now, of every namespace and kind that the run wrote in.
     pub live: &'a Live,
     /// Which endpoints are restored.
     pub only: &'a dyn Fn(&Key) -> bool,
@@ -82,35 +81,37 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         ..Plan::default()
     };
     let writes: Vec<&AppliedWrite<'_>> = input.undone.writes.iter().filter(|write| (input.only)(write.key)).collect();
-    let namespaces: BTreeSet<&Namespace> = writes.iter().map(|write| &write.key.namespace).collect();
-    for namespace in namespaces {
-        plan.scope.insert(namespace.clone(), scope(&input, namespace));
+    let scopes: BTreeSet<Scope> = writes.iter().map(|write| write.key.into()).collect();
+    for scope in scopes {
+        let state = state(&input, &scope);
+        plan.scope.insert(scope, state);
     }
     let changes: BTreeMap<&Key, &Change> = undone.changes.iter().map(|change| (&change.key, change)).collect();
     for write in writes {
-        let Some(NamespaceRead::Complete { items }) = input.live.namespaces.get(&write.key.namespace) else {
-            continue;
-        };
+        let Some(items) = input.live.lists.get(&write.key.into()).and_then(ListRead::items) else { continue };
         let Some(change) = changes.get(write.key).copied() else { continue };
         Undo { input: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
     plan.order()
 }
 
-fn scope(input: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
+fn state(input: &RollbackInput<'_>, scope: &Scope) -> ScopeState {
     let stack = input.undone.plan.stack.as_deref();
-    let read = match input.live.namespaces.get(namespace) {
-        Some(NamespaceRead::Complete { items }) => {
+    let read = input.live.lists.get(scope);
+    let read = match read.and_then(ListRead::items) {
+        Some(items) => {
             let ours: Vec<&LiveObject> = items.values().filter_map(|item| owned(item, stack)).collect();
             let is_removable =
                 |live: &&&LiveObject| !live.endpoint.is_protected() && live.owner_view.is_none() && !live.deleting;
             let removable = ours.iter().filter(is_removable).count();
             ScopeRead::Complete { live: items.len(), owned: ours.len(), removable }
         }
-        Some(NamespaceRead::Unknown { reason }) => ScopeRead::Unknown { reason: reason.clone() },
-        None => ScopeRead::Unknown { reason: "it was not read".to_owned() },
+        None => {
+            let reason = read.and_then(ListRead::unknown).unwrap_or("it was not read");
+            ScopeRead::Unknown { reason: reason.to_owned() }
+        }
     };
-    NamespaceScope { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
+    ScopeState { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
 }
 
 /// An object that carries the ownership annotations of this stack.

@@ -7,7 +7,10 @@ use globset::GlobMatcher;
 
 use super::glob_reach::Reach;
 use super::settings::{PatternError, pattern};
-use crate::model::{Definition, Desired, Endpoint, Key, Namespace, Requirement, Selector, SelectorError, StringMap};
+use crate::kind::KindName;
+use crate::model::{
+    Definition, Desired, Endpoint, Key, Namespace, Requirement, Scope, Selector, SelectorError, StringMap,
+};
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
 /// that a narrower call can never look like a removal.
@@ -66,8 +69,12 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), kind, reach: Reach::of(glob.glob()), glob })
     }
 
+    fn is_of(&self, kind: KindName) -> bool {
+        self.kind.as_ref().is_none_or(|glob| glob.is_match(kind.as_str()))
+    }
+
     fn matches(&self, key: &Key, name: &str) -> bool {
-        self.kind.as_ref().is_none_or(|kind| kind.is_match(key.kind.as_str())) && self.glob.is_match(name)
+        self.is_of(key.kind) && self.glob.is_match(name)
     }
 }
 
@@ -238,17 +245,17 @@ impl Selection {
         })
     }
 
-    /// Whether changes may be left in this namespace at all: what an apply must have read.
+    /// Whether changes of this kind in this namespace may be left in at all: what an apply must have read.
     #[must_use]
-    pub fn reaches(&self, namespace: &Namespace, desired: &Desired) -> bool {
+    pub fn reaches(&self, scope: &Scope, desired: &Desired) -> bool {
+        let Scope { namespace, .. } = scope;
+        let is_of = |definition: &&Definition| scope.contains(&definition.endpoint.key);
         let by_path = self.paths.is_empty()
-            || desired
-                .definitions
-                .values()
-                .any(|definition| definition.endpoint.key.namespace == *namespace && self.in_paths(&definition.file));
+            || desired.definitions.values().filter(is_of).any(|definition| self.in_paths(&definition.file));
         by_path
             && (self.namespaces.is_empty() || self.namespaces.contains(namespace))
-            && (self.only.is_empty() || self.only.iter().any(|one| one.reach.may_match_in(namespace)))
-            && !self.except.iter().any(|one| one.kind.is_none() && one.reach.matches_all_of(namespace))
+            && (self.only.is_empty()
+                || self.only.iter().any(|one| one.is_of(scope.kind) && one.reach.may_match_in(namespace)))
+            && !self.except.iter().any(|one| one.is_of(scope.kind) && one.reach.matches_all_of(namespace))
     }
 }

@@ -7,7 +7,7 @@ use super::owner::Owner;
 use super::{Action, ActionKind, BeforeImage, Change, Counts, Plan, PlanOrigin, ScopeRead};
 use crate::kind::KindName;
 use crate::model::policy::Prune;
-use crate::model::{Key, Live, LiveItem, Namespace, NamespaceRead, Ownership};
+use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Ownership, Scope};
 
 impl Plan {
     /// Checks that the changes agree with their keys, with the scope and with the settings.
@@ -36,9 +36,9 @@ impl Plan {
         if endpoint.key != *key {
             return Err(format!("the change of `{key}` holds the endpoint `{}`", endpoint.key));
         }
-        let scope = self.scope.get(&key.namespace);
+        let scope = self.scope.get(&key.into());
         if !scope.is_some_and(|scope| scope.selected && matches!(scope.read, ScopeRead::Complete { .. })) {
-            return Err(format!("`{key}` is changed, and the plan did not read its namespace"));
+            return Err(format!("`{key}` is changed, and the plan did not read its list"));
         }
         let prune = self.settings.safeguards.prune;
         if self.undone().is_none()
@@ -92,13 +92,13 @@ impl Plan {
             }
     }
 
-    /// What the guards may count at most, by a fresh read of the namespaces in which something is
+    /// What the guards may count at most, by a fresh read of the lists in which something is
     /// replaced or deleted: counts in a file are its writer's.
     #[must_use]
-    pub fn counts(&self, live: &Live) -> BTreeMap<Namespace, Counts> {
-        let mut keys: BTreeMap<&Namespace, [BTreeSet<&Key>; 2]> = BTreeMap::new();
+    pub fn counts(&self, live: &Live) -> BTreeMap<Scope, Counts> {
+        let mut keys: BTreeMap<Scope, [BTreeSet<&Key>; 2]> = BTreeMap::new();
         for change in &self.changes {
-            let [written, deleted] = keys.entry(&change.key.namespace).or_default();
+            let [written, deleted] = keys.entry((&change.key).into()).or_default();
             match change.action.kind() {
                 ActionKind::Delete => {
                     written.insert(&change.key);
@@ -109,8 +109,8 @@ impl Plan {
             }
         }
         let mut counts = BTreeMap::new();
-        for (namespace, [mut owned, mut removable]) in keys {
-            if let Some(NamespaceRead::Complete { items }) = live.namespaces.get(namespace) {
+        for (scope, [mut owned, mut removable]) in keys {
+            if let Some(items) = live.lists.get(&scope).and_then(ListRead::items) {
                 for (key, item) in items {
                     let LiveItem::Object(object) = item else { continue };
                     let ownership = Ownership::read(&object.endpoint.annotations);
@@ -123,7 +123,7 @@ impl Plan {
                     }
                 }
             }
-            counts.insert(namespace.clone(), Counts { owned: owned.len(), removable: removable.len() });
+            counts.insert(scope, Counts { owned: owned.len(), removable: removable.len() });
         }
         counts
     }

@@ -6,7 +6,7 @@ use super::world::{STACK, World, annotated, endpoint, live, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
 use crate::model::{
-    Endpoint, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField, UnsupportedItem,
+    Endpoint, ListRead, LiveItem, LiveObject, Ownership, RelatedObject, Scope, UnknownField, UnsupportedItem,
 };
 
 fn nothing() -> Vec<String> {
@@ -243,7 +243,7 @@ fn a_selector_finds_an_object_by_its_desired_label_when_its_live_label_was_chang
 fn an_unknown_read_outside_the_selection_does_not_refuse_an_apply() {
     let pay = Namespace::parse("pay").expect("a name");
     let world = World::new().defined(endpoint("a", 1)).with(|world| {
-        world.reads.insert(pay, NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
+        world.reads.insert(Scope::endpoints(pay), ListRead::Unknown { reason: "EPARTIAL".to_owned() });
     });
     assert!(world.plan().approve(Approval::Given, &Allowances::default()).is_err());
     let narrowed = world.with(|world| world.selection.add_namespace(shop()));

@@ -4,7 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::model::{Definition, Desired, Endpoint, Live, LiveItem, LiveObject, NamespaceRead, Ownership};
+use crate::model::{
+    Definition, Described, Desired, Endpoint, Json, ListRead, Live, LiveItem, LiveObject, Ownership, Scope, Spec,
+    StringMap,
+};
 
 pub(crate) const STACK: &str = "shop-prod";
 
@@ -12,6 +15,14 @@ pub(crate) fn endpoint(name: &str, port: u16) -> Endpoint {
     let text =
         format!(r#"{{"metadata":{{"name":"{name}","namespace":"shop"}},"spec":{{"ip":"10.0.0.1","port":{port}}}}}"#);
     serde_json::from_str(&text).expect("an endpoint")
+}
+
+/// An object of another kind.
+pub(crate) fn object(key: &str, spec: &Json) -> Endpoint {
+    let key = Key::parse(key).expect("a key");
+    let spec = Spec::Described(Described::written(key.kind, spec));
+    let (labels, annotations) = (StringMap::default(), StringMap::default());
+    Endpoint { key, labels, annotations, description: String::new(), disable: false, spec }
 }
 
 pub(crate) fn live(endpoint: Endpoint) -> LiveObject {
@@ -28,9 +39,10 @@ pub(crate) fn annotated(mut object: LiveObject, applied: &Endpoint, stack: Optio
 /// What a plan is made of, and a builder of it.
 pub(crate) struct World {
     pub(crate) desired: Desired,
-    pub(crate) reads: BTreeMap<Namespace, NamespaceRead>,
+    pub(crate) reads: BTreeMap<Scope, ListRead>,
     pub(crate) stack: Option<&'static str>,
     pub(crate) namespaces: Option<BTreeSet<Namespace>>,
+    pub(crate) kinds: BTreeSet<KindName>,
     pub(crate) settings: PlanSettings,
     pub(crate) ignore: Ignore,
     pub(crate) allow: Allowances,
@@ -45,9 +57,10 @@ impl World {
     pub(crate) fn new() -> Self {
         Self {
             desired: Desired::default(),
-            reads: BTreeMap::from([(shop(), NamespaceRead::Complete { items: BTreeMap::new() })]),
+            reads: BTreeMap::from([(Scope::endpoints(shop()), ListRead::Complete { items: BTreeMap::new() })]),
             stack: Some(STACK),
             namespaces: Some(BTreeSet::from([shop()])),
+            kinds: BTreeSet::new(),
             settings: PlanSettings::default(),
             ignore: Ignore::default(),
             allow: Allowances::default(),
@@ -74,7 +87,8 @@ impl World {
     }
 
     pub(crate) fn item(mut self, item: LiveItem) -> Self {
-        if let Some(NamespaceRead::Complete { items }) = self.reads.get_mut(&shop()) {
+        let empty = || ListRead::Complete { items: BTreeMap::new() };
+        if let ListRead::Complete { items } = self.reads.entry(item.key().into()).or_insert_with(empty) {
             items.insert(item.key().clone(), item);
         }
         self
@@ -86,20 +100,20 @@ impl World {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        let live = Live { namespaces: self.reads.clone(), requests: 1 };
+        let live = Live { lists: self.reads.clone(), requests: 1 };
         let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
         arrange(
             PlanInput {
                 desired: &self.desired,
                 stack: self.stack,
                 namespaces: self.namespaces.as_ref(),
-                kinds: &BTreeSet::new(),
+                kinds: &self.kinds,
                 settings: &self.settings,
                 ignore: &self.ignore,
                 allow: &self.allow,
                 selection: &self.selection,
                 service: &service,
-                source: &PlanSource::default(),
+                source: &PlanSource { kinds: self.kinds.clone(), ..PlanSource::default() },
                 tool_version: "test",
             },
             &live,
@@ -139,6 +153,7 @@ impl World {
             Note::Unnamed { path, .. } => Some(format!("unnamed {path}")),
             Note::DroppedField { path, .. } => Some(format!("dropped field {path}")),
             Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
+            Note::NotOffered { scope } => Some(format!("not offered {scope}")),
             Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
             Note::Copied { key, of } => {
                 let of = of.as_ref().map_or_else(|| "?".to_owned(), |of| of.name.to_string());

@@ -2,7 +2,7 @@
 //! definition, or something that only the service knows, such as when an endpoint was changed. Where a value is
 //! absent, the cell is `-`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::text::{TextView, draw};
 use super::time;
 use super::view::{Blocks, Line, Table, code, line, moment};
 use crate::model::{
-    Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,
+    Endpoint, Field, Json, Layout, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
 };
 
 /// Live endpoints, and the reads that they come from.
@@ -25,7 +25,7 @@ pub struct EndpointListing<'a> {
     pub layout: Layout,
     /// When the snapshot was taken, RFC 3339; nothing for the service itself.
     pub taken: Option<&'a str>,
-    /// Every namespace that was read.
+    /// Every list that was read: `namespace` of endpoints, `kind:namespace` of others.
     pub live: &'a Live,
     /// The items that are shown, in order.
     pub items: Vec<&'a LiveItem>,
@@ -191,6 +191,7 @@ fn stack(endpoint: &Endpoint) -> Option<String> {
 pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<&str>, view: &TextView) -> String {
     let mut blocks = Blocks::default();
     if let Some(digest) = snapshot {
+        let namespaces: BTreeSet<_> = listing.live.lists.keys().map(|scope| &scope.namespace).collect();
         blocks.line(line![
             "Snapshot of ",
             code(listing.base_url),
@@ -198,7 +199,7 @@ pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<
             ": ",
             Line::count(listing.items.len(), "endpoint"),
             " in ",
-            Line::count(listing.live.namespaces.len(), "namespace"),
+            Line::count(namespaces.len(), "namespace"),
             ", digest ",
             code(digest)
         ]);
@@ -220,14 +221,14 @@ pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<
 /// The listing as a JSON document of the kind `endpoints`.
 #[must_use]
 pub fn json(listing: &EndpointListing<'_>) -> String {
-    let read = |read: &NamespaceRead| match read {
-        NamespaceRead::Complete { .. } => ListedNamespace { complete: true, reason: None },
-        NamespaceRead::Unknown { reason } => ListedNamespace { complete: false, reason: Some(reason.clone()) },
+    let read = |read: &ListRead| {
+        let reason = read.unknown().map(str::to_owned);
+        ListedNamespace { complete: reason.is_none(), reason }
     };
     let listed = EndpointsReport {
         service: ListedService { base_url: listing.base_url, layout: listing.layout },
         taken: listing.taken,
-        namespaces: listing.live.namespaces.iter().map(|(name, of)| (name.to_string(), read(of))).collect(),
+        namespaces: listing.live.lists.iter().map(|(scope, of)| (scope.to_string(), read(of))).collect(),
         endpoints: listing.items.iter().map(|item| Listing::of(item)).collect(),
     };
     documents::document("endpoints", listed)
@@ -240,7 +241,7 @@ pub struct EndpointsReport<'a> {
     /// When the snapshot was taken; absent for the service itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     taken: Option<&'a str>,
-    /// Every namespace that was read.
+    /// Every list that was read: `namespace` of endpoints, `kind:namespace` of others.
     namespaces: BTreeMap<String, ListedNamespace>,
     endpoints: Vec<Listing<'a>>,
 }

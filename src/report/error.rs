@@ -94,8 +94,8 @@ impl Refusal {
             ApprovalError::Changes { names } => Self { allow: names.clone(), ..refusal(RefusalReason::Changes) },
             ApprovalError::OtherDigest { .. } => refusal(RefusalReason::OtherDigest),
             ApprovalError::NoDigest { .. } => refusal(RefusalReason::NotADigest),
-            ApprovalError::Unknown { namespaces } => {
-                let unknown = namespaces.iter().map(|(namespace, reason)| UnknownNamespace {
+            ApprovalError::Unknown { lists } => {
+                let unknown = lists.iter().map(|(namespace, reason)| UnknownNamespace {
                     namespace: namespace.to_string(),
                     reason: reason.clone(),
                 });

@@ -46,8 +46,8 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
 /// The suites of a check, each namespace one, their names behind `prefix`.
 fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
     let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
-    for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
-        let suite = suites.entry(namespace.as_str()).or_default();
+    for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+        let suite = suites.entry(list.namespace.as_str()).or_default();
         let outcome = match &scope.read {
             ScopeRead::Complete { .. } => String::new(),
             ScopeRead::Unknown { reason } => {
@@ -56,7 +56,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
             }
         };
         let name = if outcome.is_empty() { format!("{} in sync", scope.in_sync) } else { "list".to_owned() };
-        suite.case(namespace.as_str(), &name, &outcome);
+        suite.case(&list.to_string(), &name, &outcome);
     }
     for row in facts::rows(check) {
         let suite = suites.entry(row.key.namespace.as_str()).or_default();
@@ -80,7 +80,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
     for note in check.plan.notes.iter().filter(|note| note.is_undecided()) {
         let (namespace, reason) = match note {
             Note::DeletesUnknown { key, reason } => (&key.namespace, reason),
-            Note::OutsideUnread { namespace, reason } => (namespace, reason),
+            Note::OutsideUnread { scope, reason } => (&scope.namespace, reason),
             _ => continue,
         };
         let suite = suites.entry(namespace.as_str()).or_default();

@@ -152,7 +152,7 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
             let id = StackId { shard: None, ..StackId::of(entry, document.shard.is_some()) };
             let seen = seen.entry((Some(id), of)).or_default();
             seen.shards.insert(index);
-            seen.namespaces.extend(check.plan.scope.keys());
+            seen.namespaces.extend(check.plan.scope.keys().map(|scope| &scope.namespace));
             seen.elsewhere.extend(&check.elsewhere);
         }
     }

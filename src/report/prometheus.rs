@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::fleet::Fleet;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
-use crate::model::Namespace;
+use crate::model::Scope;
 use crate::plan::{ActionKind, ScopeRead};
 use crate::run::{RunDocument, RunStatus, StepResult};
 
@@ -94,6 +94,13 @@ pub fn run(document: &RunDocument) -> String {
 /// The samples of one metric for one check.
 type Sample = fn(&mut Text, &Check<'_>);
 
+/// The labels of a list, and these; endpoints have no label of a kind.
+fn labels(list: &Scope, others: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
+    let kind = (!list.kind.is_endpoint()).then(|| ("kind", list.kind.to_string()));
+    let namespace = [("namespace", list.namespace.to_string())];
+    namespace.into_iter().chain(kind).chain(others.iter().cloned()).collect()
+}
+
 /// Each metric with its meaning and its samples; a family is one block, whatever the number of stacks.
 const METRICS: [(&str, &str, Sample); 8] = [
     ("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.", |text, check| {
@@ -102,36 +109,40 @@ const METRICS: [(&str, &str, Sample); 8] = [
             text.sample("trueup_drift_verdict", &[("verdict", name.to_owned())], u64::from(verdict == whole));
         }
     }),
-    ("trueup_drift_endpoints", "Endpoints of a namespace by their verdict.", |text, check| {
-        let mut numbers: BTreeMap<(&Namespace, Verdict), usize> = BTreeMap::new();
-        for (key, object) in &check.verdicts.objects {
-            *numbers.entry((&key.namespace, object.verdict)).or_default() += 1;
-        }
-        for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
-            for (verdict, name) in VERDICTS {
-                let here = numbers.get(&(namespace, verdict)).copied().unwrap_or_default();
-                let in_sync = if verdict == Verdict::InSync { scope.in_sync } else { 0 };
-                let number = (here + in_sync) as u64;
-                let labels = [("namespace", namespace.to_string()), ("verdict", name.to_owned())];
-                text.sample("trueup_drift_endpoints", &labels, number);
+    (
+        "trueup_drift_endpoints",
+        "Endpoints of a namespace, or objects of another kind, by their verdict.",
+        |text, check| {
+            let mut numbers: BTreeMap<(Scope, Verdict), usize> = BTreeMap::new();
+            for (key, object) in &check.verdicts.objects {
+                *numbers.entry((key.into(), object.verdict)).or_default() += 1;
             }
-        }
-    }),
-    ("trueup_drift_namespace_unknown", "1 for a namespace whose list could not be trusted.", |text, check| {
-        for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
-            let unknown = matches!(scope.read, ScopeRead::Unknown { .. });
-            let labels = [("namespace", namespace.to_string())];
-            text.sample("trueup_drift_namespace_unknown", &labels, u64::from(unknown));
-        }
-    }),
+            for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+                for (verdict, name) in VERDICTS {
+                    let here = numbers.get(&(list.clone(), verdict)).copied().unwrap_or_default();
+                    let in_sync = if verdict == Verdict::InSync { scope.in_sync } else { 0 };
+                    let number = (here + in_sync) as u64;
+                    let labels = labels(list, &[("verdict", name.to_owned())]);
+                    text.sample("trueup_drift_endpoints", &labels, number);
+                }
+            }
+        },
+    ),
+    (
+        "trueup_drift_namespace_unknown",
+        "1 for a list that could not be trusted, of the endpoints of a namespace or of another kind.",
+        |text, check| {
+            for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+                let unknown = matches!(scope.read, ScopeRead::Unknown { .. });
+                let labels = labels(list, &[]);
+                text.sample("trueup_drift_namespace_unknown", &labels, u64::from(unknown));
+            }
+        },
+    ),
     ("trueup_drift_object", "1 for each endpoint that is not in sync.", |text, check| {
         for (key, object) in &check.verdicts.objects {
             let verdict = VERDICTS.iter().find(|(verdict, _)| *verdict == object.verdict).map_or("", |(_, name)| name);
-            let labels = [
-                ("namespace", key.namespace.to_string()),
-                ("name", key.name.to_string()),
-                ("verdict", verdict.to_owned()),
-            ];
+            let labels = labels(&key.into(), &[("name", key.name.to_string()), ("verdict", verdict.to_owned())]);
             text.sample("trueup_drift_object", &labels, 1);
         }
     }),
@@ -150,11 +161,9 @@ const METRICS: [(&str, &str, Sample); 8] = [
             let Some(state) = check.drift_state else { return };
             for drifted in check.plan.drifted(&check.verdicts) {
                 let Some(seen) = state.seen(&drifted.object, drifted.field.as_ref()) else { continue };
-                let labels = [
-                    ("namespace", drifted.object.namespace.to_string()),
-                    ("name", drifted.object.name.to_string()),
-                    ("field", drifted.field.map(|field| field.to_string()).unwrap_or_default()),
-                ];
+                let field = drifted.field.map(|field| field.to_string()).unwrap_or_default();
+                let labels =
+                    labels(&(&drifted.object).into(), &[("name", drifted.object.name.to_string()), ("field", field)]);
                 text.sample(FIRST_SEEN, &labels, u64::try_from(seen.first_seen.as_second()).unwrap_or(0));
             }
         },

@@ -1,14 +1,14 @@
 //! Plans for the tests of reports: as many changes as asked for, and texts that would break out of
 //! every format if they could.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, RelatedObject, SourceLocation};
+use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, RelatedObject, Scope, SourceLocation};
 use crate::plan::{
     Action, Attribution, BeforeImage, BlockReason, BlockedChange, Cause, Change, Commit, FieldChange, GuardHit,
-    GuardName, NamespaceScope, Note, Plan, PlanOrigin, PlanSource, ScopeRead, ServiceId,
+    GuardName, Note, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, ServiceId,
 };
 
 /// Texts that try every way out that we know.
@@ -60,8 +60,8 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
     changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
     let scope = namespaces.into_iter().map(|name| {
         let read = ScopeRead::Complete { live: count, owned: count, removable: count };
-        let scope = NamespaceScope { read, definitions: count, in_sync: 9, pruned: true, selected: true };
-        (key(name, "x").namespace, scope)
+        let scope = ScopeState { read, definitions: count, in_sync: 9, pruned: true, selected: true };
+        (Scope::from(&key(name, "x")), scope)
     });
     let mut plan = Plan {
         service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
@@ -72,6 +72,7 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
         guards: vec![GuardHit {
             name: GuardName::MassChange,
             namespace: Some(key("shop", "x").namespace),
+            kinds: BTreeSet::new(),
             count: 18,
             of: 40,
             allowed_percent: Some(30),
@@ -99,8 +100,8 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
         ));
         plan.notes.push(Note::Loaded { text: HOSTILE[0].to_owned() });
         plan.scope.insert(
-            key(HOSTILE[1], "x").namespace,
-            NamespaceScope {
+            Scope::from(&key(HOSTILE[1], "x")),
+            ScopeState {
                 read: ScopeRead::Unknown { reason: HOSTILE[3].to_owned() },
                 definitions: 1,
                 in_sync: 0,

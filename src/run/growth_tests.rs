@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::model::comparisons::{assert_no_search_through_all, count};
-use crate::model::{Endpoint, Field, Key, Live, LiveItem, NamespaceRead, RunId};
+use crate::model::{Endpoint, Field, Key, ListRead, Live, LiveItem, RunId, Scope};
 use crate::plan::world::{self, live};
 use crate::plan::{
     Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, rollback,
@@ -46,7 +46,8 @@ fn run(count: usize) -> (RunRecord, Live) {
     let entries = entries.collect();
     let items = keys.iter().map(|key| (key.clone(), LiveItem::Object(live(endpoint(key, 81))))).collect();
     let namespace = keys[0].namespace.clone();
-    let now = Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 };
+    let now =
+        Live { lists: BTreeMap::from([(Scope::endpoints(namespace), ListRead::Complete { items })]), requests: 1 };
     let plan = Plan { changes, ..Plan::default() };
     let header = RunHeader {
         run: RunId::new("run-1").expect("an id"),

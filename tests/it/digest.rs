@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trueup::model::RunId;
+use trueup::model::{Namespace, RunId, Scope};
 use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanOrigin, PlanSource};
 
 use crate::support::{Ran, Service, Stage, definition};
@@ -401,7 +401,7 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
                         .keys()
                         .next()
                         .cloned()
-                        .unwrap_or_else(|| trueup::model::Namespace::parse("shop").expect("a name")),
+                        .unwrap_or_else(|| Scope::endpoints(Namespace::parse("shop").expect("a name"))),
                     trueup::plan::Counts { owned: 12, removable: 12 },
                 )]);
                 let limits = GuardLimits { guards: Some(trueup::model::policy::Guards::default()), counts };

@@ -32,20 +32,23 @@ fn globs() -> impl Strategy<Value = String> {
         Just("{a,b}"),
         Just("**/"),
     ];
-    proptest::collection::vec(piece, 0..7).prop_map(|pieces| pieces.concat())
+    let kind = prop_oneof![Just(""), Just(""), Just("endpoint:"), Just("health*:"), Just("*:")];
+    (kind, proptest::collection::vec(piece, 0..7)).prop_map(|(kind, pieces)| kind.to_owned() + &pieces.concat())
 }
 
 fn keys() -> impl Strategy<Value = Key> {
     let namespace = prop_oneof![Just("shop"), Just("pay"), Just("p"), Just("payb")];
     let name = prop_oneof![Just("a"), Just("b"), Just("shop"), Just("ab"), Just("pay")];
-    (namespace, name).prop_map(|(namespace, name)| Key::parse(&format!("{namespace}/{name}")).expect("a key"))
+    let kind = prop_oneof![Just(""), Just("healthcheck:")];
+    let key = |(kind, namespace, name)| Key::parse(&format!("{kind}{namespace}/{name}")).expect("a key");
+    (kind, namespace, name).prop_map(key)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_selected_is_in_a_namespace_that_is_reached(
+    fn what_is_selected_is_in_a_list_that_is_reached(
         only in proptest::collection::vec(globs(), 0..3),
         except in proptest::collection::vec(globs(), 0..3),
         key in keys(),
@@ -54,7 +57,7 @@ proptest! {
         let texts = only.iter().filter(|glob| selection.add_only(glob).is_ok()).count()
             + except.iter().filter(|glob| selection.add_except(glob).is_ok()).count();
         if texts > 0 && selection.selects(&key, None, None) {
-            prop_assert!(selection.reaches(&key.namespace, &Desired::default()), "{only:?} {except:?} {key}");
+            prop_assert!(selection.reaches(&(&key).into(), &Desired::default()), "{only:?} {except:?} {key}");
         }
     }
 }

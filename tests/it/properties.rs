@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use trueup::diff::{self, Context};
 use trueup::model::{
-    Endpoint, Field, Json, Key, Layout, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
+    Endpoint, Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, Scope,
 };
 use trueup::plan::{self, Action, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 
@@ -30,12 +30,12 @@ fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
 
 /// The plan of these definitions against this live state.
 pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, settings: &PlanSettings) -> Plan {
-    let mut reads: BTreeMap<Namespace, NamespaceRead> = namespaces()
+    let mut reads: BTreeMap<Scope, ListRead> = namespaces()
         .into_iter()
-        .map(|namespace| (namespace, NamespaceRead::Complete { items: BTreeMap::new() }))
+        .map(|namespace| (Scope::endpoints(namespace), ListRead::Complete { items: BTreeMap::new() }))
         .collect();
     for (key, endpoint) in live {
-        if let Some(NamespaceRead::Complete { items }) = reads.get_mut(&key.namespace) {
+        if let Some(ListRead::Complete { items }) = reads.get_mut(&key.into()) {
             items.insert(key.clone(), LiveItem::Object(object(endpoint.clone())));
         }
     }
@@ -53,7 +53,7 @@ pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, setti
             source: &PlanSource::default(),
             tool_version: "test",
         },
-        &Live { namespaces: reads, requests: 0 },
+        &Live { lists: reads, requests: 0 },
     )
 }
 

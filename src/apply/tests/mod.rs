@@ -20,8 +20,8 @@ use crate::api::{
     WriteFailure, decide,
 };
 use crate::model::{
-    Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RelatedObject,
-    RunId,
+    Definition, Desired, Endpoint, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, RunId,
+    Scope,
 };
 use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection};
 use crate::run::{
@@ -176,8 +176,8 @@ fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
         )
     });
     let desired = Desired { definitions: definitions.collect(), files: 1 };
-    let read = NamespaceRead::Complete { items: items(state, &namespace) };
-    let live = Live { namespaces: [(namespace.clone(), read)].into(), requests: 1 };
+    let read = ListRead::Complete { items: items(state, &namespace) };
+    let live = Live { lists: [(Scope::endpoints(namespace.clone()), read)].into(), requests: 1 };
     plan::arrange(
         PlanInput {
             desired: &desired,

@@ -10,7 +10,7 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
-use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
+use crate::model::{Key, Live, LiveItem, LiveObject, Namespace};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::endpoints::{self, Column, EndpointListing};
 use crate::report::facts::unread;
@@ -91,15 +91,14 @@ impl Wanted {
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {
-        complete(live)
-            .filter(|item| self.selection.selects(item.key(), None, object(item).map(|o| &o.endpoint)))
-            .collect()
+        let selects = |key: &Key, item| self.selection.selects(key, None, object(item).map(|object| &object.endpoint));
+        live.items().filter(|(key, item)| selects(key, item)).map(|(_, item)| item).collect()
     }
 
     /// Every endpoint that is named exists, and every filter matches something, as far as the reads show.
     fn found(&self, live: &Live, items: &[&LiveItem]) -> Result<()> {
         for key in &self.named {
-            let NamespaceRead::Complete { items } = &live.namespaces[&key.namespace] else { continue };
+            let Some(items) = live.lists[&key.into()].items() else { continue };
             if !items.contains_key(key) {
                 let names: Vec<String> = items.keys().map(ToString::to_string).collect();
                 let error = error!(Failed, "there is no live endpoint `{key}`");
@@ -109,28 +108,15 @@ impl Wanted {
                 });
             }
         }
-        let is_whole = live.namespaces.values().all(|read| matches!(read, NamespaceRead::Complete { .. }));
-        if !items.is_empty() || !is_whole {
+        if !items.is_empty() || live.unknown().next().is_some() {
             return Ok(());
         }
         let mut matched = MatchedFilters::default();
-        for item in complete(live) {
+        for (_, item) in live.items() {
             self.selection.note(&mut matched, item.key(), None, object(item).map(|object| &object.endpoint));
         }
         self.selection.unmatched(&matched).map_or(Ok(()), |unmatched| Err(stack::unmatched(unmatched)))
     }
-}
-
-/// The items of all namespaces that were read completely.
-fn complete(live: &Live) -> impl Iterator<Item = &LiveItem> {
-    live.namespaces.values().flat_map(|read| {
-        match read {
-            NamespaceRead::Complete { items } => Some(items.values()),
-            NamespaceRead::Unknown { .. } => None,
-        }
-        .into_iter()
-        .flatten()
-    })
 }
 
 fn object(item: &LiveItem) -> Option<&LiveObject> {
@@ -142,8 +128,7 @@ fn object(item: &LiveItem) -> Option<&LiveObject> {
 
 fn table(context: &Context, listing: &EndpointListing<'_>, columns: &[Column]) -> String {
     if listing.items.is_empty() {
-        let is_read = |read: &&NamespaceRead| matches!(read, NamespaceRead::Complete { .. });
-        if listing.live.namespaces.values().any(|read| is_read(&read)) {
+        if listing.live.lists.values().any(|read| read.items().is_some()) {
             // The service answers the same for a namespace that it does not have.
             context.output.message("There is no endpoint, or no such namespace.");
         }

@@ -11,8 +11,9 @@ use crate::cli::{
     CommandError, Context, ExitStatus, Result, Session, SessionOptions, Stack, configuration, diagnostics, hint,
     planning, policy, settings, stack,
 };
+use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
-use crate::model::{Desired, Name, Namespace};
+use crate::model::{Desired, Name, Namespace, Scope};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
 use crate::report::{TextView, safe};
 
@@ -115,7 +116,7 @@ async fn arrange(
             .hint("name the endpoints, such as 'shop/*', or move their definitions first")
             .hint("nothing was sent"));
     }
-    let namespaces = namespaces(&sides, selection, &arguments.globs);
+    let namespaces = namespaces(&sides, &own.config.kinds, selection, &arguments.globs);
     let mut plan = Plan {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         service: session.source.service(),
@@ -147,11 +148,20 @@ async fn arrange(
 
 /// The namespaces in which something may move: those of both stacks and those that the globs name, as far as the globs
 /// reach them.
-fn namespaces(sides: &[Option<&Loaded>; 2], selection: &Selection, globs: &[String]) -> BTreeSet<Namespace> {
+fn namespaces(
+    sides: &[Option<&Loaded>; 2],
+    kinds: &BTreeSet<KindName>,
+    selection: &Selection,
+    globs: &[String],
+) -> BTreeSet<Namespace> {
     let named = globs.iter().filter_map(|glob| Namespace::parse(glob.split_once('/')?.0).ok());
     let of_sides = sides.iter().flatten().flat_map(|loaded| stack::namespaces(loaded));
     let none = Desired::default();
-    named.chain(of_sides).filter(|namespace| selection.reaches(namespace, &none)).collect()
+    let mut kinds = kinds.clone();
+    kinds.insert(KindName::ENDPOINT);
+    let reaches =
+        |namespace: &Namespace| Scope::each([namespace], &kinds).any(|scope| selection.reaches(&scope, &none));
+    named.chain(of_sides).filter(reaches).collect()
 }
 
 /// What is known of another stack.

@@ -9,7 +9,7 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
 use crate::cli::{Context, ExitStatus, Result, configuration, planning, service, stack};
 use crate::load::Config;
-use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
+use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, Scope};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::safe;
 
@@ -32,15 +32,12 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
     let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
     if pulled.is_empty() && !selection.is_all() {
         let mut matched = MatchedFilters::default();
-        for read in live.namespaces.values() {
-            let NamespaceRead::Complete { items } = read else { continue };
-            for (key, item) in items {
-                let endpoint = match item {
-                    LiveItem::Object(object) => Some(&object.endpoint),
-                    LiveItem::Unsupported(_) => None,
-                };
-                selection.note(&mut matched, key, None, endpoint);
-            }
+        for (key, item) in live.items() {
+            let endpoint = match item {
+                LiveItem::Object(object) => Some(&object.endpoint),
+                LiveItem::Unsupported(_) => None,
+            };
+            selection.note(&mut matched, key, None, endpoint);
         }
         if let Some(unmatched) = selection.unmatched(&matched) {
             return Err(stack::unmatched(unmatched));
@@ -69,17 +66,19 @@ fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespac
     Ok(config.namespaces.iter().cloned().collect())
 }
 
-/// Nothing is written from a read that is not complete.
+/// Nothing is written from a read that is not complete. What the service does not offer is nothing to write.
 fn complete(live: &Live) -> Result<()> {
-    planning::require_all_read(live.unknown(), "nothing was written")
+    let is_offered = |(scope, _): &(&Scope, &str)| !matches!(live.lists[*scope], ListRead::NotOffered);
+    planning::require_all_read(live.unknown().filter(is_offered), "nothing was written")
 }
 
 /// The namespaces in which nothing is live.
-fn empty(live: &Live) -> impl Iterator<Item = &Namespace> {
-    live.namespaces.iter().filter_map(|(namespace, read)| match read {
-        NamespaceRead::Complete { items } if items.is_empty() => Some(namespace),
-        _ => None,
-    })
+fn empty(live: &Live) -> BTreeSet<&Namespace> {
+    let mut namespaces: BTreeSet<&Namespace> = live.lists.keys().map(|scope| &scope.namespace).collect();
+    for (key, _) in live.items() {
+        namespaces.remove(&key.namespace);
+    }
+    namespaces
 }
 
 /// The files of what is live, and how many endpoints no file can describe. What has another owner, is about to go, or is
@@ -89,12 +88,8 @@ fn pulled(
     (live, selection): (&Live, &Selection),
     target: &DefinitionTarget<'_>,
 ) -> (Vec<DefinitionFile>, usize) {
-    let items = live.namespaces.values().filter_map(|read| match read {
-        NamespaceRead::Complete { items } => Some(items.values()),
-        NamespaceRead::Unknown { .. } => None,
-    });
     let (mut pulled, mut unwritable) = (Vec::new(), 0);
-    for item in items.flatten() {
+    for (_, item) in live.items() {
         let object = match item {
             LiveItem::Object(object) => object,
             LiveItem::Unsupported(unsupported) => {

@@ -10,7 +10,7 @@ use crate::cli::args::view::ShowArgs;
 use crate::cli::run::document;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, hint};
 use crate::file::limit;
-use crate::model::{LiveItem, NamespaceRead, Snapshot};
+use crate::model::Snapshot;
 use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
 use crate::report::{Format, Report, ReportOptions, TextView, safe};
@@ -98,15 +98,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
 
 fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String> {
     let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect());
-    let items: Vec<&LiveItem> = live
-        .namespaces
-        .values()
-        .filter_map(|read| match read {
-            NamespaceRead::Complete { items } => Some(items.values()),
-            NamespaceRead::Unknown { .. } => None,
-        })
-        .flatten()
-        .collect();
+    let items: Vec<_> = live.items().map(|(_, item)| item).collect();
     let (taken, columns) = (snapshot.taken.to_string(), arguments.columns.chosen());
     let listing = EndpointListing {
         base_url: &snapshot.base_url,

@@ -73,15 +73,16 @@ pub async fn note(
         return;
     }
     listed.extend(request.check.into_iter().flat_map(DriftState::namespaces).cloned());
-    listed.retain(|namespace| !plan.scope.contains_key(namespace) && !stack.namespaces().contains(namespace));
+    let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
+    listed.retain(|namespace| !is_read(namespace) && !stack.namespaces().contains(namespace));
     let once = shard::namespaces(listed, request.shard, &plan.service.base_url);
     if once.is_empty() {
         return;
     }
     let live = source.live(&once, &stack.kinds()).await;
     plan.source.requests += live.requests;
-    for (namespace, read) in &live.namespaces {
-        plan.note_outside(namespace, read);
+    for (scope, read) in &live.lists {
+        plan.note_outside(scope, read);
     }
 }
 

@@ -137,7 +137,7 @@ fn line() -> ProgressBar {
 
 fn describe(state: &State) -> String {
     let reading =
-        state.reading.map(|(read, of)| format!("reading {} of {}", (read + 1).min(of), text::count(of, "namespace")));
+        state.reading.map(|(read, of)| format!("reading {} of {}", (read + 1).min(of), text::count(of, "list")));
     let parts: Vec<&str> = reading.as_deref().into_iter().chain(state.retry.as_deref()).collect();
     parts.join(": ")
 }
@@ -150,8 +150,8 @@ mod tests {
     fn a_line_names_what_is_read_and_what_is_waited_for() {
         let retry = Some("429 Too Many Requests, retrying in 3 s, 2 of 6".to_owned());
         let both = State { reading: Some((2, 12)), retry: retry.clone(), ..State::default() };
-        assert_eq!(describe(&both), "reading 3 of 12 namespaces: 429 Too Many Requests, retrying in 3 s, 2 of 6");
+        assert_eq!(describe(&both), "reading 3 of 12 lists: 429 Too Many Requests, retrying in 3 s, 2 of 6");
         assert_eq!(describe(&State { retry, ..State::default() }), "429 Too Many Requests, retrying in 3 s, 2 of 6");
-        assert_eq!(describe(&State { reading: Some((0, 1)), ..State::default() }), "reading 1 of 1 namespace");
+        assert_eq!(describe(&State { reading: Some((0, 1)), ..State::default() }), "reading 1 of 1 list");
     }
 }

@@ -129,6 +129,11 @@ fn of(note: &Note) -> (&'static str, String, String) {
             none(),
             namespace.to_string(),
         ),
+        Note::NotOffered { scope } => (
+            "{{reason}}: the service does not offer objects of this kind: {{names}}",
+            scope.kind.to_string(),
+            scope.namespace.to_string(),
+        ),
         Note::Recreated { key, referrers } if referrers.is_empty() => {
             ("{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid: {{names}}", none(), key.to_string())
         }
@@ -170,10 +175,10 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.namespace.to_string(),
             key.to_string(),
         ),
-        Note::OutsideUnread { namespace, reason } => (
+        Note::OutsideUnread { scope, reason } => (
             "{{names}}: this stack once had {{it|them}}, and what is left there could not be read ({{reason}})",
             reason.clone(),
-            namespace.to_string(),
+            scope.to_string(),
         ),
         Note::DeletesUnknown { key, reason } => (
             "whether {{missing endpoint}} {{was|were}} deleted outside cannot be decided ({{reason}}): {{names}}",

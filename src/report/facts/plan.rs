@@ -172,6 +172,8 @@ fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'static>> {
 #[must_use]
 pub fn guard(guard: &GuardHit) -> Line<'static> {
     let GuardHit { count, of, .. } = guard;
+    let (kind, noun) = guard.noun();
+    let noun = line![kind.map(|kind| line![kind, " "]), noun];
     let place = guard.namespace.as_ref().map(|namespace| line![" of ", quoted(namespace.to_string())]);
     match guard.name {
         GuardName::MassChange => line![
@@ -179,7 +181,9 @@ pub fn guard(guard: &GuardHit) -> Line<'static> {
             *count,
             " of ",
             *of,
-            " endpoints",
+            " ",
+            noun,
+            "s",
             place,
             " (",
             guard.percent(),
@@ -187,13 +191,15 @@ pub fn guard(guard: &GuardHit) -> Line<'static> {
             u64::from(guard.allowed_percent.unwrap_or_default()),
             " %)"
         ],
-        GuardName::EmptyNamespace => line!["the plan would delete every owned endpoint", place, " (", *count, ")"],
+        GuardName::EmptyNamespace => line!["the plan would delete every owned ", noun, place, " (", *count, ")"],
         GuardName::BehindBase => {
             line![
                 *count,
                 " of ",
                 *of,
-                " changed endpoints are behind the base: applying would revert merged work; merge the base first"
+                " changed ",
+                noun,
+                "s are behind the base: applying would revert merged work; merge the base first"
             ]
         }
     }

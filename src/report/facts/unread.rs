@@ -1,29 +1,28 @@
-//! The namespaces that could not be read, by cause: a wrong token or a closed port is one message, not one for each
-//! namespace.
+//! The lists that could not be read, by cause: a wrong token or a closed port is one message, not one for each
+//! namespace and kind.
 
-use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report::view::{Line, foreign, line, quoted};
 
 /// Names that one message lists.
 const MOST_NAMES: usize = 12;
 
-/// The namespaces that could not be read for one reason.
+/// The lists that could not be read for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unread<'a> {
-    /// Their names.
-    pub names: Vec<&'a str>,
+    /// Their names: `namespace` of endpoints, `kind:namespace` of others.
+    pub names: Vec<String>,
     /// Why.
     pub reason: &'a str,
 }
 
 /// Those of each reason, in the order in which the reasons first occur.
-pub fn by_reason<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Vec<Unread<'a>> {
+pub fn by_reason<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) -> Vec<Unread<'a>> {
     let mut groups: Vec<Unread<'a>> = Vec::new();
-    for (namespace, reason) in unknown {
+    for (list, reason) in unknown {
         match groups.iter_mut().find(|group| group.reason == reason) {
-            Some(group) => group.names.push(namespace.as_str()),
-            None => groups.push(Unread { names: vec![namespace.as_str()], reason }),
+            Some(group) => group.names.push(list.to_string()),
+            None => groups.push(Unread { names: vec![list.to_string()], reason }),
         }
     }
     groups
@@ -42,7 +41,7 @@ pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
 
 /// A message for each reason, as it is.
 #[must_use]
-pub fn messages<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Vec<String> {
+pub fn messages<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) -> Vec<String> {
     by_reason(unknown).iter().map(|unread| unread.line().plain()).collect()
 }
 
@@ -66,7 +65,8 @@ impl<'a> Unread<'a> {
     }
 
     fn names(&self) -> Line<'a> {
-        let mut parts: Vec<Line<'a>> = self.names.iter().take(MOST_NAMES).map(|name| line![quoted(*name)]).collect();
+        let mut parts: Vec<Line<'a>> =
+            self.names.iter().take(MOST_NAMES).map(|name| line![quoted(name.clone())]).collect();
         let more = self.names.len() - parts.len();
         let last = if more > 0 { line![more, " more"] } else { parts.pop().unwrap_or_default() };
         if parts.is_empty() { last } else { line![Line::joined(parts, ", "), " and ", last] }
@@ -82,6 +82,7 @@ impl<'a> Unread<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Namespace;
 
     #[test]
     fn a_reason_is_given_once_with_all_its_namespaces() {
@@ -95,7 +96,7 @@ mod tests {
         );
         assert!(groups[0].line().plain().contains("`n11`, `n12` and 2 more: 401"), "{:?}", groups[0].line());
         assert_eq!(groups[1].line().plain(), "could not read `n1`: 429");
-        let two = Unread { names: vec!["a", "b"], reason: "" };
+        let two = Unread { names: vec!["a".to_owned(), "b".to_owned()], reason: "" };
         assert_eq!((two.line().plain().as_str(), two.them()), ("could not read `a` and `b`: ", "them"));
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::draw::{alarm, command, draw, element, fence_line, heads, row, table};
 use super::{MarkdownOptions, escape, marker};
-use crate::model::{Field, Key, Namespace};
+use crate::model::{Field, Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::facts::check::{Row, State, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
@@ -418,20 +418,20 @@ fn would(change: &Change, now: Option<Timestamp>) -> Line<'_> {
     }
 }
 
-/// Counts by namespace, where anything is to be done or unknown.
+/// Counts by namespace and kind, where anything is to be done or unknown.
 fn namespaces(plan: &Plan) -> String {
-    let mut changes: BTreeMap<(&Namespace, ActionKind), usize> = BTreeMap::new();
+    let mut changes: BTreeMap<(Scope, ActionKind), usize> = BTreeMap::new();
     for change in &plan.changes {
-        *changes.entry((&change.key.namespace, change.action.kind())).or_default() += 1;
+        *changes.entry(((&change.key).into(), change.action.kind())).or_default() += 1;
     }
-    let mut held: BTreeMap<&Namespace, usize> = BTreeMap::new();
+    let mut held: BTreeMap<Scope, usize> = BTreeMap::new();
     for one in &plan.blocked {
-        *held.entry(&one.key.namespace).or_default() += 1;
+        *held.entry((&one.key).into()).or_default() += 1;
     }
     let mut rows = String::new();
-    for (namespace, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
-        let changes = |kind| changes.get(&(namespace, kind)).copied().unwrap_or_default();
-        let held = held.get(namespace).copied().unwrap_or_default();
+    for (list, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
+        let changes = |kind| changes.get(&(list.clone(), kind)).copied().unwrap_or_default();
+        let held = held.get(list).copied().unwrap_or_default();
         let numbers = [changes(ActionKind::Create), changes(ActionKind::Replace), changes(ActionKind::Delete), held];
         let in_sync = match &scope.read {
             ScopeRead::Complete { .. } if numbers == [0; 4] => continue,
@@ -439,7 +439,7 @@ fn namespaces(plan: &Plan) -> String {
             ScopeRead::Unknown { .. } => line!["unknown"],
         };
         let [create, replace, delete, blocked] = numbers.map(|number| line![number]);
-        rows.push_str(&row(&[line![code(namespace.as_str())], create, replace, delete, blocked, in_sync]));
+        rows.push_str(&row(&[line![code(list.to_string())], create, replace, delete, blocked, in_sync]));
     }
     let heads = "| namespace | create | replace | delete | blocked | in sync |\n|---|--:|--:|--:|--:|--:|\n";
     if rows.is_empty() { rows } else { format!("{heads}{rows}\n") }

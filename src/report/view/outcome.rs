@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::plan::{consents, settings};
 use super::{Alarm, Block, Blocks, Line, Table, code, foreign, key, line, moment, styled, took, unread};
-use crate::model::{Json, Key, Namespace};
+use crate::model::{Json, Key, Scope};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
@@ -382,8 +382,8 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
             names.dedup();
             allow(&mut blocks, names);
         }
-        ApprovalError::Unknown { namespaces } => {
-            blocks.append(unknown(namespaces.iter().map(|(namespace, reason)| (namespace, reason.as_str()))));
+        ApprovalError::Unknown { lists } => {
+            blocks.append(unknown(lists.iter().map(|(scope, reason)| (scope, reason.as_str()))));
             blocks.item(line!["to leave it out: --namespace with what is known, or --only"]);
         }
         ApprovalError::OtherDigest { .. } | ApprovalError::Changes { .. } | ApprovalError::NoDigest { .. } => {
@@ -407,24 +407,24 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
     blocks
 }
 
-/// Each reason why namespaces could not be read, with their names.
-fn unknown<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Blocks<'a> {
+/// Each reason why lists could not be read, with their names.
+fn unknown<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>) -> Blocks<'a> {
     of_alarms(unread(&unread_facts::by_reason(unknown)))
 }
 
-/// The namespaces whose read is unknown, and the status of each namespace.
+/// The lists whose read is unknown, and the status of each.
 pub fn incomplete(plan: &Plan) -> Blocks<'_> {
     let mut blocks = unknown(plan.unknown());
     if blocks.0.is_empty() {
         return blocks;
     }
-    let scopes = plan.scope.iter().map(|(namespace, scope)| {
+    let scopes = plan.scope.iter().map(|(list, scope)| {
         let status = match scope.read {
             ScopeRead::Unknown { .. } => line!["unknown"],
             ScopeRead::Complete { .. } if scope.in_sync == scope.definitions => line!["in sync (", scope.in_sync, ")"],
             ScopeRead::Complete { .. } => line![scope.in_sync, " of ", scope.definitions, " in sync"],
         };
-        line![code(namespace.as_str()), ": ", status]
+        line![code(list.to_string()), ": ", status]
     });
     blocks.line(Line::joined(scopes, "   "));
     blocks

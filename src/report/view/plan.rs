@@ -102,7 +102,7 @@ pub fn narrowed(plan: &Plan) -> Vec<Line<'_>> {
     let parts = [
         (plan.left_out, "change", " outside the filter"),
         (seen.left_out, "namespace", " outside the filter"),
-        (seen.unread, "namespace", " not read"),
+        (seen.unread, plan.list_noun(), " not read"),
     ];
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
     filters.into_iter().chain(parts.map(|(number, one, words)| Line::count(number, one).and(words))).collect()

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 use trueup::api::{self, Certainty};
-use trueup::model::NamespaceRead;
+use trueup::model::{ListRead, Scope};
 
 use super::server::Reply;
 use super::{Bench, OneTry as _, cart, shop, written};
@@ -61,13 +61,11 @@ async fn a_list_that_is_cut_off_anywhere_is_unknown() {
         for end in 0..=whole.len() {
             let bench = Bench::start(vec![Reply::Last(whole[..end].to_vec())]).await;
             let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
-            match &live.namespaces[&shop()] {
-                NamespaceRead::Complete { items } => {
+            match &live.lists[&Scope::endpoints(shop())] {
+                ListRead::Complete { items } => {
                     assert_eq!((end, items.len()), (whole.len(), 1), "{framing:?} {is_packed}");
                 }
-                NamespaceRead::Unknown { reason } => {
-                    assert!(end < whole.len(), "{framing:?} {is_packed}: {reason}");
-                }
+                read => assert!(end < whole.len(), "{framing:?} {is_packed}: {read:?}"),
             }
         }
     }
@@ -81,7 +79,7 @@ async fn a_packed_list_with_something_behind_it_is_unknown() {
         answer.extend(body);
         let bench = Bench::start(vec![Reply::Last(answer)]).await;
         let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
-        matches!(&live.namespaces[&shop()], NamespaceRead::Complete { items } if items.len() == 1)
+        matches!(&live.lists[&Scope::endpoints(shop())], ListRead::Complete { items } if items.len() == 1)
     };
     let pack = |text: &str| {
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());

@@ -9,7 +9,7 @@ use trueup::api::events::EventQuery;
 use trueup::api::{
     self, AttemptHistory, Certainty, Failure, Operation, Request, ResponseFormat, WriteDeparture, ddos, events,
 };
-use trueup::model::{Layout, NamespaceRead, ReferredDelete};
+use trueup::model::{Layout, ListRead, ReferredDelete, Scope};
 
 use super::server::{Reply, answer, json as reply};
 use super::{Bench, OneTry as _, TOKEN, cart, departure, shop, written};
@@ -229,7 +229,9 @@ async fn nothing_is_concluded_from_an_odd_list() {
     ] {
         let bench = Bench::start(vec![script]).await;
         let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
-        let NamespaceRead::Unknown { reason } = &live.namespaces[&shop()] else { panic!("complete: {expected}") };
+        let ListRead::Unknown { reason } = &live.lists[&Scope::endpoints(shop())] else {
+            panic!("complete: {expected}")
+        };
         assert!(reason.contains(expected), "{reason}");
         assert_eq!(live.requests, sent, "{reason}");
     }

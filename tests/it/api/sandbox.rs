@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use trueup::api::{self, BaseUrl, Certainty, ClientSettings, Request, ResponseFormat, Secret, Timing, Writer};
-use trueup::model::{Key, Layout, LiveItem, Namespace, NamespaceRead, ReferredDelete};
+use trueup::model::{Key, Layout, ListRead, LiveItem, Namespace, ReferredDelete, Scope};
 use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
 
 use super::{OneTry as _, TOKEN, cart, shop, written};
@@ -38,7 +38,7 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         let live =
             api::fetch(reader, &BTreeSet::from([shop(), Namespace::parse("pay").unwrap()]), &BTreeSet::new()).await;
         assert_eq!(live.requests, 2);
-        let NamespaceRead::Complete { items } = &live.namespaces[&shop()] else { panic!("{live:?}") };
+        let ListRead::Complete { items } = &live.lists[&Scope::endpoints(shop())] else { panic!("{live:?}") };
         let LiveItem::Object(listed) = &items[&cart()] else { panic!("{items:?}") };
         assert!(listed.resource_version.is_none() && listed.unknown.is_empty());
 

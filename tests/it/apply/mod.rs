@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
 use trueup::journal::{self, Journal};
-use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceRead, RunId};
+use trueup::model::{Endpoint, Key, Layout, ListRead, Live, LiveItem, Namespace, RunId};
 use trueup::plan::{
     self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId,
 };
@@ -96,8 +96,8 @@ impl Bench {
     /// Every endpoint that is there, with all its annotations.
     async fn endpoints(&self) -> BTreeMap<Key, Endpoint> {
         let mut all = BTreeMap::new();
-        for (namespace, read) in self.live().await.namespaces {
-            let NamespaceRead::Complete { items } = read else { panic!("{namespace} is unknown") };
+        for (scope, read) in self.live().await.lists {
+            let ListRead::Complete { items } = read else { panic!("{scope} is unknown") };
             for (key, item) in items {
                 let LiveItem::Object(live) = item else { panic!("{key} cannot be held") };
                 all.insert(key, live.endpoint);

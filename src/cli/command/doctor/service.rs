@@ -11,7 +11,7 @@ use crate::cli::service::{self, TokenUse};
 use crate::cli::{CommandError, Context, Result, settings};
 use crate::kind::KindName;
 use crate::load::Config;
-use crate::model::{Layout, Namespace, NamespaceRead};
+use crate::model::{Layout, ListRead, Namespace};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 use crate::report::text;
@@ -67,7 +67,7 @@ pub async fn check(
     }
 }
 
-type Read = Result<NamespaceRead, ApiError>;
+type Read = Result<ListRead, ApiError>;
 
 async fn list(reader: &Reader, namespace: &Namespace) -> Read {
     let answer = reader.list(namespace, KindName::ENDPOINT, &ListParameters::with_spec()).await?;
@@ -172,15 +172,17 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], (first, answer): (N
     let mut unknown: Vec<(Namespace, String)> = Vec::new();
     for (namespace, read) in all {
         match read {
-            Ok(NamespaceRead::Complete { items }) if items.is_empty() => {
+            Ok(ListRead::Complete { items }) if items.is_empty() => {
                 let message = format!("`{namespace}` is empty, or does not exist: the service answers the same");
                 health.add("namespace", HealthStatus::Note, message);
             }
-            Ok(NamespaceRead::Complete { items }) => {
+            Ok(ListRead::Complete { items }) => {
                 let endpoints = text::count(items.len(), "endpoint");
                 health.add("namespace", HealthStatus::Ok, format!("`{namespace}` can be read: {endpoints}"));
             }
-            Ok(NamespaceRead::Unknown { reason }) => unknown.push((namespace, reason)),
+            Ok(read @ (ListRead::Unknown { .. } | ListRead::NotOffered)) => {
+                unknown.push((namespace, read.unknown().unwrap_or_default().to_owned()));
+            }
             Err(error) => unknown.push((namespace, error.failure.to_string())),
         }
     }

@@ -1,0 +1,112 @@
+//! A kind that cannot be read: nothing is concluded about it in that namespace, and the others go on.
+
+use crate::support::{Service, Stage, definition};
+
+const POOL: &str = "kind: origin_pool
+metadata: {name: cart, namespace: shop}
+spec:
+  origin_servers:
+  - public_ip: {ip: 192.0.2.1}
+  port: 443
+  no_tls: {}
+  healthcheck:
+  - {name: alive}
+";
+const CHECK: &str = "kind: healthcheck
+metadata: {name: alive, namespace: shop}
+spec:
+  http_health_check: {path: /alive, use_origin_server_name: {}}
+  timeout: 3
+  interval: 15
+  unhealthy_threshold: 2
+  healthy_threshold: 3
+";
+const UNREAD: &str =
+    "rules: [{operation: origin_pool-list, status: {code: 403, body: '{\"message\": \"not yours\"}'}}]";
+
+fn stack(service: &Service) -> Stage {
+    let settings = "stack: chain\nnamespaces: [shop, pay]\nkinds: [origin_pool, healthcheck]\n";
+    Stage::new()
+        .at(service)
+        .file("trueup.yaml", settings)
+        .file("d/pool.yaml", POOL)
+        .file("d/check.yaml", CHECK)
+        .file("d/ep.yaml", &definition("shop/ep", 80))
+        .file("d/card.yaml", &definition("pay/card", 80))
+}
+
+#[test]
+fn what_one_kind_does_not_answer_is_unknown_and_the_other_kinds_are_planned_applied_and_checked() {
+    let service = Service::start();
+    let stage = stack(&service);
+    service.misbehave(UNREAD);
+    stage
+        .run("plan .")
+        .code(5)
+        .stdout_contains("could not read `origin_pool:pay` and `origin_pool:shop`: 403 Forbidden")
+        .stdout_contains("+ create  healthcheck:shop/alive")
+        .stdout_contains("+ create  shop/ep")
+        .does_not_say("create  origin_pool");
+    stage.run("apply . --yes").code(5).stderr_ignored();
+    assert_eq!(service.requests("POST"), 0, "an apply of everything needs to know everything");
+    stage.run("apply . --yes --except origin_pool:*").code(0).stdout_contains("Applied 3 of 3").stderr_ignored();
+    stage
+        .run("drift .")
+        .code(5)
+        .stdout_contains("origin_pool:shop: unknown")
+        .stdout_contains("healthcheck:shop: in sync (1)");
+    stage.run("drift . --except origin_pool:*").code(0);
+    let metrics = stage.run("drift . --format prometheus");
+    metrics
+        .stdout_contains("trueup_drift_namespace_unknown{stack=\"chain\",namespace=\"shop\"} 0")
+        .stdout_contains("namespace=\"shop\",kind=\"origin_pool\"} 1");
+    let samples: Vec<&str> = metrics
+        .text()
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.rsplit_once(' '))
+        .map(|(name, _)| name)
+        .collect();
+    let distinct: std::collections::BTreeSet<&&str> = samples.iter().collect();
+    assert_eq!(samples.len(), distinct.len(), "a sample twice: {}", metrics.text());
+}
+
+#[test]
+fn nothing_is_created_or_deleted_of_an_unread_kind_nor_deleted_of_what_it_refers_to() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("d/pool.yaml", &POOL.replace("healthcheck:\n  - {name: alive}", "healthcheck: []"));
+    stage.remove("d/check.yaml");
+    service.misbehave(UNREAD);
+    stage
+        .run("plan . --except origin_pool:*")
+        .code(0)
+        .stdout_contains("healthcheck:shop/alive")
+        .stdout_contains("refer");
+    stage.run("apply . --yes --except origin_pool:*").code(6).stderr_ignored();
+    stage.remove("d/pool.yaml");
+    stage.run("plan .").code(5).does_not_say("delete  origin_pool");
+    assert_eq!(service.requests("DELETE"), 0);
+    service.misbehave("rules: []");
+    stage.run("apply . --yes").code(0).stdout_contains("2 deleted").stderr_ignored();
+}
+
+#[test]
+fn a_kind_that_the_service_does_not_offer_is_noted_and_pulled_around() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.remove("d/pool.yaml");
+    for code in [404, 501] {
+        service.misbehave(&format!("rules: [{{operation: origin_pool-list, status: {{code: {code}}}}}]"));
+        stage
+            .run("plan .")
+            .code(0)
+            .stdout_contains("origin_pool: the service does not offer objects of this kind: pay, shop");
+    }
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("pull --output p").code(0).stderr_ignored();
+    stage.run("get shop --format json").code(5).stdout_contains("does not offer").stderr_ignored();
+    stage.write("d/pool.yaml", POOL);
+    stage.run("plan .").code(5).stdout_contains("could not read `origin_pool:shop`");
+}
