@@ -1,5 +1,6 @@
-//! The order of a run: creates, then replaces and annotates, then deletes, then verification. Inside a phase
-//! several changes are in work at the same time, and a delete is sent only when everything before is done.
+//! The order of a run: its waves, inside of one creates, then replaces and annotates, then deletes; then verification.
+//! Several changes are in work at the same time. One is sent only when everything that it needs is done, a delete only
+//! when every create and replace of its namespace is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -11,7 +12,7 @@ use super::ApplyOptions;
 use super::service::EndpointService;
 use super::step::{INTERRUPTED, StepStart, Worker};
 use super::verify;
-use crate::model::{Key, RunId};
+use crate::model::{Key, Namespace, RunId};
 use crate::plan::{ActionKind, Change, Plan, Waves};
 use crate::run::{
     ChangeProgress, ChangeResult, ChangeStep, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunObserver, RunRecord,
@@ -58,23 +59,22 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     let total = plan.changes.len() - plan.changes.iter().filter(over).count();
     observer.event(RunEvent::Started { run: &options.run, total });
     let mut steps: BTreeMap<&Key, ChangeStep> = BTreeMap::new();
-    for kind in [ActionKind::Create, ActionKind::Replace, ActionKind::Delete] {
-        let phase: Vec<&Change> =
-            plan.changes.iter().filter(|change| change.action.kind().phase() == kind.phase()).collect();
-        if phase.is_empty() {
-            continue;
-        }
-        observer.event(RunEvent::Phase { kind, count: phase.len() });
-        let held = (kind == ActionKind::Delete).then(|| deletes_blocked_by(&steps)).flatten();
-        // Any other write leaves right after the look that it goes by, in the same turn.
-        let ahead = if kind == ActionKind::Create { AHEAD } else { 1 };
-        let Waves { waves, needs } = Waves::of(phase);
-        for wave in waves {
-            let wave =
-                wave.into_iter().map(|change| (change, held.clone().or_else(|| held_by(change, &needs, &steps))));
-            let wave: Vec<_> = wave.collect();
+    let Waves { waves, needs } = Waves::of(&plan.changes);
+    let mut announced = BTreeSet::new();
+    for wave in waves {
+        for phase in wave.chunk_by(|one, next| one.action.kind().phase() == next.action.kind().phase()) {
+            let kind = phase[0].action.kind();
+            if announced.insert(kind.phase()) {
+                let is_of = |change: &&Change| change.action.kind().phase() == kind.phase();
+                observer.event(RunEvent::Phase { kind, count: plan.changes.iter().filter(is_of).count() });
+            }
+            // Any other write leaves right after the look that it goes by, in the same turn.
+            let ahead = if kind == ActionKind::Create { AHEAD } else { 1 };
+            let undone = if kind == ActionKind::Delete { undone(&steps) } else { BTreeMap::new() };
+            let held = |change: &Change| held_by(change, &needs, &steps).or_else(|| blocked_by(change, &undone));
+            let phase: Vec<_> = phase.iter().map(|change| (*change, held(change))).collect();
             let work =
-                stream::iter(&wave).map(|(change, held)| work(&worker, change, begin(&change.key), held.as_deref()));
+                stream::iter(&phase).map(|(change, held)| work(&worker, change, begin(&change.key), held.as_deref()));
             let mut work = work.buffer_unordered(options.concurrency.max(1) * ahead);
             while let Some((change, step)) = work.next().await {
                 steps.insert(&change.key, step);
@@ -188,14 +188,22 @@ fn held_by(
     undone.next().map(|key| format!("held by `{key}`, which was not made"))
 }
 
-/// Why no delete may be sent, if so.
-fn deletes_blocked_by(steps: &BTreeMap<&Key, ChangeStep>) -> Option<String> {
-    let undone = steps.values().filter(|step| !step.result.is_done()).count();
-    match undone {
-        0 => None,
-        1 => Some("blocked: a create or replace before it was not made".to_owned()),
-        count => Some(format!("blocked: {count} creates or replaces before it were not made")),
+/// How many creates and replaces of each namespace were not made.
+fn undone<'k>(steps: &BTreeMap<&'k Key, ChangeStep>) -> BTreeMap<&'k Namespace, usize> {
+    let mut undone = BTreeMap::new();
+    for (key, _) in steps.iter().filter(|(_, step)| step.action != ActionKind::Delete && !step.result.is_done()) {
+        *undone.entry(&key.namespace).or_default() += 1;
     }
+    undone
+}
+
+/// Why a delete may not be sent, if so, by what of its namespace was not made.
+fn blocked_by(change: &Change, undone: &BTreeMap<&Namespace, usize>) -> Option<String> {
+    let namespace = &change.key.namespace;
+    undone.get(namespace).map(|count| match count {
+        1 => format!("blocked: a create or replace of `{namespace}` before it was not made"),
+        count => format!("blocked: {count} creates or replaces of `{namespace}` before it were not made"),
+    })
 }
 
 fn in_order(plan: &Plan, mut steps: BTreeMap<&Key, ChangeStep>) -> Vec<ChangeStep> {

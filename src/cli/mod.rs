@@ -6,6 +6,7 @@
 mod exit_status;
 
 mod args;
+mod broken_references;
 mod call;
 mod command;
 mod commits;

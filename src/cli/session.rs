@@ -12,7 +12,8 @@ use crate::cli::commits::{applied, base, base_settings, dropped_namespaces};
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::shard;
 use crate::cli::{
-    Connection, Context, LiveSource, Result, Stack, configuration, hint, live_source, planning, service, stack,
+    Connection, Context, LiveSource, Result, Stack, broken_references, configuration, hint, live_source, planning,
+    service, stack,
 };
 use crate::load::Config;
 use crate::model::Namespace;
@@ -114,10 +115,12 @@ impl<'c> Session<'c> {
     /// The plan of an apply against another source of the same service.
     ///
     /// # Errors
-    /// Those of [`planning::plan`].
+    /// Those of [`planning::plan`], and references for which the definitions are wrong.
     pub async fn plan_against(&self, source: &LiveSource, permission: &PermissionArgs) -> Result<Plan> {
         let namespaces = self.namespaces(permission)?;
-        self.plan_for(source, &PlanRequest { permission, namespaces, check: None, shard: None }).await
+        let plan = self.plan_for(source, &PlanRequest { permission, namespaces, check: None, shard: None }).await?;
+        broken_references::refuse(self.context, &self.stack, &plan)?;
+        Ok(plan)
     }
 
     /// The plan for this request.

@@ -12,6 +12,8 @@ pub struct Target {
     pub kinds: &'static [&'static str],
     /// Its namespace, where the reference names one; else that of the object.
     pub namespace: Option<String>,
+    /// Its tenant, where the reference names one; else that of the object.
+    pub tenant: Option<String>,
     /// Its name.
     pub name: String,
     /// Where the reference is, such as `spec.origin_pools[0].pool`.
@@ -41,8 +43,8 @@ fn below(message: &'static Message, value: &Json, path: &str, targets: &mut Vec<
             if is_reference(id) {
                 let text = |key: &str| value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
                 if let Some(name) = text("name") {
-                    let namespace = text("namespace").map(str::to_owned);
-                    targets.push(Target { kinds: &field.refers_to, namespace, name: name.to_owned(), path });
+                    let [namespace, tenant] = ["namespace", "tenant"].map(|key| text(key).map(str::to_owned));
+                    targets.push(Target { kinds: &field.refers_to, namespace, tenant, name: name.to_owned(), path });
                 }
             } else {
                 below(super::message(id), value, &path, targets);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::careful::{self, PreparedDocument, ReadContext};
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Diagnostics};
 use super::fields::is_free;
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::loaded::Loaded;
@@ -153,6 +153,39 @@ impl<'l> SourceMap<'l> {
         let file = self.file(definition);
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         file.get(&key.to_string())?.get(&path).cloned()
+    }
+
+    /// The same of the nearest value above it that is written. The path is one of a report, such as `spec.pools[0].pool`.
+    fn nearest(&self, key: &Key, path: &str) -> Option<WrittenValue> {
+        let mut steps: Vec<&str> = path.split(['.', '[']).map(|step| step.trim_end_matches(']')).collect();
+        loop {
+            if let Some(written) = self.at(key, &steps) {
+                return Some(written);
+            }
+            steps.pop()?;
+        }
+    }
+
+    /// An error of what definitions say at these paths, each with the words beside it.
+    #[must_use]
+    pub fn error(&self, message: &str, help: &str, places: &[(&Key, &str, String)]) -> Diagnostic {
+        let mut diagnostic = Diagnostic::without_place(message, help);
+        let mut has_secret = false;
+        for (key, path, label) in places {
+            let Some(written) = self.nearest(key, path) else { continue };
+            let file: Arc<str> = written.place.file.into();
+            let Ok(source) = self.loaded.origin.text(&file, &self.loaded.options.limits) else { continue };
+            diagnostic = diagnostic.also(&source, written.value, label);
+            let spec = self.loaded.desired.definitions.get(key).and_then(|one| one.endpoint.spec.described());
+            has_secret |= spec.is_some_and(|spec| !kind::secret_places(key.kind.kind().spec, &spec.json()).is_empty());
+        }
+        if has_secret { diagnostic.without_source() } else { diagnostic }
+    }
+
+    /// These errors of the files of the load.
+    #[must_use]
+    pub fn problems(&self, errors: Vec<Diagnostic>) -> Diagnostics {
+        Diagnostics::new(errors, self.loaded.desired.files).below(self.loaded.root.clone())
     }
 
     fn file(&self, definition: &Definition) -> Arc<FileNodes> {

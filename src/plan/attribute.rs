@@ -77,6 +77,7 @@ impl Plan {
         plan.blocked.retain_mut(|held| held.change.as_mut().is_none_or(Change::narrow));
         plan.left_out += left_out + blocked - plan.blocked.len();
         plan.source.filters.push(ONLY_THIS_CHANGE.to_owned());
+        plan.block_without_targets(self);
         plan.guard();
         let by = plan.allowed.first().and_then(|allowed| allowed.by.clone());
         plan.consent(&self.consents(), by.as_deref());

@@ -67,6 +67,8 @@ pub enum BlockReason {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
     },
+    /// A reference is broken.
+    Reference(BrokenReference),
     /// A rollback would undo what was changed since.
     Moved(Conflict),
     /// It cannot be changed, and nothing allows it.
@@ -111,4 +113,48 @@ pub enum Unchangeable {
         /// Why.
         reason: String,
     },
+}
+
+/// A reference because of which a change is not made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum BrokenReference {
+    /// Its target is neither defined nor live.
+    Missing(WrittenReference),
+    /// A definition still refers to the object that would go.
+    Deleted(WrittenReference),
+    /// Each of these refers to the next, and the last to the first: none can be created first.
+    Circle(Vec<WrittenReference>),
+    /// Each of these refers to the next, and the last to the first: none can be deleted first.
+    LiveCircle(Vec<WrittenReference>),
+    /// The create of its target is left out by a filter, or blocked.
+    LeftOut(WrittenReference),
+    /// The list that its target would be in could not be read.
+    Unread(WrittenReference),
+}
+
+/// A reference as an object contains it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenReference {
+    /// The object that refers.
+    pub by: Key,
+    /// Where, such as `spec.origin_pools[0].pool`.
+    pub path: String,
+    /// The object that it refers to.
+    pub target: Key,
+}
+
+impl BrokenReference {
+    /// Whether the definitions are wrong: nothing of them is applied.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        match self {
+            BrokenReference::Missing(_)
+            | BrokenReference::Deleted(_)
+            | BrokenReference::Circle(_)
+            | BrokenReference::LiveCircle(_) => true,
+            BrokenReference::LeftOut(_) | BrokenReference::Unread(_) => false,
+        }
+    }
 }

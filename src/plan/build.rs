@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::namespace::{self, endpoint};
+use super::references::References;
 use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, ScopeState};
 use crate::kind::KindName;
 use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
@@ -16,6 +17,7 @@ use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
 ///   whose annotations name the stack and prove that they were written for its key (or, with
 ///   `prune: all`, of one that no other stack owns).
 /// - Filters choose among the changes; they never make one.
+/// - What a create or replace refers to is live or created by the same plan, as far as its list was read.
 /// - The same input gives the same plan, whatever order files and items came in.
 ///
 /// # Assumptions
@@ -41,6 +43,7 @@ pub struct PlanBuilder<'f> {
     plan: Plan,
     commits: NamedCommits,
     matched: MatchedFilters,
+    references: References<'f>,
 }
 
 impl<'f> PlanBuilder<'f> {
@@ -59,7 +62,8 @@ impl<'f> PlanBuilder<'f> {
             source: input.source.clone(),
             ..Plan::default()
         };
-        Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default() }
+        let references = References::of(&input.desired.definitions);
+        Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default(), references }
     }
 
     /// Takes in what a list contains.
@@ -70,10 +74,11 @@ impl<'f> PlanBuilder<'f> {
         }
         let state = namespace::arrange(&mut self.plan, &mut self.commits, &self.input, scope, read, wanted);
         self.plan.scope.insert(scope.clone(), state);
-        if let ListRead::Complete { items } = read
-            && !self.input.selection.is_all()
-        {
-            self.note_matches(scope, items);
+        if let ListRead::Complete { items } = read {
+            self.references.take(scope, items);
+            if !self.input.selection.is_all() {
+                self.note_matches(scope, items);
+            }
         }
     }
 
@@ -123,6 +128,7 @@ impl<'f> PlanBuilder<'f> {
         let is_defined = |namespace: &Namespace| self.definitions.keys().any(|(defined, _)| *defined == namespace);
         let empty: Vec<_> = empty_namespaces(&plan).into_iter().filter(|namespace| is_defined(namespace)).collect();
         plan.notes.extend(empty.into_iter().map(|namespace| Note::EmptyNamespace { namespace }));
+        self.references.block(&mut plan, &self.input);
         plan.note_renamed();
         plan.order()
     }

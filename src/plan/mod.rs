@@ -19,6 +19,7 @@ mod namespace;
 mod note;
 mod owner;
 mod ownership_annotations;
+mod references;
 mod referrers;
 mod renamed;
 mod rollback;
@@ -32,7 +33,7 @@ mod waves;
 pub use crate::model::policy::Prune;
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::DefinitionHistory;
-pub use blocked::{BlockReason, BlockedChange, Unchangeable};
+pub use blocked::{BlockReason, BlockedChange, BrokenReference, Unchangeable, WrittenReference};
 pub use build::{PlanBuilder, arrange};
 pub use change::{Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange};
 pub use conflict::{Conflict, ThreeWay};
@@ -391,6 +392,8 @@ impl Change {
 
 #[cfg(test)]
 mod kind_tests;
+#[cfg(test)]
+mod reference_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    AppliedFields, Definition, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership, RelatedObject, STACK,
-    Scope, WrittenFor,
+    AppliedFields, Definition, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership, RelatedObject,
+    STACK, Scope, WrittenFor,
 };
 
 /// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name.

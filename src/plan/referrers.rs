@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Action, Allowances, BlockReason, BlockedChange, Change, FieldChange, Plan, Unchangeable, waves};
+use super::{Action, ActionKind, Allowances, BlockReason, BlockedChange, Change, Plan, Unchangeable, waves};
 use crate::model::{Key, RelatedObject};
 
 impl Plan {
@@ -52,28 +52,15 @@ impl Plan {
 
     /// The objects that this plan deletes or replaces, each with what it refers to afterwards.
     fn referring_afterwards(&self) -> BTreeMap<Key, BTreeSet<Key>> {
-        let mut referring = BTreeMap::new();
         // Nothing that is no endpoint, and nothing to let go of: the usual case.
-        for change in self.changes.iter().filter(|change| !change.key.kind.is_endpoint()) {
-            let refers_to = match &change.action {
-                Action::Replace { before, .. } => {
-                    let mut after = before.endpoint.clone();
-                    let set = |field: &FieldChange| field.field.assign(&mut after, &field.before, &field.after).is_ok();
-                    if !change.fields().iter().all(set) {
-                        continue;
-                    }
-                    let targets = waves::targets(&after);
-                    targets.iter().flat_map(|target| waves::candidates(target, &change.key.namespace)).collect()
-                }
-                Action::Delete { .. } => BTreeSet::new(),
-                Action::Create { .. } | Action::Annotate { .. } => continue,
-            };
-            referring.insert(change.key.clone(), refers_to);
-        }
-        referring
+        let others = self.changes.iter().filter(|change| !change.key.kind.is_endpoint());
+        let changed = others.filter(|change| matches!(change.action.kind(), ActionKind::Replace | ActionKind::Delete));
+        let targets =
+            |change: &Change| waves::afterwards(change).as_deref().map(waves::target_keys).unwrap_or_default();
+        changed.map(|change| (change.key.clone(), targets(change))).collect()
     }
 
-    fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) {
+    pub(super) fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) {
         // In place: another vector would take the memory of all changes again.
         let mut reasons = Vec::new();
         let is_blocked = |change: &mut Change| {

@@ -1,52 +1,45 @@
-//! The order among the creates of a plan, and among its deletes: an object is created after those that it refers to, and
-//! deleted after those that refer to it. The rest of the order is that of the phases: a reference to what is created
-//! is set, and one to what is deleted is let go, by the replaces between them.
+//! The order of the changes of a plan. A create or replace waits for the creates that it refers to; a delete for the deletes
+//! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Action, ActionKind, Change};
+use super::{Action, ActionKind, Change, FieldChange};
 use crate::kind::{self, KindName, Target};
-use crate::model::{Endpoint, Json, Key, Namespace};
+use crate::model::{Endpoint, Json, Key, Name, Namespace};
 
-/// Changes of one kind of action, in waves: each waits for those before it.
+/// The changes of a plan in waves: each waits for those before it.
+#[derive(Debug, Clone, Default)]
 pub struct Waves<'a> {
     /// The waves, each in the order of the plan.
     pub waves: Vec<Vec<&'a Change>>,
-    /// What each change waits for.
+    /// What each change waits for, beside what a delete waits for in its namespace.
     pub needs: BTreeMap<&'a Key, BTreeSet<&'a Key>>,
 }
 
 impl<'a> Waves<'a> {
-    /// The waves of these changes, all of one phase. What refers to one another in a circle is in the last wave.
+    /// The waves of these changes, as wide as their references allow. What refers to one another in a circle is in the
+    /// last wave: no order is right, and the service accepts a reference to what is not there yet.
     #[must_use]
-    pub fn of(changes: Vec<&'a Change>) -> Self {
-        let keys: BTreeSet<&Key> = changes.iter().map(|change| &change.key).collect();
-        let mut needs: BTreeMap<&Key, BTreeSet<&Key>> = BTreeMap::new();
-        // Objects of one kind do not refer to one another: nothing to look for among endpoints.
-        let is_mixed = keys.iter().any(|key| !key.kind.is_endpoint());
-        for change in changes.iter().filter(|_| is_mixed) {
-            let found = target_keys(written(change), &keys);
-            for target in found.into_iter().filter(|target| *target != &change.key) {
-                match change.action.kind() {
-                    ActionKind::Delete => needs.entry(target).or_default().insert(&change.key),
-                    ActionKind::Create | ActionKind::Replace | ActionKind::Annotate => {
-                        needs.entry(&change.key).or_default().insert(target)
-                    }
-                };
-            }
-        }
+    pub fn of(changes: &'a [Change]) -> Self {
+        let needs = needs(changes);
         let mut waves = Vec::new();
-        let mut left = changes;
+        let mut left: Vec<&Change> = changes.iter().collect();
         let mut done: BTreeSet<&Key> = BTreeSet::new();
         while !left.is_empty() {
-            let is_free = |change: &&Change| needs.get(&change.key).is_none_or(|needs| needs.is_subset(&done));
+            let written: BTreeSet<&Namespace> =
+                left.iter().filter(|change| !is_delete(change)).map(|change| &change.key.namespace).collect();
+            let is_free = |change: &&Change| {
+                needs.get(&change.key).is_none_or(|needs| needs.is_subset(&done))
+                    && !(is_delete(change) && written.contains(&change.key.namespace))
+            };
             let (free, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(is_free);
             left = rest;
             if free.is_empty() {
-                // A circle: no order is right, and the service takes a reference to what is not there yet.
                 waves.push(std::mem::take(&mut left));
             } else {
-                done.extend(free.iter().map(|change| &change.key));
+                // Without references nobody asks.
+                done.extend(free.iter().filter(|_| !needs.is_empty()).map(|change| &change.key));
                 waves.push(free);
             }
         }
@@ -54,21 +47,66 @@ impl<'a> Waves<'a> {
     }
 }
 
-/// The object as the change knows it: what it creates, or what was there.
-fn written(change: &Change) -> &Endpoint {
-    match &change.action {
-        Action::Create { wanted } => wanted,
-        Action::Replace { before, .. } | Action::Annotate { before } | Action::Delete { before, .. } => {
-            &before.endpoint
+fn is_delete(change: &Change) -> bool {
+    change.action.kind() == ActionKind::Delete
+}
+
+fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
+    let keys_of = |kind| changes.iter().filter(move |change| change.action.kind() == kind).map(|change| &change.key);
+    let creates: BTreeSet<&Key> = keys_of(ActionKind::Create).collect();
+    let deletes: BTreeSet<&Key> = keys_of(ActionKind::Delete).collect();
+    let mut needs: BTreeMap<&Key, BTreeSet<&Key>> = BTreeMap::new();
+    // What moves to another namespace is there before it is gone here.
+    let mut moved: BTreeMap<(KindName, &Name), Vec<&Key>> = BTreeMap::new();
+    for key in creates.iter().filter(|_| !deletes.is_empty()) {
+        moved.entry((key.kind, &key.name)).or_default().push(key);
+    }
+    for key in &deletes {
+        if let Some(created) = moved.get(&(key.kind, &key.name)) {
+            needs.entry(key).or_default().extend(created);
         }
+    }
+    // Endpoints do not refer to one another.
+    if changes.iter().all(|change| change.key.kind.is_endpoint()) {
+        return needs;
+    }
+    for change in changes {
+        let key = &change.key;
+        let before = change.action.before().map(|before| &before.endpoint);
+        let after = afterwards(change);
+        let after: BTreeSet<Key> = after.as_deref().map(target_keys).unwrap_or_default();
+        let created = after.iter().filter_map(|target| creates.get(target)).filter(|target| **target != key);
+        let created: BTreeSet<&Key> = created.copied().collect();
+        if !created.is_empty() {
+            needs.entry(key).or_default().extend(created);
+        }
+        let let_go = before.filter(|_| !deletes.is_empty()).map(target_keys).unwrap_or_default();
+        for target in
+            let_go.difference(&after).filter_map(|target| deletes.get(target)).filter(|target| **target != key)
+        {
+            needs.entry(target).or_default().insert(key);
+        }
+    }
+    needs
+}
+
+/// The object as the change leaves it; nothing where it deletes it.
+pub(super) fn afterwards(change: &Change) -> Option<Cow<'_, Endpoint>> {
+    match &change.action {
+        Action::Create { wanted } => Some(Cow::Borrowed(wanted)),
+        Action::Annotate { before } => Some(Cow::Borrowed(&before.endpoint)),
+        Action::Replace { before, .. } => {
+            let mut after = before.endpoint.clone();
+            let set = |field: &FieldChange| field.field.assign(&mut after, &field.before, &field.after).is_ok();
+            Some(if change.fields().iter().all(set) { Cow::Owned(after) } else { Cow::Borrowed(&before.endpoint) })
+        }
+        Action::Delete { .. } => None,
     }
 }
 
-/// Those of `keys` that an object refers to.
-fn target_keys<'k>(object: &Endpoint, keys: &BTreeSet<&'k Key>) -> Vec<&'k Key> {
-    let named = targets(object);
-    let candidates = named.iter().flat_map(|target| candidates(target, &object.key.namespace));
-    candidates.filter_map(|key| keys.get(&key).copied()).collect()
+/// The keys that the references of an object may mean.
+pub(super) fn target_keys(object: &Endpoint) -> BTreeSet<Key> {
+    targets(object).iter().flat_map(|target| candidates(target, &object.key.namespace)).collect()
 }
 
 /// What an object refers to.

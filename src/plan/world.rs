@@ -36,6 +36,11 @@ pub(crate) fn annotated(mut object: LiveObject, applied: &Endpoint, stack: Optio
     object
 }
 
+/// The name of a variant.
+fn word(value: &impl std::fmt::Debug) -> String {
+    format!("{value:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
+}
+
 /// What a plan is made of, and a builder of it.
 pub(crate) struct World {
     pub(crate) desired: Desired,
@@ -136,9 +141,8 @@ impl World {
                 BlockReason::DefinedElsewhere { directory, .. } => format!("defined in {directory}"),
                 BlockReason::Moved(_) => "moved".to_owned(),
                 BlockReason::Referred { .. } => "referred".to_owned(),
-                BlockReason::Unchangeable(blocked) => {
-                    format!("{blocked:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
-                }
+                BlockReason::Unchangeable(blocked) => word(blocked),
+                BlockReason::Reference(broken) => word(broken),
             };
             format!("blocked {} {why}", entry.key.name)
         });

@@ -281,7 +281,7 @@ fn of_hold(hold: &BlockReason) -> Finding {
         BlockReason::Referred { .. } => Finding::Referred,
         BlockReason::DefinedElsewhere { .. } => Finding::DefinedElsewhere,
         BlockReason::Moved(_) => Finding::Moved,
-        BlockReason::Unchangeable(_) => Finding::Blocked,
+        BlockReason::Reference(_) | BlockReason::Unchangeable(_) => Finding::Blocked,
     }
 }
 

@@ -16,7 +16,7 @@ use super::view::View;
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, ValueDigest, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
 use crate::model::{Field, Json, Key, Namespace};
-use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId};
+use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId, Waves};
 use crate::run::{InjectedFaults, Outcome, Rehearsal, RunSummary};
 
 /// The version of every document of this module.
@@ -36,6 +36,9 @@ pub struct PlanReport<'p> {
     allowed: &'p [RecordedConsent],
     counts: Counts,
     digest: DigestText<'p>,
+    /// The order of an apply where the plan is about more than endpoints: each wave waits for those before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waves: Vec<Vec<&'p Key>>,
     plan: &'p Plan,
     verdict: Verdict,
     verdicts: Verdicts,
@@ -56,11 +59,18 @@ impl<'p> PlanReport<'p> {
             allowed: &plan.allowed,
             counts: counts(plan),
             digest: DigestText(plan.digest().full().to_owned().into()),
+            waves: if plan.source.kinds.is_empty() { Vec::new() } else { waves(plan) },
             plan,
             verdict: verdicts.whole(),
             verdicts,
         }
     }
+}
+
+/// The keys of each wave of an apply.
+pub(super) fn waves(plan: &Plan) -> Vec<Vec<&Key>> {
+    let waves = Waves::of(&plan.changes).waves.into_iter();
+    waves.map(|wave| wave.into_iter().map(|change| &change.key).collect()).collect()
 }
 
 /// Writes the document of a plan.

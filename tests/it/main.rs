@@ -42,7 +42,6 @@ mod kinds;
 mod kinds_managed;
 mod kinds_properties;
 mod kinds_secrets;
-mod kinds_unread;
 mod layouts;
 mod load;
 mod many;

@@ -148,6 +148,9 @@ pub struct PlanArgs {
     /// The most bytes of a Markdown report
     #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
+    /// Show the waves of an apply: what waits for what, by the references between objects
+    #[arg(long)]
+    pub order: bool,
     /// Exit with 2 when changes are pending, with 6 when an apply would be refused
     #[arg(long)]
     pub detailed_exitcode: bool,
@@ -155,8 +158,8 @@ pub struct PlanArgs {
 
 /// Makes the changes of a directory, or those of a saved plan.
 ///
-/// Creates come first, then replaces, then deletes; deletes only when everything before them
-/// succeeded. Before each replace, trueup checks that the object has not changed since the plan.
+/// Creates come first, then replaces, then deletes, each after what it needs; deletes only when every create and
+/// replace of their namespace succeeded. Before each replace, trueup checks that the object has not changed since the plan.
 /// At the end it reads everything again and verifies that nothing differs.
 ///
 /// Several stacks are planned first, approved once, and then applied one after the other. Nothing is sent if one of

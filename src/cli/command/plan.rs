@@ -36,7 +36,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
     {
         return Err(error);
     }
-    let view = session.view();
+    let view = TextView { waves: arguments.order, ..session.view() };
     answer(arguments, context, &Report::Plan(&plan), &view);
     Ok((session, plan))
 }

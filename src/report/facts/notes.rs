@@ -14,6 +14,7 @@ const STILL_DEFINED: &str =
     "stack {{reason}} still defines {{endpoint}} (remove {{its definition|their definitions}} there): {{names}}";
 const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|their definitions}} in stack {{reason}}, \
     as its next plan shows: {{names}}";
+const NOT_OFFERED: &str = "{{reason}}: the service does not offer objects of this kind: {{names}}";
 const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
 const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition does|their definitions do}} not name and an \
     apply keeps (write it there to manage it)";
@@ -129,11 +130,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             none(),
             namespace.to_string(),
         ),
-        Note::NotOffered { scope } => (
-            "{{reason}}: the service does not offer objects of this kind: {{names}}",
-            scope.kind.to_string(),
-            scope.namespace.to_string(),
-        ),
+        Note::NotOffered { scope } => (NOT_OFFERED, scope.kind.to_string(), scope.namespace.to_string()),
         Note::Recreated { key, referrers } if referrers.is_empty() => {
             ("{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid: {{names}}", none(), key.to_string())
         }

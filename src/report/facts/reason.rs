@@ -2,7 +2,10 @@
 
 use super::edits::ValueEdit;
 use crate::model::SourceLocation;
-use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Unchangeable};
+use crate::plan::{
+    Action, Attribution, BlockReason, BlockedChange, BrokenReference, Cause, Change, FieldChange, Unchangeable,
+    WrittenReference,
+};
 use crate::report::safe;
 use crate::report::view::{Line, code, foreign, line};
 
@@ -133,7 +136,31 @@ pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
             let fields = (!fields.is_empty()).then(|| line![": ", fields]);
             (line![foreign(&conflict.reason), fields], None)
         }
+        BlockReason::Reference(broken) => (reference(broken), None),
         BlockReason::Unchangeable(why) => (unchangeable(why), None),
+    }
+}
+
+fn reference(broken: &BrokenReference) -> Line<'_> {
+    let refers = |WrittenReference { path, target, .. }: &WrittenReference| {
+        line![code(path.clone()), " refers to ", code(target.to_string())]
+    };
+    let circle = |references: &[WrittenReference]| {
+        Line::joined(references.iter().map(|reference| line![code(reference.by.to_string())]), " -> ")
+    };
+    match broken {
+        BrokenReference::Missing(one) => line![refers(one), ", which is neither defined nor live"],
+        BrokenReference::LeftOut(one) => line![refers(one), ", which does not exist, and this call does not create it"],
+        BrokenReference::Unread(one) => line![refers(one), ", and whether that exists could not be read"],
+        BrokenReference::Deleted(one) => {
+            line!["the definition of ", code(one.by.to_string()), " refers to it at ", code(one.path.clone())]
+        }
+        BrokenReference::Circle(all) => line!["none of these can be created first: ", circle(all)],
+        BrokenReference::LiveCircle(all) => line![
+            "none of these can be deleted first: ",
+            circle(all),
+            "; let one of them go of the next in one apply, and delete them in the next"
+        ],
     }
 }
 

@@ -36,6 +36,8 @@ pub struct TextView {
     pub charset: Charset,
     /// Whether it is read on a terminal, where long lines are broken and columns of free text are cut.
     pub is_terminal: bool,
+    /// Whether a plan shows the waves of its apply.
+    pub waves: bool,
     /// How long the command took so far; left out where nothing should depend on time.
     pub elapsed: Option<Duration>,
     /// The words that name the stack and its settings behind `trueup plan`, `apply` and the like, quoted for a shell.

@@ -72,6 +72,13 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
     if !notes.is_empty() {
         write!(out, "\n{notes}")?;
     }
+    if view.waves {
+        let waves = json::waves(plan).into_iter().enumerate().map(|(at, wave)| {
+            let keys = wave.into_iter().map(|key| line![code(key.to_string())]);
+            format!("  {}\n", view.plain(&line!["wave ", at + 1, "  ", Line::joined(keys, ", ")]))
+        });
+        write!(out, "\n{}", waves.collect::<String>())?;
+    }
     if unknown {
         write!(out, "\n{}", draw::blocks(&outcome::incomplete(plan), view))?;
         if plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0 {

@@ -73,10 +73,10 @@ impl Specs {
         Some(object.into())
     }
 
-    /// A reference; nothing of it is checked but its name.
+    /// A reference into a namespace that no stack of these tests has: in another, one to nothing is an error.
     fn reference(&mut self) -> Value {
-        let name = format!("other-{}", self.below(3));
-        if self.once_in(2) { json!({"name": name}) } else { json!({"name": name, "namespace": "system"}) }
+        let namespace = if self.once_in(2) { "elsewhere" } else { "another" };
+        json!({"name": format!("other-{}", self.below(3)), "namespace": namespace})
     }
 
     fn field(&mut self, field: &Field, depth: usize) -> Option<Value> {

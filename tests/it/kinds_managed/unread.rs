@@ -43,7 +43,7 @@ fn what_one_kind_does_not_answer_is_unknown_and_the_other_kinds_are_planned_appl
     stage
         .run("plan .")
         .code(5)
-        .stdout_contains("could not read `origin_pool:pay` and `origin_pool:shop`: 403 Forbidden")
+        .stdout_contains("could not read `origin_pool:pay` and `origin_pool:shop`: the service answered 403 Forbidden")
         .stdout_contains("+ create  healthcheck:shop/alive")
         .stdout_contains("+ create  shop/ep")
         .does_not_say("create  origin_pool");
@@ -58,8 +58,8 @@ fn what_one_kind_does_not_answer_is_unknown_and_the_other_kinds_are_planned_appl
     stage.run("drift . --except origin_pool:*").code(0);
     let metrics = stage.run("drift . --format prometheus");
     metrics
-        .stdout_contains("trueup_drift_namespace_unknown{stack=\"chain\",namespace=\"shop\"} 0")
-        .stdout_contains("namespace=\"shop\",kind=\"origin_pool\"} 1");
+        .stdout_contains("stack=\"chain\",namespace=\"shop\"} 0")
+        .stdout_contains("stack=\"chain\",namespace=\"shop\",kind=\"origin_pool\"} 1");
     let samples: Vec<&str> = metrics
         .text()
         .lines()
@@ -106,6 +106,7 @@ fn a_kind_that_the_service_does_not_offer_is_noted_and_pulled_around() {
     }
     stage.run("apply . --yes").code(0).stderr_ignored();
     stage.run("pull --output p").code(0).stderr_ignored();
+    std::fs::remove_dir_all(stage.path("p")).expect("the copies");
     stage.run("get shop --format json").code(5).stdout_contains("does not offer").stderr_ignored();
     stage.write("d/pool.yaml", POOL);
     stage.run("plan .").code(5).stdout_contains("could not read `origin_pool:shop`");

@@ -1,0 +1,205 @@
+//! The order of changes by their references, and the changes that a broken reference blocks.
+
+use serde_json::json;
+
+use super::world::{STACK, World, annotated, endpoint, live, object};
+use super::*;
+use crate::model::{Endpoint, Json, ListRead, LiveObject};
+
+const KINDS: [&str; 5] = ["healthcheck", "origin_pool", "http_loadbalancer", "service_policy", "service_policy_rule"];
+
+fn world() -> World {
+    World::new().with(|world| {
+        world.kinds = KINDS.iter().filter_map(|name| KindName::find(name)).collect();
+        for namespace in ["shop", "pay"] {
+            for kind in KINDS {
+                let scope = Scope::try_from(format!("{kind}:{namespace}")).expect("a scope");
+                world.reads.insert(scope, ListRead::Complete { items: BTreeMap::new() });
+            }
+        }
+        world.namespaces = Some(["shop", "pay"].map(|name| Namespace::parse(name).expect("a name")).into());
+    })
+}
+
+fn references(names: &[&str]) -> Json {
+    names.iter().map(|name| json!({"name": name})).collect()
+}
+
+fn check(name: &str) -> Endpoint {
+    object(&format!("healthcheck:shop/{name}"), &json!({"timeout": 3}))
+}
+
+fn pool(name: &str, checks: &[&str]) -> Endpoint {
+    object(&format!("origin_pool:shop/{name}"), &json!({"port": 443, "healthcheck": references(checks)}))
+}
+
+fn balancer(name: &str, pool: &str) -> Endpoint {
+    let pools = json!([{"pool": {"name": pool}, "weight": 1}]);
+    object(
+        &format!("http_loadbalancer:shop/{name}"),
+        &json!({"domains": ["a.example.net"], "default_route_pools": pools}),
+    )
+}
+
+fn policy(name: &str, rules: &[&str]) -> Endpoint {
+    object(&format!("service_policy:shop/{name}"), &json!({"legacy_rule_list": {"rules": references(rules)}}))
+}
+
+fn rule(name: &str, policies: &[&str]) -> Endpoint {
+    object(&format!("service_policy_rule:shop/{name}"), &json!({"action": "DENY", "goto_policy": references(policies)}))
+}
+
+fn ours(endpoint: &Endpoint) -> LiveObject {
+    annotated(live(endpoint.clone()), endpoint, Some(STACK))
+}
+
+fn waves(plan: &Plan) -> Vec<Vec<String>> {
+    let names = |wave: &Vec<&Change>| wave.iter().map(|change| change.key.name.to_string()).collect();
+    Waves::of(&plan.changes).waves.iter().map(names).collect()
+}
+
+#[test]
+fn a_wave_has_all_that_waits_for_nothing_more() {
+    let world = world()
+        .defined(balancer("lb", "pool"))
+        .defined(pool("pool", &["alive"]))
+        .defined(pool("free", &[]))
+        .defined(check("alive"))
+        .defined(endpoint("ep", 1));
+    assert_eq!(waves(&world.plan()), [vec!["ep", "alive", "free"], vec!["pool"], vec!["lb"]]);
+}
+
+#[test]
+fn what_goes_goes_in_the_reverse_order_and_after_what_lets_it_go() {
+    let gone =
+        world().live(ours(&balancer("lb", "pool"))).live(ours(&pool("pool", &["alive"]))).live(ours(&check("alive")));
+    assert_eq!(waves(&gone.plan()), [["lb"], ["pool"], ["alive"]]);
+    let let_go = world()
+        .live(ours(&pool("pool", &["old"])))
+        .live(ours(&check("old")))
+        .defined(pool("pool", &["new"]))
+        .defined(check("new"));
+    assert_eq!(waves(&let_go.plan()), [["new"], ["pool"], ["old"]]);
+}
+
+#[test]
+fn a_delete_waits_for_its_own_namespace_and_not_for_others() {
+    let of = |key: &str, timeout: u32| object(&format!("healthcheck:{key}"), &json!({"timeout": timeout}));
+    let world = world()
+        .live(ours(&of("pay/old", 3)))
+        .live(ours(&of("shop/old", 3)))
+        .live(ours(&of("shop/kept", 3)))
+        .defined(of("shop/kept", 4));
+    assert_eq!(waves(&world.plan()), [vec!["kept", "old"], vec!["old"]]);
+    // But for what moves there.
+    let moved = world.defined(of("shop/moved", 3)).live(ours(&of("pay/moved", 3)));
+    let plan = moved.plan();
+    let keys = |wave: &Vec<&Change>| wave.iter().map(|change| change.key.to_string()).collect::<Vec<_>>();
+    let waves: Vec<_> = Waves::of(&plan.changes).waves.iter().map(keys).collect();
+    assert_eq!(
+        waves,
+        [
+            vec!["healthcheck:shop/moved", "healthcheck:shop/kept", "healthcheck:pay/old"],
+            vec!["healthcheck:pay/moved", "healthcheck:shop/old"]
+        ]
+    );
+}
+
+#[test]
+fn a_target_that_is_neither_defined_nor_live_is_an_error_of_what_would_be_written() {
+    let world = || world().defined(pool("cart", &["alive"]));
+    assert_eq!(world().lines(), ["blocked cart Missing"]);
+    assert_eq!(world().plan().broken_references().count(), 1);
+    assert_eq!(world().defined(check("alive")).lines(), ["create alive", "create cart"]);
+    assert_eq!(world().live(live(check("alive"))).lines(), ["create cart", "unmanaged alive"]);
+    // In sync: nothing is written.
+    assert_eq!(world().live(ours(&pool("cart", &["alive"]))).lines(), Vec::<String>::new());
+    // The unit of the reference is not written.
+    let other = object("origin_pool:shop/cart", &json!({"port": 80, "healthcheck": [{"name": "alive"}]}));
+    assert_eq!(world().live(ours(&other)).lines(), ["replace cart spec.port_choice=pending"]);
+    let another = pool("cart", &["old"]);
+    assert_eq!(world().live(ours(&another)).lines(), ["blocked cart Missing"]);
+}
+
+#[test]
+fn nothing_is_looked_up_of_what_is_not_managed() {
+    let pool = |check: &Json| object("origin_pool:shop/cart", &json!({"healthcheck": [check]}));
+    for elsewhere in [json!({"name": "alive", "namespace": "shared"}), json!({"name": "alive", "tenant": "ves-io"})] {
+        assert_eq!(world().defined(pool(&elsewhere)).lines(), ["create cart"], "{elsewhere}");
+    }
+    let unmanaged = world().defined(pool(&json!({"name": "alive"}))).with(|world| {
+        world.reads.retain(|scope, _| scope.kind.as_str() != "healthcheck");
+    });
+    assert_eq!(unmanaged.lines(), ["create cart"]);
+}
+
+#[test]
+fn what_a_definition_still_refers_to_is_not_deleted() {
+    let world = || world().live(ours(&check("alive"))).defined(pool("cart", &["alive"]));
+    // Be the definition in sync or not.
+    assert_eq!(world().lines(), ["create cart", "blocked alive Deleted"]);
+    let in_sync = || world().live(ours(&pool("cart", &["alive"])));
+    assert_eq!(in_sync().lines(), ["blocked alive Deleted"]);
+    assert_eq!(in_sync().plan().broken_references().count(), 1);
+    let allowed = in_sync().with(|world| world.allow.add("referred=healthcheck:shop/alive").expect("an allowance"));
+    assert_eq!(allowed.lines(), ["delete alive"]);
+}
+
+#[test]
+fn an_object_whose_target_is_left_out_or_unread_is_blocked_and_so_is_what_needs_it() {
+    let world = || world().defined(balancer("lb", "pool")).defined(pool("pool", &["alive"])).defined(check("alive"));
+    let narrowed = world().with(|world| world.selection.add_except("healthcheck:*").expect("a glob"));
+    assert_eq!(narrowed.lines(), ["blocked lb LeftOut", "blocked pool LeftOut"]);
+    assert_eq!(narrowed.plan().broken_references().count(), 0, "the definitions are right");
+    let unread = world().with(|world| {
+        let scope = Scope::try_from("healthcheck:shop".to_owned()).expect("a scope");
+        world.reads.insert(scope, ListRead::Unknown { reason: "403".to_owned() });
+    });
+    assert_eq!(unread.lines(), ["blocked lb LeftOut", "blocked pool Unread"]);
+}
+
+#[test]
+fn a_circle_is_an_error_only_where_nobody_can_be_first() {
+    let circle = || world().defined(policy("p", &["r"])).defined(rule("r", &["p"])).defined(policy("q", &["r"]));
+    assert_eq!(circle().lines(), ["blocked p Circle", "blocked q LeftOut", "blocked r Circle"]);
+    let plan = circle().plan();
+    let Some(BrokenReference::Circle(references)) = plan.broken_references().next() else { panic!("{plan:?}") };
+    let steps: Vec<String> =
+        references.iter().map(|step| format!("{} {} {}", step.by, step.path, step.target)).collect();
+    assert_eq!(
+        steps,
+        [
+            "service_policy:shop/p spec.legacy_rule_list.rules[0] service_policy_rule:shop/r",
+            "service_policy_rule:shop/r spec.goto_policy[0] service_policy:shop/p"
+        ]
+    );
+    // One of them is there already.
+    let replaced = circle().live(ours(&rule("r", &[])));
+    assert_eq!(waves(&replaced.plan()), [vec!["p", "q"], vec!["r"]]);
+    // Live has the circle: compared, and replaced.
+    let live_circle =
+        circle().live(ours(&policy("p", &["r"]))).live(ours(&rule("r", &["p"]))).live(ours(&policy("q", &[])));
+    assert_eq!(live_circle.lines(), ["replace q spec.rule_choice=pending"]);
+}
+
+#[test]
+fn a_circle_of_deletes_is_an_error_unless_one_of_them_lets_go() {
+    let both = || world().live(ours(&policy("p", &["r"]))).live(ours(&rule("r", &["p"])));
+    assert_eq!(both().lines(), ["blocked p LiveCircle", "blocked r LiveCircle"]);
+    let kept = both().defined(rule("r", &[]));
+    assert_eq!(waves(&kept.plan()), [["r"], ["p"]]);
+    assert_eq!(kept.plan().broken_references().count(), 0);
+}
+
+#[test]
+fn a_part_of_a_plan_creates_nothing_whose_target_it_leaves_out() {
+    let whole = world().defined(balancer("lb", "pool")).defined(pool("pool", &["alive"])).defined(check("alive"));
+    let mut plan = whole.plan();
+    for change in &mut plan.changes {
+        let is_theirs = change.key.name.as_str() == "alive";
+        change.attribution = Some(if is_theirs { Attribution::PendingOnBase } else { Attribution::ThisChange });
+    }
+    let part = plan.only_this_change();
+    assert!(part.changes.is_empty(), "{:?}", part.changes);
+    assert_eq!(part.blocked.len(), 2);
+}

@@ -1,0 +1,236 @@
+//! The references of the definitions: what a plan would write is there, or is created before it, and nothing that a
+//! definition still refers to is deleted. What does not hold blocks its change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Action, ActionKind, Allowances, BlockReason, BlockedChange, BrokenReference, Change, Plan, PlanInput, ScopeRead,
+    ScopeState, WrittenReference, waves,
+};
+use crate::kind::{self, Target};
+use crate::model::{Definition, Key, LiveItem, Scope};
+
+/// What the definitions refer to, and what of it is live.
+pub(super) struct References<'f> {
+    of: BTreeMap<&'f Key, Vec<Target>>,
+    keys: BTreeSet<Key>,
+    live: BTreeSet<Key>,
+}
+
+impl<'f> References<'f> {
+    /// The references of these definitions, within their own tenant.
+    pub(super) fn of(definitions: &'f BTreeMap<Key, Definition>) -> Self {
+        let mut of = BTreeMap::new();
+        let mut keys = BTreeSet::new();
+        // Nothing that an endpoint alone refers to is managed.
+        let is_mixed = definitions.keys().any(|key| !key.kind.is_endpoint());
+        for (key, definition) in definitions.iter().filter(|_| is_mixed) {
+            let mut targets = waves::targets(&definition.endpoint);
+            targets.retain(|target| target.tenant.is_none());
+            keys.extend(targets.iter().flat_map(|target| waves::candidates(target, &key.namespace)));
+            if !targets.is_empty() {
+                of.insert(key, targets);
+            }
+        }
+        Self { of, keys, live: BTreeSet::new() }
+    }
+
+    /// Takes in what a list contains.
+    pub(super) fn take(&mut self, scope: &Scope, items: &BTreeMap<Key, LiveItem>) {
+        let listed = self.keys.iter().filter(|key| scope.contains(key) && items.contains_key(*key));
+        self.live.extend(listed.cloned());
+    }
+
+    /// Blocks the changes of `plan` whose references are broken.
+    pub(super) fn block(&self, plan: &mut Plan, input: &PlanInput<'_>) {
+        if self.of.is_empty() && plan.changes.iter().all(|change| change.key.kind.is_endpoint()) {
+            return;
+        }
+        for circle in circles(plan, ActionKind::Create) {
+            block(plan, &circle, || BrokenReference::Circle(circle.clone()));
+        }
+        for circle in circles(plan, ActionKind::Delete) {
+            block(plan, &circle, || BrokenReference::LiveCircle(circle.clone()));
+        }
+        self.block_deletes(plan, input.allow);
+        // What is blocked is not created: others may need it.
+        while self.block_writes(plan, input) {}
+    }
+
+    /// Blocks deletes of what a definition refers to.
+    fn block_deletes(&self, plan: &mut Plan, allow: &Allowances) {
+        let deletes: BTreeSet<&Key> = plan.deletes().collect();
+        if deletes.is_empty() {
+            return;
+        }
+        let mut broken: BTreeMap<Key, WrittenReference> = BTreeMap::new();
+        for (by, targets) in &self.of {
+            for target in targets {
+                let mut candidates = waves::candidates(target, &by.namespace);
+                if let Some(key) = candidates.find(|key| deletes.contains(key) && !allow.referred(key)) {
+                    let by = WrittenReference { by: (*by).clone(), path: target.path.clone(), target: key.clone() };
+                    broken.entry(key).or_insert(by);
+                }
+            }
+        }
+        plan.block_deletes(|key| broken.remove(key).map(|by| BlockReason::Reference(BrokenReference::Deleted(by))));
+    }
+
+    /// Blocks creates and replaces of what refers to something that is not there; whether there were any.
+    fn block_writes(&self, plan: &mut Plan, input: &PlanInput<'_>) -> bool {
+        let created = |change: &&Change| change.action.kind() == ActionKind::Create;
+        let creates: BTreeSet<&Key> = plan.changes.iter().filter(created).map(|change| &change.key).collect();
+        let mut broken: BTreeMap<Key, BrokenReference> = BTreeMap::new();
+        for change in &plan.changes {
+            let targets = self.of.get(&change.key).into_iter().flatten().filter(|target| writes(change, target));
+            let found = targets.filter_map(|target| self.broken(plan, input, &creates, (&change.key, target)));
+            // A mistake is named before what another call would make.
+            if let Some(found) = found.max_by_key(BrokenReference::is_error) {
+                broken.insert(change.key.clone(), found);
+            }
+        }
+        let is_broken = !broken.is_empty();
+        if is_broken {
+            plan.block_changes(|change| broken.remove(&change.key).map(BlockReason::Reference));
+        }
+        is_broken
+    }
+
+    fn broken(
+        &self,
+        plan: &Plan,
+        input: &PlanInput<'_>,
+        creates: &BTreeSet<&Key>,
+        (by, target): (&Key, &Target),
+    ) -> Option<BrokenReference> {
+        let candidates: Vec<Key> = waves::candidates(target, &by.namespace).collect();
+        let state = |key: &Key| plan.scope.get(&key.into());
+        let is_managed = |key: &Key| state(key).is_some();
+        let is_there = |key: &Key| self.live.contains(key) || creates.contains(key);
+        if candidates.iter().any(|key| is_there(key) || !is_managed(key)) {
+            return None;
+        }
+        let written = |key: &Key| WrittenReference { by: by.clone(), path: target.path.clone(), target: key.clone() };
+        let is_unread = |key: &&Key| matches!(state(key), Some(ScopeState { read: ScopeRead::Unknown { .. }, .. }));
+        if let Some(key) = candidates.iter().find(is_unread) {
+            return Some(BrokenReference::Unread(written(key)));
+        }
+        let is_defined = |key: &&Key| input.desired.definitions.contains_key(*key);
+        if let Some(key) = candidates.iter().find(is_defined) {
+            return Some(BrokenReference::LeftOut(written(key)));
+        }
+        candidates.first().map(|key| BrokenReference::Missing(written(key)))
+    }
+}
+
+/// Whether a change writes the unit of the spec that contains a reference.
+fn writes(change: &Change, target: &Target) -> bool {
+    match &change.action {
+        Action::Create { .. } => true,
+        Action::Replace { fields, .. } => {
+            let spec = kind::message(change.key.kind.kind().spec);
+            let field = target.path.strip_prefix("spec.").unwrap_or_default();
+            let field = field.split(['.', '[']).next().unwrap_or_default();
+            let group = spec.group_of(field).map(|group| group.name);
+            let is_it = |unit: &str| unit == field || Some(unit) == group;
+            fields.iter().any(|field| field.field.unit().map_or(field.field.is_of_spec(), is_it))
+        }
+        Action::Annotate { .. } | Action::Delete { .. } => false,
+    }
+}
+
+/// Blocks the changes of all that refer in a circle.
+fn block(plan: &mut Plan, circle: &[WrittenReference], reason: impl Fn() -> BrokenReference) {
+    let keys: BTreeSet<&Key> = circle.iter().map(|reference| &reference.by).collect();
+    plan.block_changes(|change| keys.contains(&change.key).then(|| BlockReason::Reference(reason())));
+}
+
+/// The circles of references among the creates of a plan, or among its deletes; those that share an object are one or
+/// the other.
+fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
+    let changes = plan.changes.iter().filter(|change| change.action.kind() == kind);
+    let objects = changes.map(|change| match &change.action {
+        Action::Create { wanted } => wanted,
+        Action::Replace { before, .. } | Action::Annotate { before } | Action::Delete { before, .. } => {
+            &before.endpoint
+        }
+    });
+    let objects: BTreeMap<&Key, _> = objects.map(|object| (&object.key, object)).collect();
+    let mut left: BTreeMap<&Key, Vec<WrittenReference>> = BTreeMap::new();
+    for (key, object) in objects.iter().filter(|_| objects.len() > 1) {
+        let written = |target: &Target| {
+            let found =
+                waves::candidates(target, &key.namespace).find(|one| one != *key && objects.contains_key(one))?;
+            Some(WrittenReference { by: (*key).clone(), path: target.path.clone(), target: found })
+        };
+        let references: Vec<_> = waves::targets(object).iter().filter_map(written).collect();
+        if !references.is_empty() {
+            left.insert(key, references);
+        }
+    }
+    let mut circles = Vec::new();
+    loop {
+        // What refers to nothing that is left is in no circle.
+        let before = left.len();
+        let keys: BTreeSet<Key> = left.keys().map(|key| (*key).clone()).collect();
+        left.retain(|_, references| {
+            references.retain(|reference| keys.contains(&reference.target));
+            !references.is_empty()
+        });
+        if left.len() < before {
+            continue;
+        }
+        // Everything that is left refers to something that is left: to follow it leads into a circle.
+        let Some(first) = left.keys().next().copied() else { return circles };
+        let mut path: Vec<WrittenReference> = Vec::new();
+        let mut at = first.clone();
+        let start = loop {
+            if let Some(start) = path.iter().position(|reference| reference.by == at) {
+                break start;
+            }
+            let Some(next) = left.get(&at).and_then(|references| references.first()) else { return circles };
+            at = next.target.clone();
+            path.push(next.clone());
+        };
+        let circle = path.split_off(start);
+        circle.iter().for_each(|reference| drop(left.remove(&reference.by)));
+        circles.push(circle);
+    }
+}
+
+impl Plan {
+    /// Blocks what refers to a create of `whole` that this part of it does not make.
+    pub(super) fn block_without_targets(&mut self, whole: &Plan) {
+        let created = |plan: &Plan| -> BTreeSet<Key> {
+            let creates = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Create);
+            creates.map(|change| change.key.clone()).collect()
+        };
+        loop {
+            let made = created(self);
+            let left_out: BTreeSet<Key> = created(whole).difference(&made).cloned().collect();
+            let count = self.changes.len();
+            if left_out.is_empty() {
+                return;
+            }
+            self.block_changes(|change| {
+                let after = waves::afterwards(change).filter(|_| change.action.kind() != ActionKind::Annotate)?;
+                let reference = waves::targets(&after).into_iter().find_map(|target| {
+                    let key = waves::candidates(&target, &change.key.namespace).find(|key| left_out.contains(key))?;
+                    Some(WrittenReference { by: change.key.clone(), path: target.path, target: key })
+                });
+                reference.map(|reference| BlockReason::Reference(BrokenReference::LeftOut(reference)))
+            });
+            if self.changes.len() == count {
+                return;
+            }
+        }
+    }
+
+    /// The references for which the definitions are wrong, each with its place.
+    pub fn broken_references(&self) -> impl Iterator<Item = &BrokenReference> {
+        self.blocked.iter().filter_map(|BlockedChange { reason, .. }| match reason {
+            BlockReason::Reference(broken) => Some(broken).filter(|broken| broken.is_error()),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! References between objects through the commands: what is missing, what is still needed, circles, and the order.
+
+use crate::support::{Service, Stage, definition};
+
+const POOL: &str = "kind: origin_pool
+metadata: {name: cart, namespace: shop}
+spec:
+  origin_servers:
+  - public_ip: {ip: 192.0.2.1}
+  port: 443
+  no_tls: {}
+  healthcheck:
+  - {name: alive}
+";
+const CHECK: &str = "kind: healthcheck
+metadata: {name: alive, namespace: shop}
+spec:
+  http_health_check: {path: /alive, use_origin_server_name: {}}
+  timeout: 3
+  interval: 15
+  unhealthy_threshold: 2
+  healthy_threshold: 3
+";
+const POLICY: &str = "kind: service_policy
+metadata: {name: p, namespace: shop}
+spec:
+  algo: FIRST_MATCH
+  legacy_rule_list:
+    rules:
+    - {name: r}
+";
+const RULE: &str = "kind: service_policy_rule
+metadata: {name: r, namespace: shop}
+spec:
+  action: DENY
+  waf_action: {none: {}}
+  goto_policy:
+  - {name: p}
+";
+
+fn stack(service: &Service) -> Stage {
+    let kinds = "kinds: [origin_pool, healthcheck, service_policy, service_policy_rule]";
+    Stage::new().at(service).file("trueup.yaml", &format!("stack: chain\nnamespaces: [shop, pay]\n{kinds}\n"))
+}
+
+#[test]
+fn a_reference_to_nothing_is_an_error_at_its_line_and_nothing_is_sent() {
+    let service = Service::start();
+    let stage = stack(&service).file("d/pool.yaml", POOL).file("d/check.yaml", &CHECK.replace("alive", "alife"));
+    for command in ["plan .", "apply . --yes"] {
+        stage
+            .run(command)
+            .code(1)
+            .stderr_contains("error: `healthcheck:shop/alive` is neither defined nor live")
+            .stderr_contains("d/pool.yaml:9:5")
+            .stderr_contains("- {name: alive}")
+            .stderr_contains("did you mean `healthcheck:shop/alife`?")
+            .stderr_contains("1 error in 1 of 2 files");
+    }
+    assert_eq!(service.requests("POST"), 0);
+    // A check of what is live still has its verdict.
+    stage.run("drift .").code(2).stdout_contains("origin_pool:shop/cart");
+    stage.write("d/check.yaml", CHECK);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+}
+
+#[test]
+fn what_a_definition_refers_to_is_not_deleted_and_the_line_is_named() {
+    let service = Service::start();
+    let stage = stack(&service).file("d/pool.yaml", POOL).file("d/check.yaml", CHECK);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.remove("d/check.yaml");
+    stage
+        .run("apply . --yes")
+        .code(1)
+        .stderr_contains("error: `healthcheck:shop/alive` would be deleted, and a definition refers to it")
+        .stderr_contains("d/pool.yaml:9:5")
+        .stderr_contains("--allow referred=healthcheck:shop/alive");
+    stage.run("drift .").code(2).stdout_contains("healthcheck:shop/alive");
+    stage.edit("d/pool.yaml", "  healthcheck:\n  - {name: alive}\n", "  healthcheck: []\n");
+    let plan = stage.run("plan . --format json").code(0).json();
+    assert_eq!(plan["waves"], serde_json::json!([["origin_pool:shop/cart"], ["healthcheck:shop/alive"]]));
+    stage
+        .run("plan . --order")
+        .code(0)
+        .stdout_contains("wave 1  origin_pool:shop/cart\n  wave 2  healthcheck:shop/alive\n");
+    stage.run("plan .").code(0).does_not_say("wave 1");
+    stage.run("apply . --yes --allow mass-change").code(0).stdout_contains("Applied 2 of 2").stderr_ignored();
+}
+
+#[test]
+fn an_object_whose_target_a_filter_leaves_out_is_blocked_and_names_it() {
+    let service = Service::start();
+    let stage = stack(&service).file("d/pool.yaml", POOL).file("d/check.yaml", CHECK);
+    stage
+        .run("plan . --only origin_pool:*")
+        .code(0)
+        .stdout_contains("origin_pool:shop/cart")
+        .stdout_contains("spec.healthcheck[0] refers to healthcheck:shop/alive, which does not exist");
+    stage.run("apply . --yes --only origin_pool:*").code(6).stderr_ignored();
+    assert_eq!(service.requests("POST"), 0);
+}
+
+#[test]
+fn a_circle_of_creates_is_an_error_with_each_of_its_lines_and_one_that_is_live_is_not() {
+    let service = Service::start();
+    let stage = stack(&service).file("d/policy.yaml", POLICY).file("d/rule.yaml", RULE);
+    stage
+        .run("plan .")
+        .code(1)
+        .stderr_contains("`service_policy:shop/p` -> `service_policy_rule:shop/r` -> `service_policy:shop/p`")
+        .stderr_contains("d/policy.yaml:7:7")
+        .stderr_contains("d/rule.yaml:7:5");
+    stage.edit("d/rule.yaml", "  goto_policy:\n  - {name: p}\n", "");
+    stage.run("apply . --yes").code(0).stdout_contains("Applied 2 of 2").stderr_ignored();
+    stage.write("d/rule.yaml", RULE);
+    stage.run("apply . --yes --allow mass-change").code(0).stdout_contains("Applied 1 of 1").stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync: 2");
+    for file in ["d/policy.yaml", "d/rule.yaml"] {
+        stage.remove(file);
+    }
+    stage.write("d/ep.yaml", &definition("shop/ep", 80));
+    stage.run("plan .").code(1).stderr_contains("none of these objects can be deleted first");
+}
+
+#[test]
+fn one_failed_write_holds_what_needs_it_and_the_deletes_of_its_namespace_alone() {
+    let service = Service::start();
+    let old = |namespace: &str| CHECK.replace("alive", "old").replace("shop", namespace);
+    let stage = stack(&service).file("d/a.yaml", &old("shop")).file("d/b.yaml", &old("pay"));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.remove("d/a.yaml");
+    stage.remove("d/b.yaml");
+    stage.write("d/pool.yaml", POOL);
+    stage.write("d/check.yaml", CHECK);
+    stage.write("d/ep.yaml", &definition("pay/ep", 80));
+    service.misbehave("rules: [{operation: healthcheck-create, for: 1, status: {code: 403}}]");
+    let applied = stage.run("apply . --yes --allow empty-namespace --format json");
+    applied.code(7).stderr_ignored();
+    let outcome = applied.json();
+    let result = |key: &str| {
+        let steps = outcome["outcome"]["steps"].as_array().expect("steps");
+        steps.iter().find(|step| step["key"] == key).expect("a step")["result"].to_string()
+    };
+    assert!(result("origin_pool:shop/cart").contains("held by `healthcheck:shop/alive`"), "{outcome:#}");
+    assert!(result("healthcheck:shop/old").contains("of `shop` before it"), "{outcome:#}");
+    assert!(result("healthcheck:pay/old").contains("done"), "{outcome:#}");
+    stage.run("apply . --yes --allow empty-namespace").code(0).stdout_contains("Applied 3 of 3").stderr_ignored();
+}
