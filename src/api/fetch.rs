@@ -133,6 +133,12 @@ fn lists_sent(reader: &Reader) -> u64 {
     reader.requests().get(&Operation::EndpointList).copied().unwrap_or_default()
 }
 
+/// Whether a failed list says that the service has no objects of this kind there. Every service has endpoints: there it is
+/// the wrong address.
+pub(super) fn is_not_offered(kind: KindName, error: &ApiError) -> bool {
+    !kind.is_endpoint() && matches!(error.status(), Some(404 | 501))
+}
+
 async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
     match reader.list(&scope.namespace, scope.kind, &ListParameters::with_spec()).await {
         Ok(answer) => {
@@ -141,8 +147,7 @@ async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
             let read = tokio::task::spawn_blocking(move || read_list(&scope.namespace, scope.kind, &answer.body)).await;
             read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
         }
-        // Every service has endpoints: there it is the wrong address.
-        Err(error) if !scope.kind.is_endpoint() && matches!(error.status(), Some(404 | 501)) => ListRead::NotOffered,
+        Err(error) if is_not_offered(scope.kind, &error) => ListRead::NotOffered,
         Err(error) => ListRead::Unknown { reason: error.failure.to_string() },
     }
 }

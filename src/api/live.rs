@@ -31,7 +31,22 @@ struct List<I> {
     errors: Json,
 }
 
-/// An item of a list with report fields (API.md 1.4).
+/// What is read of an item of a list.
+pub(super) const READ: [&str; 11] = [
+    "namespace",
+    "name",
+    "uid",
+    "description",
+    "disabled",
+    "labels",
+    "annotations",
+    "owner_view",
+    "metadata",
+    "system_metadata",
+    "get_spec",
+];
+
+/// An item of a list with report fields (API.md 1.4), the parts of [`READ`].
 #[derive(Deserialize)]
 struct Item<'a> {
     #[serde(default)]

@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::kind::KindName;
+use crate::kind::{self, KindName};
 use crate::model::{
-    Json, JsonTree, Key, ListRead, Live, Name, Namespace, NamespaceSnapshot, RelatedObject, Scope, Snapshot,
-    SnapshotItem,
+    Json, JsonTree, Key, KindSnapshot, ListRead, Live, Name, Namespace, NamespaceSnapshot, RelatedObject, Scope,
+    Snapshot, SnapshotItem,
 };
 
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::ApiError;
-use super::fetch::read_referrers;
-use super::live::read_list;
+use super::fetch::{is_not_offered, read_referrers, referring_views};
+use super::live::{READ, read_list};
 use super::reader::Reader;
 
-/// Whether the service is also asked who refers to each endpoint: one request each.
+/// Whether the service is also asked who refers to each object: one request each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferrerReads {
     /// It is not.
@@ -33,36 +33,37 @@ pub enum ReferrerReads {
 /// A read that does not prove what the service has. Nothing is kept then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotReadError {
-    /// The list of a namespace is incomplete.
-    #[error("could not read `{namespace}`: {reason}")]
+    /// A list is incomplete.
+    #[error("could not read `{scope}`: {reason}")]
     List {
-        /// Which namespace.
-        namespace: Namespace,
+        /// Which list.
+        scope: Scope,
         /// Why, as a fragment.
         reason: String,
     },
-    /// It is unknown which objects refer to an endpoint.
+    /// It is unknown which objects refer to one.
     #[error("who refers to `{key}` cannot be read: {reason}")]
     Referrers {
-        /// Which endpoint.
+        /// Which object.
         key: Key,
         /// Why, as a fragment.
         reason: String,
     },
 }
 
-/// Reads `namespaces` and keeps them.
+/// Reads `namespaces`, endpoints and objects of `kinds`, and keeps them.
 ///
 /// # Errors
-/// The first namespace whose read is not complete, or endpoint whose referrers cannot be read.
+/// The first namespace whose read is not complete, or object whose referrers cannot be read.
 pub async fn take(
     reader: &Reader,
     namespaces: &BTreeSet<Namespace>,
+    kinds: &BTreeSet<KindName>,
     referring: ReferrerReads,
     taken: Timestamp,
 ) -> Result<Snapshot, SnapshotReadError> {
     let reads = namespaces.iter().map(async |namespace| {
-        let kept = read_namespace(reader, namespace, referring).await;
+        let kept = read_namespace(reader, namespace, kinds, referring).await;
         kept.map(|kept| (namespace.clone(), kept))
     });
     let namespaces = futures_util::future::join_all(reads).await.into_iter().collect::<Result<_, _>>()?;
@@ -77,19 +78,24 @@ pub async fn take(
 
 /// What a fetch of `wanted` would have read when the snapshot was taken. What was not kept is unknown.
 #[must_use]
-pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
-    let reads = wanted.iter().map(|namespace| (Scope::endpoints(namespace.clone()), read(snapshot, namespace)));
-    Live { lists: reads.collect(), requests: 0 }
+pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
+    let lists = Scope::each(wanted, kinds).map(|scope| (scope.clone(), read(snapshot, &scope)));
+    Live { lists: lists.collect(), requests: 0 }
 }
 
-/// The same of one namespace.
+/// The same of one list.
 #[must_use]
-pub fn read(snapshot: &Snapshot, namespace: &Namespace) -> ListRead {
-    let Some(kept) = snapshot.namespaces.get(namespace) else {
-        return ListRead::Unknown { reason: "it is not in the snapshot".to_owned() };
-    };
-    // Texts and their list can always be written.
-    read_list(namespace, KindName::ENDPOINT, &serde_json::to_vec(&List { items: &kept.items }).unwrap_or_default())
+pub fn read(snapshot: &Snapshot, scope: &Scope) -> ListRead {
+    let kept = snapshot.namespaces.get(&scope.namespace).and_then(|kept| kept.items(scope.kind));
+    match kept {
+        // Texts and their list can always be written.
+        Some(Some(items)) => {
+            read_list(&scope.namespace, scope.kind, &serde_json::to_vec(&List { items }).unwrap_or_default())
+        }
+        Some(None) => ListRead::NotOffered,
+        // What was not kept is not absent.
+        None => ListRead::Unknown { reason: "it is not in the snapshot".to_owned() },
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -102,7 +108,7 @@ struct List<I> {
 /// # Errors
 /// What was kept cannot be read.
 pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
-    let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers.as_ref());
+    let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers(key.kind));
     let Some(known) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
     read_referrers(serde_json::from_value(json!({ "referring_objects": known }))).map(Some)
 }
@@ -110,30 +116,49 @@ pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<RelatedObj
 async fn read_namespace(
     reader: &Reader,
     namespace: &Namespace,
+    kinds: &BTreeSet<KindName>,
     referring: ReferrerReads,
 ) -> Result<NamespaceSnapshot, SnapshotReadError> {
-    let unread = |reason: String| SnapshotReadError::List { namespace: namespace.clone(), reason };
-    let answer = reader.list(namespace, KindName::ENDPOINT, &ListParameters::with_spec()).await;
-    let answer = answer.map_err(|error| unread(error.failure.to_string()))?;
-    let keys: Vec<Key> = match read_list(namespace, KindName::ENDPOINT, &answer.body) {
+    let endpoints = read_kind(reader, namespace, KindName::ENDPOINT, referring).await?;
+    let others = kinds.iter().filter(|kind| !kind.is_endpoint());
+    let others = others.map(async |kind| Ok((*kind, read_kind(reader, namespace, *kind, referring).await?)));
+    let others: Result<_, SnapshotReadError> = futures_util::future::join_all(others).await.into_iter().collect();
+    let (items, referrers) = (endpoints.items.unwrap_or_default(), endpoints.referrers);
+    Ok(NamespaceSnapshot { items, kinds: others?, referrers })
+}
+
+async fn read_kind(
+    reader: &Reader,
+    namespace: &Namespace,
+    kind: KindName,
+    referring: ReferrerReads,
+) -> Result<KindSnapshot, SnapshotReadError> {
+    let scope = Scope { namespace: namespace.clone(), kind };
+    let unread = |reason: String| SnapshotReadError::List { scope: scope.clone(), reason };
+    let answer = match reader.list(namespace, kind, &ListParameters::with_spec()).await {
+        Ok(answer) => answer,
+        Err(error) if is_not_offered(kind, &error) => return Ok(KindSnapshot { items: None, referrers: None }),
+        Err(error) => return Err(unread(error.failure.to_string())),
+    };
+    let keys: Vec<Key> = match read_list(namespace, kind, &answer.body) {
         ListRead::Complete { items } if referring == ReferrerReads::Asked => items.into_keys().collect(),
         ListRead::Complete { .. } => Vec::new(),
         read @ (ListRead::Unknown { .. } | ListRead::NotOffered) => {
             return Err(unread(read.unknown().unwrap_or_default().to_owned()));
         }
     };
-    let items = items(namespace, &answer.body).map_err(|error| unread(error.to_string()))?;
+    let items = items(namespace, kind, &answer.body).map_err(|error| unread(error.to_string()))?;
     // Its memory is free for the answers that follow.
     drop(answer);
     let referrers = match referring {
         ReferrerReads::Left => None,
         ReferrerReads::Asked => Some(referring_to(reader, keys).await?),
     };
-    Ok(NamespaceSnapshot { items, referrers })
+    Ok(KindSnapshot { items: Some(items), referrers })
 }
 
 /// The items of the list that belong to the namespace, by name.
-fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<SnapshotItem>> {
+fn items(namespace: &Namespace, kind: KindName, body: &[u8]) -> serde_json::Result<Vec<SnapshotItem>> {
     let part = |item: &Json, name: &str| {
         let direct = item.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
         direct.or_else(|| item.get("metadata")?.get(name)?.as_str()).unwrap_or_default().to_owned()
@@ -144,27 +169,44 @@ fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<SnapshotI
         // One tree at a time.
         let JsonTree(item) = serde_json::from_str(item.get())?;
         if part(&item, "namespace") == namespace.as_str() {
-            items.push((part(&item, "name"), SnapshotItem::new(&item)?));
+            let name = part(&item, "name");
+            items.push((name, SnapshotItem::new(&without_secrets(kind, item))?));
         }
     }
     items.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// What refers to each endpoint, as the service answers. One that went meanwhile has nothing.
-async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
-    let asked = keys.into_iter().map(async |key| {
-        let answer = match reader.get(&key, ResponseFormat::ReferringObjects).await {
-            Ok(raw) => read_referrers(Deserialize::deserialize(&raw)).map(|_| raw["referring_objects"].clone()),
-            Err(error) if ApiError::is_absent(&error) => Ok(json!([])),
-            Err(error) => Err(error.failure.to_string()),
-        };
-        match answer {
-            Ok(answer) => Ok((key.name, answer)),
-            Err(reason) => Err(SnapshotReadError::Referrers { key, reason }),
+/// An item without its secrets, whichever part of it repeats its spec. An endpoint has none.
+fn without_secrets(kind: KindName, mut item: Json) -> Json {
+    if let (false, Json::Object(parts)) = (kind.is_endpoint(), &mut item) {
+        parts.retain(|part, _| READ.contains(&part.as_str()));
+        if let Some(spec) = parts.get_mut("get_spec") {
+            kind::redact(kind.kind().spec, spec);
         }
+    }
+    item
+}
+
+/// What refers to each object: to an endpoint as the service answers. One that went meanwhile has nothing.
+async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
+    let asked = keys.into_iter().map(async |key| match referrers_of(reader, &key).await {
+        Ok(answer) => Ok((key.name, answer)),
+        Err(reason) => Err(SnapshotReadError::Referrers { key, reason }),
     });
     futures_util::future::join_all(asked).await.into_iter().collect()
+}
+
+async fn referrers_of(reader: &Reader, key: &Key) -> Result<Json, String> {
+    if !key.kind.is_endpoint() {
+        let views = referring_views(reader, key).await.map_err(|error| error.failure.to_string())?;
+        return Ok(json!(views));
+    }
+    match reader.get(key, ResponseFormat::ReferringObjects).await {
+        Ok(raw) => read_referrers(Deserialize::deserialize(&raw)).map(|_| raw["referring_objects"].clone()),
+        Err(error) if ApiError::is_absent(&error) => Ok(json!([])),
+        Err(error) => Err(error.failure.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -181,13 +223,16 @@ mod tests {
             json!({"namespace": "shop", "name": "cart", "uid": "7", "get_spec": {"ip": "10.0.0.7", "x_new": [1]}});
         let other = json!({"namespace": "shared", "name": "cart", "get_spec": {"ip": "10.0.0.8"}});
         let body = json!({"items": [other, item], "errors": []}).to_string();
-        let items = items(&namespace("shop"), body.as_bytes()).expect("a list");
+        let items = items(&namespace("shop"), KindName::ENDPOINT, body.as_bytes()).expect("a list");
         Snapshot {
             tool_version: "0.1.0".to_owned(),
             taken: Timestamp::UNIX_EPOCH,
             base_url: "https://acme.example.net".to_owned(),
             layout: Layout::Uniform,
-            namespaces: BTreeMap::from([(namespace("shop"), NamespaceSnapshot { items, referrers: None })]),
+            namespaces: BTreeMap::from([(
+                namespace("shop"),
+                NamespaceSnapshot { items, kinds: BTreeMap::new(), referrers: None },
+            )]),
         }
     }
 
@@ -195,11 +240,26 @@ mod tests {
     fn what_was_not_kept_is_unknown_and_what_was_is_read_as_a_list() {
         let snapshot = snapshot();
         assert_eq!(snapshot.namespaces[&namespace("shop")].items[0].json()["get_spec"]["x_new"][0], 1);
-        let live = live(&snapshot, &BTreeSet::from([namespace("shop"), namespace("pay")]));
+        let wanted = BTreeSet::from([namespace("shop"), namespace("pay")]);
+        let live = live(&snapshot, &wanted, &snapshot.kinds());
         let lists = |name| &live.lists[&Scope::endpoints(namespace(name))];
         let items = lists("shop").items().expect("it is complete");
         assert_eq!(items.len(), 1, "an item of another namespace is no part of it");
         assert!(matches!(lists("pay"), ListRead::Unknown { .. }));
+    }
+
+    #[test]
+    fn a_secret_is_not_kept_and_that_there_is_one_is() {
+        let kind = KindName::find("certificate").expect("a kind");
+        let sealed = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
+        let spec = json!({"certificate_url": "string:///YQ==", "privateKey": sealed, "x_new": 1});
+        let item = json!({"namespace": "shop", "name": "web", "get_spec": spec, "object": {"spec": {"gc_spec": spec}}});
+        let body = json!({"items": [item]}).to_string();
+        let items = items(&namespace("shop"), kind, body.as_bytes()).expect("a list");
+        let kept = json!({"certificate_url": "string:///YQ==", "privateKey": {}, "x_new": 1});
+        assert_eq!(items[0].json(), json!({"namespace": "shop", "name": "web", "get_spec": kept}));
+        let places = |spec: &Json| kind::secret_places(kind.kind().spec, spec);
+        assert_eq!(places(&kept), places(&spec));
     }
 
     #[test]

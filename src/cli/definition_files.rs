@@ -1,7 +1,7 @@
 //! Definition files as `pull` and `import` write them: where each is written, whether a load reads it back as the
 //! same endpoint, and how they are written without replacing another's work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::DefinitionFileArgs;
@@ -9,18 +9,18 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
+use crate::kind::KindName;
 use crate::load::{self, Config, SourceFile};
 use crate::model::{Endpoint, Key, SourceLocation};
-use crate::report::schema::{self, SchemaKind};
+use crate::report::schema;
 use crate::report::{safe, text};
 
 /// The schema's copy in the directory that is written; hidden, so that it is not taken for a definition.
 const SCHEMA: &str = ".trueup.schema.json";
-/// The copy as the files name it, which lie one directory below.
-const SCHEMA_FROM_A_FILE: &str = "../.trueup.schema.json";
 
 /// A file that is to be written.
 pub struct DefinitionFile {
+    kind: KindName,
     path: PathBuf,
     text: String,
 }
@@ -82,11 +82,11 @@ impl<'a> DefinitionTarget<'a> {
         let path = path(key);
         let text = definition::text(
             endpoint,
-            DefinitionOptions { schema: schema(self.arguments).filter(|_| key.kind.is_endpoint()), ..options },
+            DefinitionOptions { schema: schema(self.arguments, &path).as_deref(), ..options },
         );
         match self.refuses(endpoint, &path, &text) {
             Some(reason) => Err(reason),
-            None => Ok(DefinitionFile { path, text }),
+            None => Ok(DefinitionFile { kind: key.kind, path, text }),
         }
     }
 
@@ -115,12 +115,12 @@ fn can_be_file(key: &Key) -> bool {
     key.namespace.is_label() && key.name.is_label()
 }
 
-/// The schema that a file names: a URL, or the copy in the directory.
-fn schema(arguments: &DefinitionFileArgs) -> Option<&str> {
+/// The schema that a file names: a URL, or the copy in the directory that is written.
+fn schema(arguments: &DefinitionFileArgs, path: &Path) -> Option<String> {
     match (&arguments.schema, arguments.no_schema) {
         (_, true) => None,
-        (Some(url), false) => Some(url),
-        (None, false) => Some(SCHEMA_FROM_A_FILE),
+        (Some(url), false) => Some(url.clone()),
+        (None, false) => Some(format!("{}{SCHEMA}", "../".repeat(path.components().count() - 1))),
     }
 }
 
@@ -144,11 +144,12 @@ fn free(name: &str) -> String {
     if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// Writes the files that differ from the existing ones; returns how many.
+/// Writes the files that differ from the existing ones, and the schema of their kinds and of the listed ones; returns how
+/// many.
 ///
 /// # Errors
 /// A file with another content exists and must not be replaced, or a file cannot be written.
-pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result<usize> {
+pub fn write(arguments: &DefinitionFileArgs, listed: &BTreeSet<KindName>, files: &[DefinitionFile]) -> Result<usize> {
     if files.is_empty() {
         return Ok(0);
     }
@@ -177,15 +178,23 @@ pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result
         directory.replace(&one.path, one.text.as_bytes(), FileMode::Reproducible).with_status(ExitStatus::Failed)?;
     }
     if arguments.schema.is_none() && !arguments.no_schema {
-        let schema = format!("{:#}\n", schema::of(SchemaKind::Definition));
+        let kinds: BTreeSet<KindName> = listed.iter().copied().chain(files.iter().map(|file| file.kind)).collect();
+        let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind)));
         directory.replace(SCHEMA, schema.as_bytes(), FileMode::Reproducible).with_status(ExitStatus::Failed)?;
     }
     Ok(news.len())
 }
 
 /// How many files there are and what to do next.
-pub fn summary(context: &Context, verb: &str, directory: &Path, (files, written): (usize, usize)) -> String {
-    let endpoints = text::count(files, "endpoint");
+pub fn summary(
+    context: &Context,
+    verb: &str,
+    directory: &Path,
+    (files, written): (&[DefinitionFile], usize),
+) -> String {
+    let noun = if files.iter().all(|file| file.kind.is_endpoint()) { "endpoint" } else { "object" };
+    let files = files.len();
+    let endpoints = text::count(files, noun);
     if files == 0 {
         return format!("{verb} {endpoints}: nothing was written.\n");
     }

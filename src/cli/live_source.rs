@@ -21,7 +21,7 @@ pub enum LiveSource {
     Service(plan::ServiceId, Reader, Cell<Option<PendingLists>>),
     /// A snapshot.
     Snapshot(Snapshot),
-    /// A snapshot that was just taken; the service is asked who refers to an endpoint.
+    /// A snapshot that was just taken; the service is asked who refers to an object.
     Copied(Snapshot, Reader),
 }
 
@@ -101,12 +101,7 @@ impl LiveSource {
                 let mut kinds = kinds.clone();
                 kinds.insert(KindName::ENDPOINT);
                 for scope in Scope::each(namespaces, &kinds) {
-                    let read = match scope.kind.is_endpoint() {
-                        true => api::snapshot::read(copy, &scope.namespace),
-                        // What was not kept is not absent.
-                        false => ListRead::Unknown { reason: "a snapshot contains endpoints alone".to_owned() },
-                    };
-                    take(&scope, read);
+                    take(&scope, api::snapshot::read(copy, &scope));
                 }
                 0
             }
@@ -124,7 +119,7 @@ impl LiveSource {
         live
     }
 
-    /// Who refers to an endpoint; nothing if a snapshot does not contain that.
+    /// Who refers to an object; nothing if a snapshot does not contain that.
     ///
     /// # Errors
     /// Why that cannot be read.

@@ -8,6 +8,7 @@ use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::defined_elsewhere;
 use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, configuration, settings, stack};
 use crate::journal::RunOwner;
+use crate::kind::KindName;
 use crate::load::{Diagnostic, Loaded, SourceMap};
 use crate::model::{Field, Key, Scope, SourceLocation};
 use crate::plan::{
@@ -33,6 +34,9 @@ pub async fn plan(context: &Context, stack: &Stack, source: &LiveSource, request
     plan.setting_changes.clone_from(&stack.setting_changes);
     let describe = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
+    let kinds: BTreeSet<KindName> = plan.changes.iter().map(|change| change.key.kind).collect();
+    let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
+    plan.notes.extend(weak.map(|kind| Note::Weak { kind }));
     Ok(plan)
 }
 

@@ -139,6 +139,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         | Note::Recreated { .. }
         | Note::ReferrersNotAsked { .. }
         | Note::DeletesUnknown { .. }
+        | Note::Weak { .. }
         | Note::OutsideUnread { .. }
         | Note::NotDefined { .. }
         | Note::StillDefined { .. }

@@ -39,6 +39,12 @@ pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Jso
     to
 }
 
+/// For each item of a list the item of the list before that it is, however it changed.
+#[must_use]
+pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
+    align(now, before, &|now, before| now == before)
+}
+
 /// Pairs what is left between two neighbours that belong together, where both sides have as many.
 fn fill_gaps(to: &mut [Option<usize>], is_taken: &mut [bool]) {
     let mut begin = 0;

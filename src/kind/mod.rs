@@ -6,18 +6,21 @@ mod decode;
 mod form;
 mod items;
 mod name;
+mod redacted;
 mod references;
 mod rule;
 pub mod sealed;
 mod spec;
 mod value;
 
+pub use items::alike;
 pub use name::KindName;
+pub use redacted::redact;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
 pub use spec::{
     canonical, digested, hidden, is_reference, keys_of, merged, named, prune_replace, secret_places, seen_as,
-    significant, unit_of, units, unnamed, with_namespaces, without_fills, without_hidden,
+    significant, taken_over, unit_of, units, unnamed, with_namespaces, with_unnamed, without_fills, without_hidden,
 };
 pub use value::Value;
 

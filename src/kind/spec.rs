@@ -8,6 +8,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
+#[path = "taken.rs"]
+mod taken;
+
+pub use taken::{taken_over, with_unnamed};
+
 use super::items::{align, is_of_messages};
 use super::{Field, FieldKind, Flag, Group, Message, Value, message, sealed, snake};
 
@@ -266,7 +271,7 @@ pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Opti
 }
 
 /// Whether a value says nothing: the service writes unset fields like that.
-fn is_zero(value: &Json) -> bool {
+pub(super) fn is_zero(value: &Json) -> bool {
     match value {
         Json::Null | Json::Bool(false) => true,
         Json::Number(number) => number.as_f64() == Some(0.0),

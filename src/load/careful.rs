@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use super::definition::{Examined, examine, is_other_kind};
+use super::definition::{self, Examined, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
-use super::object;
+use super::object::{self, ObjectRead};
 use super::options::LoadLimits;
-use super::overlays::{Applied, Overlays};
+use super::overlays::Overlays;
 use super::rules::StackRules;
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
-use crate::model::{Definition, Key, SealedSecrets, SourceLocation};
+use crate::model::{Definition, Key, SourceLocation};
 
 /// What every file of a stack is read with.
 #[derive(Debug)]
@@ -59,6 +59,18 @@ pub(super) fn prepare<'s>(
     prepared
 }
 
+/// Reads a document that is to be a definition, of whatever kind.
+pub(super) fn examine(root: &Item<'_>, context: &ReadContext<'_>) -> Examined {
+    let read = root.described().and_then(|kind| object::read(root, kind, &context.rules));
+    match read {
+        None => definition::examine(root, &context.rules),
+        Some(ObjectRead { object: Some(endpoint), problems, notes, sealed }) if problems.is_empty() => {
+            Examined::Endpoint { endpoint: Box::new(endpoint), sealed, notes }
+        }
+        Some(ObjectRead { problems, .. }) => Examined::Bad { problems },
+    }
+}
+
 /// Reads a file whole.
 pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
@@ -68,28 +80,14 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
-        let kind = prepared.item.described();
-        if let Some(object) = kind.and_then(|kind| object::read(&prepared.item, kind, &context.rules)) {
-            problems.extend(object.problems);
-            read.notes.extend(object.notes);
-            let sealed = object.sealed;
-            read.found.extend(object.object.map(|endpoint| Definition {
-                endpoint,
-                sealed,
-                file: source.path.clone(),
-                document: prepared.document,
-                overlays: prepared.overlays,
-            }));
-            return;
-        }
-        match examine(&prepared.item, &context.rules) {
+        match examine(&prepared.item, context) {
             Examined::Skipped => {}
             Examined::Bad { problems: bad } => problems.extend(bad),
-            Examined::Endpoint { endpoint, notes } => {
+            Examined::Endpoint { endpoint, sealed, notes } => {
                 read.notes.extend(notes);
                 read.found.push(Definition {
                     endpoint: *endpoint,
-                    sealed: SealedSecrets::default(),
+                    sealed,
                     file: source.path.clone(),
                     document: prepared.document,
                     overlays: prepared.overlays,
@@ -134,11 +132,7 @@ fn each<'s>(
         if is_other_kind(&item) {
             continue;
         }
-        // An overlay changes the endpoint of its name.
-        let applied = match item.described() {
-            Some(_) => Applied::default(),
-            None => context.overlays.apply(&mut item, context.variables, problems),
-        };
+        let applied = context.overlays.apply(&mut item, context.variables, problems);
         // What is removed needs no variables.
         let mut ignored = Vec::new();
         let problems_here = if applied.removed.is_some() { &mut ignored } else { &mut *problems };

@@ -9,7 +9,7 @@ use super::overlays::REMOVE;
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use crate::model::shape::{ENDPOINT, NodeKind, SERVICE_KEYS, ShapeNode, snake};
-use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, Segment, WireEndpoint};
+use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, SealedSecrets, Segment, WireEndpoint};
 
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
@@ -20,7 +20,7 @@ pub(super) enum Examined {
     /// Another kind of document.
     Skipped,
     /// A good definition.
-    Endpoint { endpoint: Box<Endpoint>, notes: Vec<Diagnostic> },
+    Endpoint { endpoint: Box<Endpoint>, sealed: SealedSecrets, notes: Vec<Diagnostic> },
     /// Everything that is wrong with it.
     Bad { problems: Vec<Diagnostic> },
 }
@@ -73,7 +73,7 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
     match endpoint {
         Some(endpoint) if faults.is_empty() && found.is_empty() => {
             notes.extend(model::warnings(&raw).iter().map(|problem| located(problem, root).into_note()));
-            Examined::Endpoint { endpoint: Box::new(endpoint), notes }
+            Examined::Endpoint { endpoint: Box::new(endpoint), sealed: SealedSecrets::default(), notes }
         }
         _ => {
             let rendered = found.iter().map(|problem| located(problem, root));
@@ -92,14 +92,19 @@ fn first_line(item: &Item<'_>) -> std::ops::Range<usize> {
 
 fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> WireEndpoint {
     kind(fields);
+    no_removal(fields);
+    service_keys(fields, notes);
+    // Every value has the type of its node, which is that of the wire form.
+    serde_json::from_value(mapping(fields, &ENDPOINT)).unwrap_or_default()
+}
+
+/// Only a document of an overlay removes.
+pub(super) fn no_removal(fields: &mut Fields<'_, '_, '_>) {
     if let Some(entry) = fields.skip(REMOVE) {
         let diagnostic = entry.key_at.error(format!("`{REMOVE}` in a definition"), "");
         let help = "a document in an overlay removes a definition from one environment; here, delete the document";
         fields.decoder.fault(&fields.join(REMOVE), diagnostic.with_help(help));
     }
-    service_keys(fields, notes);
-    // Every value has the type of its node, which is that of the wire form.
-    serde_json::from_value(mapping(fields, &ENDPOINT)).unwrap_or_default()
 }
 
 /// Takes the keys that only the service writes, with a note.

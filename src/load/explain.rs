@@ -8,15 +8,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::config::{ExplainedSetting, LayerName};
-use super::fields::is_free;
 use super::item::{Item, MapEntry, Value, resolve};
+use super::level::Level;
 use super::loaded::Loaded;
 use super::overlay;
 use super::overlays::Overlays;
 use super::text::SourceText;
 use super::tree::Documents;
 use super::variable::{self, Variables, substitute};
-use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
+use crate::kind::KindName;
+use crate::model::shape::{NodeKind, order};
 use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
 
 /// A definition as it is in force, value by value.
@@ -136,7 +137,8 @@ struct Explainer<'e, 'i, 's> {
 
 impl Explainer<'_, '_, '_> {
     fn values(&self, effective: &Entries<'_, '_>) -> Vec<ExplainedValue> {
-        let written = effective.iter().filter(|(path, entry)| is_value(path, entry));
+        let kind = self.endpoint.key.kind;
+        let written = effective.iter().filter(|(path, entry)| is_value(kind, path, entry));
         let mut values: Vec<ExplainedValue> = written.map(|(path, entry)| self.written(path, entry)).collect();
         let absent: BTreeSet<Vec<String>> = self.absent(effective);
         values.extend(absent.into_iter().filter_map(|path| self.default(path)));
@@ -148,13 +150,13 @@ impl Explainer<'_, '_, '_> {
 
     /// Values that are not there: fields that no document sets, and what an overlay sets back.
     fn absent(&self, effective: &Entries<'_, '_>) -> BTreeSet<Vec<String>> {
-        let fixed = self.fixed();
+        let (fixed, kind) = (self.fixed(), self.endpoint.key.kind);
         let nulls = self.documents.iter().skip(1).flatten().filter(|(_, entry)| entry.item.is_null());
         let set_back = nulls.map(|(path, _)| path.clone());
         let is_there = |path: &Vec<String>| {
-            effective
-                .iter()
-                .any(|(other, entry)| is_value(other, entry) && (other.starts_with(path) || path.starts_with(other)))
+            effective.iter().any(|(other, entry)| {
+                is_value(kind, other, entry) && (other.starts_with(path) || path.starts_with(other))
+            })
         };
         fixed.chain(set_back).filter(|path| !is_there(path)).collect()
     }
@@ -211,18 +213,19 @@ impl Explainer<'_, '_, '_> {
         if let Some(field) = Field::FIXED.iter().find(|field| path_of(field).as_deref() == Some(path)) {
             return field.value(self.endpoint);
         }
-        match shape(path).map(|node| node.kind) {
-            Some(NodeKind::Empty) => Json::Object(serde_json::Map::new()),
+        match Level::at(self.endpoint.key.kind, path) {
+            Level::Shape(node) if node.kind == NodeKind::Empty => Json::Object(serde_json::Map::new()),
             _ => Json::Null,
         }
     }
 
     /// What the documents set at a path or below it, but for what is in force.
     fn replaced(&self, path: &[String], in_force: Option<&SourceLocation>) -> Vec<ReplacedValue> {
-        let mut replaced = Vec::new();
+        let (mut replaced, kind) = (Vec::new(), self.endpoint.key.kind);
         for document in self.documents.iter().rev() {
-            let below = document.iter().filter(|(other, entry)| other.starts_with(path) && is_value(other, entry));
-            replaced.extend(below.map(|(path, entry)| replaced_value(path, entry)));
+            let below =
+                document.iter().filter(|(other, entry)| other.starts_with(path) && is_value(kind, other, entry));
+            replaced.extend(below.map(|(path, entry)| replaced_value(kind, path, entry)));
         }
         replaced.retain(|value: &ReplacedValue| Some(&value.place) != in_force);
         replaced
@@ -232,11 +235,9 @@ impl Explainer<'_, '_, '_> {
     fn rivals(&self, path: &[String]) -> Vec<ReplacedValue> {
         let mut rivals = Vec::new();
         for length in 1..path.len() {
-            let Some(group) = shape(&path[..length]) else { continue };
             let chosen = &path[length];
-            for option in
-                group.options().iter().filter(|option| *option != chosen && group.options().contains(&chosen.as_str()))
-            {
+            let options = Level::at(self.endpoint.key.kind, &path[..length]).options(chosen);
+            for option in options.iter().filter(|option| *option != chosen) {
                 let option: Vec<String> = path[..length].iter().cloned().chain([(*option).to_owned()]).collect();
                 rivals.extend(self.replaced(&option, None));
             }
@@ -265,39 +266,39 @@ fn path_of(field: &Field) -> Option<Vec<String>> {
     Some(field.keys()?.into_iter().map(str::to_owned).collect())
 }
 
-/// The shape at a path, if it has one.
-fn shape(path: &[String]) -> Option<&'static ShapeNode> {
-    path.iter().try_fold(&ENDPOINT, |node, key| node.child(key))
-}
-
-/// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label.
-fn is_value(path: &[String], entry: &MapEntry<'_>) -> bool {
-    let is_known = shape(path).is_some() || is_free(path[..path.len() - 1].iter().map(String::as_str));
-    let is_empty_option = shape(path).is_some_and(|node| node.kind == NodeKind::Empty);
-    let is_mapping = matches!(entry.item.value, Value::Map(_));
-    is_known && !entry.item.is_null() && (!is_mapping || is_empty_option)
+/// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label. A secret
+/// is none, because nothing shows it.
+fn is_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> bool {
+    let is_one = match Level::at(kind, path) {
+        Level::Secret | Level::Unknown => return false,
+        Level::Shape(node) => node.kind == NodeKind::Empty,
+        Level::Value => true,
+        Level::Object(_) | Level::Message(_) | Level::Several(_) => entry.item.entries().is_empty(),
+    };
+    !entry.item.is_null() && (is_one || !matches!(entry.item.value, Value::Map(_)))
 }
 
 fn entries<'i, 's>(root: &'i Item<'s>) -> Entries<'i, 's> {
-    fn collect<'i, 's>(item: &'i Item<'s>, path: &mut Vec<String>, found: &mut Entries<'i, 's>) {
+    fn collect<'i, 's>(item: &'i Item<'s>, level: Level, path: &mut Vec<String>, found: &mut Entries<'i, 's>) {
         for entry in item.entries() {
-            let is_free = is_free(path.iter().map(String::as_str));
-            path.push(if is_free { entry.key.clone().into_owned() } else { snake(&entry.key).into_owned() });
+            let key = level.spelled(&entry.key);
+            path.push(key.clone().into_owned());
             found.insert(path.clone(), entry);
-            collect(&entry.item, path, found);
+            collect(&entry.item, level.below(&key), path, found);
             path.pop();
         }
     }
     let mut found = Entries::new();
-    collect(root, &mut Vec::new(), &mut found);
+    collect(root, Level::root(root.described()), &mut Vec::new(), &mut found);
     found
 }
 
-fn replaced_value(path: &[String], entry: &MapEntry<'_>) -> ReplacedValue {
+fn replaced_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> ReplacedValue {
     let slice = entry.item.span.slice();
     let written = match entry.item.text() {
         Some(text) => text.to_owned(),
-        None if slice.contains('\n') => entry.item.kind().to_owned(),
+        // A list of another kind may have a secret in it.
+        None if slice.contains('\n') || !kind.is_endpoint() => entry.item.kind().to_owned(),
         None => slice.to_owned(),
     };
     ReplacedValue { path: path.to_vec(), written, place: entry.key_at.location() }

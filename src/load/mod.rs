@@ -14,6 +14,7 @@ mod fields;
 pub mod format;
 mod item;
 mod keys;
+mod level;
 mod loaded;
 mod object;
 mod options;
@@ -399,19 +400,23 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
     for (key, overlay, mut item, applied) in context.overlays.left(&mut read.problems) {
         let mut inner = Vec::new();
         variable::substitute(&mut item, context.variables, &mut inner);
-        match definition::examine(&item, &context.rules) {
-            definition::Examined::Endpoint { endpoint, notes } if inner.is_empty() && !overlay.is_about_removal() => {
+        match careful::examine(&item, context) {
+            definition::Examined::Endpoint { endpoint, sealed, notes }
+                if inner.is_empty() && !overlay.is_about_removal() =>
+            {
                 if let Some(at) = applied.removed {
                     read.removed.push((endpoint.key, at.location()));
                     continue;
                 }
+                let keys = || read.found.iter().map(|found| found.endpoint.key.to_string());
+                read.notes.extend(overlay.beside(key, &keys));
                 read.notes.extend(notes);
                 whole.push(Definition {
                     endpoint: *endpoint,
                     file: overlay.source.path.clone(),
                     document: overlay.document,
                     overlays: applied.files,
-                    sealed: SealedSecrets::default(),
+                    sealed,
                 });
             }
             definition::Examined::Skipped => {}

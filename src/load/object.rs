@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::definition::{follows, located, mapping, service_keys};
+use super::definition::{follows, located, mapping, no_removal, service_keys};
 use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, Fields, KeySpelling, described, first_line};
 use super::item::{Item, MapEntry, TextSpan, Value as Written, json};
@@ -37,6 +37,7 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
         ObjectReader { kind: kind.name, notes: Vec::new(), sealed: SealedSecrets::default(), has_secret: false };
     let mut fields = Fields::open(&mut decoder, root, &root.span, Vec::new())?;
     let at = fields.entry("kind")?.value_at();
+    no_removal(&mut fields);
     service_keys(&mut fields, &mut notes);
     let metadata = fields.nested("metadata", |fields| mapping(fields, ENDPOINT.get("metadata")));
     let spec = match fields.given("spec") {

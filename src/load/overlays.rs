@@ -76,13 +76,6 @@ impl<'s> Overlays<'s> {
                     Ok(tree) => resolve(&tree, source, problems),
                 };
                 let Some(mut item) = item.filter(|item| !item.is_null()) else { continue };
-                if let Some(kind) = item.described() {
-                    let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
-                    let what = format!("an overlay cannot change an object of the kind `{}`", kind.name);
-                    problems
-                        .push(at.error(what, "overlays change endpoints").with_help("use variables in its definition"));
-                    continue;
-                }
                 let removal = removal(&mut item, problems);
                 match key_of(&item, variables) {
                     Some(key) => {
@@ -139,8 +132,8 @@ impl<'s> Overlays<'s> {
         }
     }
 
-    /// The documents that no definition took, by key: whole endpoints of the environment, or mistakes. Those of one
-    /// layer define an endpoint each, and those of later layers change them.
+    /// The documents that no definition took, by key: whole objects of the environment, or mistakes. Those of one
+    /// layer define an object each, and those of later layers change them.
     pub(super) fn left<'o>(
         &'o self,
         problems: &mut Vec<Diagnostic>,
@@ -187,10 +180,26 @@ impl<'s> Overlay<'s> {
         let (does, otherwise) = match self.removal {
             Some(Removal::Removed(_)) => ("removes", "there is nothing to remove"),
             Some(Removal::Restored(_)) => ("keeps", "there is nothing to keep"),
-            None => ("changes", "an overlay changes a definition, or is a whole endpoint"),
+            None => ("changes", "an overlay changes a definition, or is a whole object"),
         };
-        let label = did_you_mean(key, keys, || otherwise.to_owned());
+        let keys: Vec<&str> = keys.into_iter().collect();
+        // A document without a kind is about an endpoint.
+        let of_kind = keys.iter().find_map(|known| known.strip_suffix(key)?.strip_suffix(':'));
+        let label = match of_kind {
+            Some(kind) => format!("to change `{kind}:{key}`, write `kind: {kind}` here"),
+            None => did_you_mean(key, keys, || otherwise.to_owned()),
+        };
         self.name_at().error(format!("the overlay {does} `{key}`, which no file defines"), label)
+    }
+
+    /// What a whole object of the environment is perhaps meant to change: what is partial can be whole, but for endpoints.
+    pub(super) fn beside<K: Iterator<Item = String>>(&self, key: &str, keys: &dyn Fn() -> K) -> Option<Diagnostic> {
+        self.item.described()?;
+        let keys: Vec<String> = keys().collect();
+        let near = did_you_mean(key, keys.iter().map(String::as_str), String::new);
+        let at = self.name_at();
+        let what = format!("the overlay defines `{key}`, which no file defines");
+        Some(Diagnostic::note(what, at.source, at.range(), &near)).filter(|_| !near.is_empty())
     }
 
     /// An overlay for a definition that another one removes.
@@ -252,7 +261,7 @@ fn removal<'s>(item: &mut Item<'s>, problems: &mut Vec<Diagnostic>) -> Option<Re
     }
 }
 
-/// `namespace/name` of a document, variables put in.
+/// The key of a document, variables put in.
 fn key_of(item: &Item<'_>, variables: &Variables) -> Option<String> {
     let metadata = item.get("metadata")?;
     let part = |key: &str| {
@@ -261,5 +270,6 @@ fn key_of(item: &Item<'_>, variables: &Variables) -> Option<String> {
         substitute(&mut part, variables, &mut Vec::new());
         part.text().filter(|text| !text.is_empty()).map(str::to_owned)
     };
-    Some(format!("{}/{}", part("namespace")?, part("name")?))
+    let kind = item.described().map(|kind| format!("{}:", kind.name)).unwrap_or_default();
+    Some(format!("{kind}{}/{}", part("namespace")?, part("name")?))
 }

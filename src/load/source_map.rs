@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::careful::{self, PreparedDocument, ReadContext};
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::fields::is_free;
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
+use super::level::Level;
 use super::loaded::Loaded;
 use super::outline::Outline;
 use super::overlays::Overlays;
@@ -20,7 +20,7 @@ use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
 use crate::kind::{self, KindName};
-use crate::model::shape::{SPEC, snake};
+use crate::model::shape::SPEC;
 use crate::model::{Definition, Field, Key, SourceLocation};
 
 /// How a value is written.
@@ -242,11 +242,11 @@ pub(super) fn nodes(root: &Item<'_>) -> Nodes {
     let mut nodes = Nodes::new();
     let first = root.entries().first().map_or(root.span, |entry| entry.key_at);
     nodes.insert(Vec::new(), written(root, None, first, root.origin));
-    collect(root, &mut Vec::new(), root.origin, &mut nodes);
+    collect(root, Level::root(root.described()), &mut Vec::new(), root.origin, &mut nodes);
     nodes
 }
 
-fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &mut Nodes) {
+fn collect(item: &Item<'_>, level: Level, path: &mut Vec<String>, above: ValueOrigin, nodes: &mut Nodes) {
     let inherited = |item: &Item<'_>| match above {
         ValueOrigin::Written | ValueOrigin::Anchored if item.origin != ValueOrigin::Written => item.origin,
         ValueOrigin::Written => item.origin,
@@ -259,20 +259,17 @@ fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &
                 path.push(index.to_string());
                 let origin = inherited(item);
                 nodes.insert(path.clone(), written(item, None, item.span, origin));
-                collect(item, path, origin, nodes);
+                collect(item, level.below(""), path, origin, nodes);
                 path.pop();
             }
         }
         Value::Map(entries) => {
             for entry in entries {
-                path.push(if is_free(path.iter().map(String::as_str)) {
-                    entry.key.clone().into_owned()
-                } else {
-                    snake(&entry.key).into_owned()
-                });
+                let key = level.spelled(&entry.key);
+                path.push(key.clone().into_owned());
                 let origin = inherited(&entry.item);
                 nodes.insert(path.clone(), written(&entry.item, Some(entry), entry.key_at, origin));
-                collect(&entry.item, path, origin, nodes);
+                collect(&entry.item, level.below(&key), path, origin, nodes);
                 path.pop();
             }
         }

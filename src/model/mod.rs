@@ -49,7 +49,7 @@ pub use problem::{Location, Problem, Segment};
 pub use rules::{check, warnings};
 pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
-pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
+pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
 pub use spec::{Described, Spec};
 pub use string_map::StringMap;
 pub use text::{is_unsafe, neutral};

@@ -1,9 +1,9 @@
 //! A sealed copy of the objects of a service in some namespaces: the items of complete lists as the
-//! service gave them, and, where it was asked, who refers to each. It is one canonical JSON file with
+//! service gave them, without secrets, and, where it was asked, who refers to each. It is one canonical JSON file with
 //! a digest over its content, so that an alteration is seen and the same content is the same text.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
 use data_encoding::HEXLOWER;
@@ -15,9 +15,11 @@ use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest as _, Sha256};
 
 use super::{Json, JsonTree, Layout, Name, Namespace};
+use crate::kind::KindName;
 
-/// The format that this program writes and reads.
-const FORMAT_VERSION: u32 = 1;
+/// The newest format that this program writes and reads: with objects of other kinds than endpoint. Endpoints alone have
+/// format 1.
+const FORMAT_VERSION: u32 = 2;
 /// The kind that a file names.
 const KIND: &str = "snapshot";
 
@@ -45,11 +47,45 @@ pub struct Snapshot {
 pub struct NamespaceSnapshot {
     /// Its endpoints by name, whole, as the service listed them.
     pub items: Vec<SnapshotItem>,
+    /// Its objects of the other kinds that were read.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<KindName, KindSnapshot>,
     /// What refers to each endpoint, by its name, as the service reported it; `null` where it was not read.
     pub referrers: Option<BTreeMap<Name, Json>>,
 }
 
-/// An endpoint as the service listed it, as canonical text: a tree would take many times the memory.
+/// The objects of a kind in a namespace, read completely.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KindSnapshot {
+    /// They by name, as the service listed them. Where one has a secret it is `{}`. `null` where the service does not offer
+    /// the kind.
+    pub items: Option<Vec<SnapshotItem>>,
+    /// What refers to each, by its name, the view where the service made it of one; `null` where it was not read.
+    pub referrers: Option<BTreeMap<Name, Json>>,
+}
+
+impl NamespaceSnapshot {
+    /// The items of a kind, where it was read: nothing where the service does not offer it.
+    #[must_use]
+    pub fn items(&self, kind: KindName) -> Option<Option<&[SnapshotItem]>> {
+        match kind.is_endpoint() {
+            true => Some(Some(&self.items)),
+            false => self.kinds.get(&kind).map(|kept| kept.items.as_deref()),
+        }
+    }
+
+    /// What refers to each object of a kind, where it was read.
+    #[must_use]
+    pub fn referrers(&self, kind: KindName) -> Option<&BTreeMap<Name, Json>> {
+        match kind.is_endpoint() {
+            true => self.referrers.as_ref(),
+            false => self.kinds.get(&kind)?.referrers.as_ref(),
+        }
+    }
+}
+
+/// An object as the service listed it, as canonical text: a tree would take many times the memory.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct SnapshotItem(Box<RawValue>);
@@ -113,7 +149,7 @@ pub enum SnapshotError {
         reason: String,
     },
     /// A format of another program version.
-    #[error("the snapshot has format version {found}, this trueup reads {FORMAT_VERSION}: take it again")]
+    #[error("the snapshot has format version {found}, this trueup reads 1 to {FORMAT_VERSION}: take it again")]
     Format {
         /// The file's.
         found: u64,
@@ -153,10 +189,30 @@ struct SealedSnapshot<S> {
 }
 
 impl Snapshot {
-    /// How many endpoints it contains.
+    /// How many objects it contains.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.namespaces.values().map(|kept| kept.items.len()).sum()
+        let others =
+            |kept: &NamespaceSnapshot| kept.kinds.values().flat_map(|kept| &kept.items).map(Vec::len).sum::<usize>();
+        self.namespaces.values().map(|kept| kept.items.len() + others(kept)).sum()
+    }
+
+    /// What it contains, for people: one word that a number stands before.
+    #[must_use]
+    pub fn noun(&self) -> &'static str {
+        if self.format_version() == 1 { "endpoint" } else { "object" }
+    }
+
+    /// The kinds that were read, endpoints among them.
+    #[must_use]
+    pub fn kinds(&self) -> BTreeSet<KindName> {
+        let others = self.namespaces.values().flat_map(|kept| kept.kinds.keys().copied());
+        others.chain([KindName::ENDPOINT]).collect()
+    }
+
+    /// The format of its file, as old as its content allows.
+    fn format_version(&self) -> u32 {
+        if self.namespaces.values().all(|kept| kept.kinds.is_empty()) { 1 } else { FORMAT_VERSION }
     }
 
     /// Whether it contains none.
@@ -184,7 +240,7 @@ impl Snapshot {
         let digest = self.digest();
         let sealed = SealedSnapshot {
             kind: KIND.to_owned(),
-            format_version: FORMAT_VERSION,
+            format_version: self.format_version(),
             digest: digest.clone(),
             snapshot: self,
         };
@@ -208,7 +264,7 @@ impl Snapshot {
         if head.kind != KIND {
             return Err(SnapshotError::NotASnapshot { reason: format!("its kind is `{}`", head.kind.escape_debug()) });
         }
-        if head.format_version != u64::from(FORMAT_VERSION) {
+        if !(1..=u64::from(FORMAT_VERSION)).contains(&head.format_version) {
             return Err(SnapshotError::Format { found: head.format_version });
         }
         let sealed: SealedSnapshot<Self> = serde_json::from_slice(bytes).map_err(not)?;
@@ -240,7 +296,11 @@ mod tests {
             layout: Layout::Uniform,
             namespaces: BTreeMap::from([(
                 shop,
-                NamespaceSnapshot { items: vec![SnapshotItem::new(&item).expect("JSON")], referrers: None },
+                NamespaceSnapshot {
+                    items: vec![SnapshotItem::new(&item).expect("JSON")],
+                    kinds: BTreeMap::new(),
+                    referrers: None,
+                },
             )]),
         }
     }
@@ -256,6 +316,24 @@ mod tests {
     }
 
     #[test]
+    fn endpoints_alone_have_the_format_that_an_older_version_reads_and_another_kind_the_next_one() {
+        let mut snapshot = snapshot();
+        let text = file(&snapshot);
+        assert!(text.contains("\"format_version\": 1") && !text.contains("kinds"));
+        let pool = KindName::find("origin_pool").expect("a kind");
+        let kept = KindSnapshot { items: Some(Vec::new()), referrers: None };
+        for namespace in snapshot.namespaces.values_mut() {
+            namespace.kinds = BTreeMap::from([(pool, kept.clone())]);
+        }
+        let text = file(&snapshot);
+        assert!(text.contains("\"format_version\": 2") && text.contains("\"origin_pool\""));
+        assert_eq!(Snapshot::from_file(text.as_bytes()).expect("a snapshot"), snapshot);
+        let unknown = text.replace("origin_pool", "kind_of_tomorrow");
+        let refused = Snapshot::from_file(unknown.as_bytes()).expect_err("no snapshot").to_string();
+        assert!(refused.contains("the kind `kind_of_tomorrow` is unknown to this version"), "{refused}");
+    }
+
+    #[test]
     fn an_altered_snapshot_is_refused_wherever_it_was_altered() {
         let text = file(&snapshot());
         for (from, to) in [("\"port\":80", "\"port\":81"), ("1970-01-01", "2026-01-01"), ("acme", "evil")] {
@@ -264,7 +342,7 @@ mod tests {
             assert!(matches!(refused, SnapshotError::Altered { .. }), "{from}: {refused}");
         }
         let refused = |text: String| Snapshot::from_file(text.as_bytes()).expect_err("no snapshot").to_string();
-        assert!(refused(text.replace("\"format_version\": 1", "\"format_version\": 2")).contains("take it again"));
+        assert!(refused(text.replace("\"format_version\": 1", "\"format_version\": 3")).contains("take it again"));
         assert!(refused(text.replace("\"kind\": \"snapshot\"", "\"kind\": \"plan\"")).contains("its kind is `plan`"));
     }
 }

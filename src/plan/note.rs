@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::KindName;
 use crate::model::{Key, Namespace, RelatedObject, Scope};
 
 /// Something that a reviewer should know and that changes nothing.
@@ -162,6 +163,11 @@ pub enum Note {
         key: Key,
         /// Why.
         reason: String,
+    },
+    /// Objects of a kind change of which only the published schemas are known.
+    Weak {
+        /// Which kind.
+        kind: KindName,
     },
 }
 

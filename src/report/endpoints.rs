@@ -31,6 +31,13 @@ pub struct EndpointListing<'a> {
     pub items: Vec<&'a LiveItem>,
 }
 
+impl EndpointListing<'_> {
+    /// What it lists, for people: one word that a number stands before.
+    fn noun(&self) -> &'static str {
+        if self.items.iter().all(|item| item.key().kind.is_endpoint()) { "endpoint" } else { "object" }
+    }
+}
+
 /// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
@@ -197,7 +204,7 @@ pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<
             code(listing.base_url),
             listing.taken.map(|taken| line![", taken ", moment(taken)]),
             ": ",
-            Line::count(listing.items.len(), "endpoint"),
+            Line::count(listing.items.len(), listing.noun()),
             " in ",
             Line::count(namespaces.len(), "namespace"),
             ", digest ",

@@ -94,8 +94,16 @@ impl KindList {
             let texts = [namespaces, secrets, kind.makes(), refers_to.join(", ")].map(code);
             table.row([code(kind.name)].into_iter().chain(texts).chain([code(&kind.path)]));
         }
-        let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").count();
-        let known = line![self.kinds.len(), " kinds, ", weak, " of them known from the published schemas alone."];
+        let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").map(|kind| kind.name);
+        let weak: Vec<&str> = weak.collect();
+        let names = weak.join(", ");
+        let known = line![
+            self.kinds.len(),
+            " kinds, ",
+            weak.len(),
+            " of them known from the published schemas alone: ",
+            code(names)
+        ];
         let mut blocks = Blocks::from(table);
         blocks.gap();
         blocks.line(known);

@@ -157,8 +157,41 @@ pub fn of_kind(kind: &Kind) -> Json {
     let mut schema = kind::object(kind, metadata);
     schema["$schema"] = DRAFT.into();
     schema["title"] = format!("an object of the kind {}, as its create request takes it", kind.name).into();
-    schema["description"] = "Described, not managed by trueup yet: only `trueup validate` takes it.".into();
     schema
+}
+
+/// The schema of documents of these kinds and of endpoints, by their `kind`, draft 2020-12.
+#[must_use]
+pub fn of_kinds<'k>(kinds: impl IntoIterator<Item = &'k Kind>) -> Json {
+    let kinds: Vec<&Kind> = kinds.into_iter().filter(|kind| kind.name != crate::kind::ENDPOINT).collect();
+    let mut endpoint = of(SchemaKind::Definition);
+    if kinds.is_empty() {
+        return endpoint;
+    }
+    if let Some(parts) = endpoint.as_object_mut() {
+        parts.retain(|key, _| key != "$schema");
+    }
+    let metadata = json!({"$ref": "#/$defs/metadata"});
+    let mut definitions = Map::from_iter([("metadata".to_owned(), endpoint["properties"]["metadata"].clone())]);
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let is_of = |kind: Json| json!({"required": ["kind"], "properties": {"kind": kind}});
+    let mut rules = vec![json!({"if": {"not": is_of(json!({"enum": names}))}, "then": endpoint})];
+    for kind in kinds {
+        let mut object = kind::object(kind, metadata.clone());
+        if let Json::Object(shared) = object["$defs"].take() {
+            definitions.extend(shared);
+        }
+        object.as_object_mut().map(|parts| parts.remove("$defs"));
+        rules.push(json!({"if": is_of(json!({"const": kind.name})), "then": object}));
+    }
+    json!({
+        "$schema": DRAFT,
+        "title": "an object, as trueup reads it",
+        "description": "An endpoint, or an object of the kind that `kind` names.",
+        "type": "object",
+        "allOf": rules,
+        "$defs": definitions,
+    })
 }
 
 /// The schema of a report, with its kind and version: what is written, field by field.
@@ -219,7 +252,9 @@ fn plan() -> Json {
 }
 
 fn snapshot() -> Json {
-    document::<SnapshotFile>(&["snapshot"])
+    let mut schema = document::<SnapshotFile>(&["snapshot"]);
+    schema["properties"]["format_version"] = json!({"enum": [1, 2], "description": "1: endpoints alone."});
+    schema
 }
 
 /// A file of `snapshot`.

@@ -1,13 +1,20 @@
-//! The attributes of a resource as the endpoint that the provider sends: a block is a list of at most one object,
+//! The attributes of a resource as the object that the provider sends: a block is a list of at most one object,
 //! an empty message is a flag, and an unset value is `null`, empty, zero or false.
+
+mod described;
 
 use serde_json::{Map, Value};
 
+use crate::kind::KindName;
 use crate::model::shape::{ENDPOINT, NodeKind};
 use crate::model::{Endpoint, Problem, WireEndpoint, check};
 
-/// The endpoint that the attributes describe, or why there is none, as a fragment.
-pub(super) fn endpoint(attributes: &Map<String, Value>) -> Result<Endpoint, String> {
+/// The object that the attributes describe, or why there is none, as a fragment.
+pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Endpoint, String> {
+    if kind.is_endpoint() { endpoint(attributes) } else { described::object(kind, attributes) }
+}
+
+fn endpoint(attributes: &Map<String, Value>) -> Result<Endpoint, String> {
     let mut metadata = Map::new();
     let mut spec = Map::new();
     let is_metadata = |name: &str| ENDPOINT.at("metadata").is_some_and(|node| node.child(name).is_some());

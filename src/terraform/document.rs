@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{RESOURCE_TYPE, TerraformError};
+use super::{TYPE_PREFIX, TerraformError};
+use crate::kind::KindName;
 
 /// What some editors begin a file with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -41,8 +42,9 @@ pub struct Document {
     pub(super) resources: Vec<Resource>,
 }
 
-/// One resource of the type, with its attributes or why they are not known.
+/// One resource of a kind, with its attributes or why they are not known.
 pub(super) struct Resource {
+    pub(super) kind: KindName,
     pub(super) address: String,
     pub(super) attributes: Result<Map<String, Value>, String>,
 }
@@ -150,10 +152,16 @@ impl Document {
 }
 
 impl Resource {
-    fn new(address: String, deposed: Option<&str>, attributes: Result<Map<String, Value>, String>) -> Self {
+    fn new(
+        kind: KindName,
+        address: String,
+        deposed: Option<&str>,
+        attributes: Result<Map<String, Value>, String>,
+    ) -> Self {
         match deposed {
-            None => Self { address, attributes },
+            None => Self { kind, address, attributes },
             Some(key) => Self {
+                kind,
                 address: format!("{address} (deposed {key})"),
                 attributes: Err("it was replaced, and Terraform deletes it next".to_owned()),
             },
@@ -166,27 +174,36 @@ impl Resource {
     }
 }
 
+/// The kind of the objects of a resource type.
+fn kind_of(name: &str) -> Option<KindName> {
+    name.strip_prefix(TYPE_PREFIX).and_then(KindName::find)
+}
+
 fn of_state(resources: Vec<StateResource>) -> Vec<Resource> {
-    let managed = resources.into_iter().filter(|resource| resource.mode == "managed" && resource.kind == RESOURCE_TYPE);
+    let managed = resources.into_iter().filter(|resource| resource.mode == "managed");
     managed
-        .flat_map(|resource| {
+        .filter_map(|resource| Some((kind_of(&resource.kind)?, resource)))
+        .flat_map(|(kind, resource)| {
             let module = resource.module.map(|module| format!("{module}.")).unwrap_or_default();
-            let base = format!("{module}{RESOURCE_TYPE}.{}", resource.name);
+            let base = format!("{module}{}.{}", resource.kind, resource.name);
             resource.instances.into_iter().map(move |instance| {
                 let address = match &instance.index_key {
                     None => base.clone(),
                     Some(key) => format!("{base}[{key}]"),
                 };
                 let missing = || "the state has no attributes of it".to_owned();
-                Resource::new(address, instance.deposed.as_deref(), instance.attributes.ok_or_else(missing))
+                Resource::new(kind, address, instance.deposed.as_deref(), instance.attributes.ok_or_else(missing))
             })
         })
         .collect()
 }
 
 fn of_module(module: Module, into: &mut Vec<Resource>) {
-    let managed = module.resources.into_iter().filter(|one| one.mode == "managed" && one.kind == RESOURCE_TYPE);
-    into.extend(managed.map(|one| Resource::new(one.address, one.deposed_key.as_deref(), Ok(one.values))));
+    let managed = module.resources.into_iter().filter(|one| one.mode == "managed");
+    let managed = managed.filter_map(|one| Some((kind_of(&one.kind)?, one)));
+    into.extend(
+        managed.map(|(kind, one)| Resource::new(kind, one.address, one.deposed_key.as_deref(), Ok(one.values))),
+    );
     for child in module.child_modules {
         of_module(child, into);
     }
@@ -194,20 +211,22 @@ fn of_module(module: Module, into: &mut Vec<Resource>) {
 
 /// JSON syntax lets any block be one object or a list of objects.
 fn of_configuration(types: &Value) -> Vec<Resource> {
-    let mut by_name: BTreeMap<String, Result<Map<String, Value>, String>> = BTreeMap::new();
-    for types in objects(types) {
-        for named in types.get(RESOURCE_TYPE).map(objects).unwrap_or_default() {
+    let mut by_name: BTreeMap<String, Resource> = BTreeMap::new();
+    let types = objects(types).into_iter().flatten();
+    for (name_of_type, kind, named) in types.filter_map(|(name, of)| Some((name, kind_of(name)?, of))) {
+        for named in objects(named) {
             for (name, body) in named.iter().filter(|(name, _)| *name != "//") {
                 let mut bodies = objects(body).into_iter();
                 let attributes = match (bodies.next(), bodies.next()) {
                     (Some(body), None) => configured(body),
                     _ => Err("its body is not one object".to_owned()),
                 };
-                by_name.insert(format!("{RESOURCE_TYPE}.{name}"), attributes);
+                let address = format!("{name_of_type}.{name}");
+                by_name.insert(address.clone(), Resource { kind, address, attributes });
             }
         }
     }
-    by_name.into_iter().map(|(address, attributes)| Resource { address, attributes }).collect()
+    by_name.into_values().collect()
 }
 
 fn objects(value: &Value) -> Vec<&Map<String, Value>> {

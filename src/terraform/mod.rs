@@ -1,7 +1,7 @@
-//! Endpoints that Terraform manages, as definitions of this program. A state file, the output of
-//! `terraform show -json` and configuration in JSON syntax (`*.tf.json`) go in; endpoints come out, each with
-//! the address of its resource, beside the resources that cannot be read and why. Only resources of the type
-//! `volterra_endpoint` are read: a state contains secrets of others.
+//! Objects that Terraform manages, as definitions of this program. A state file, the output of
+//! `terraform show -json` and configuration in JSON syntax (`*.tf.json`) go in; objects come out, each with
+//! the address of its resource, beside the resources that cannot be read and why. Only resources of the vendor's
+//! provider are read, by the description of their kind, and no secret of them: a state contains the secrets of all.
 
 mod attributes;
 mod document;
@@ -15,8 +15,8 @@ use crate::model::{Endpoint, Key};
 pub use document::Document;
 use document::Resource;
 
-/// The resource type of the vendor's provider.
-pub const RESOURCE_TYPE: &str = "volterra_endpoint";
+/// What the types of the vendor's provider begin with; the name of the kind follows.
+pub const TYPE_PREFIX: &str = "volterra_";
 
 /// A file without resources of Terraform.
 #[derive(Debug, thiserror::Error)]
@@ -40,11 +40,11 @@ pub enum TerraformError {
     Kind,
 }
 
-/// The endpoints of one or more files of Terraform.
+/// The objects of one or more files of Terraform.
 #[derive(Debug, Default)]
 pub struct Import {
-    /// Each endpoint with the address of its resource.
-    pub endpoints: BTreeMap<Key, (String, Endpoint)>,
+    /// Each object with the address of its resource.
+    pub objects: BTreeMap<Key, (String, Endpoint)>,
     /// Resources that no definition can be made of, by address, with the reason as a fragment.
     pub left_out: BTreeMap<String, String>,
 }
@@ -64,21 +64,21 @@ impl Import {
         }
     }
 
-    fn add_resource(&mut self, Resource { address, attributes }: Resource) {
-        let endpoint = match attributes.and_then(|attributes| attributes::endpoint(&attributes)) {
+    fn add_resource(&mut self, Resource { kind, address, attributes }: Resource) {
+        let endpoint = match attributes.and_then(|attributes| attributes::object(kind, &attributes)) {
             Ok(endpoint) => endpoint,
             Err(reason) => {
                 self.left_out.insert(address, reason);
                 return;
             }
         };
-        match self.endpoints.get(&endpoint.key) {
+        match self.objects.get(&endpoint.key) {
             Some((first, _)) => {
                 let reason = format!("`{first}` has the same namespace and name, {}", endpoint.key);
                 self.left_out.insert(address, reason);
             }
             None => {
-                self.endpoints.insert(endpoint.key.clone(), (address, endpoint));
+                self.objects.insert(endpoint.key.clone(), (address, endpoint));
             }
         }
     }

@@ -43,7 +43,7 @@ fn import(document: &Value) -> Import {
 }
 
 fn addresses(import: &Import) -> Vec<String> {
-    import.endpoints.iter().map(|(key, (address, _))| format!("{key} {address}")).collect()
+    import.objects.iter().map(|(key, (address, _))| format!("{key} {address}")).collect()
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_state_gives_every_instance_of_an_endpoint_and_nothing_else() {
 #[test]
 fn the_attributes_become_the_endpoint_that_the_provider_sends() {
     let import = import(&state(&[json!({"attributes": attributes("cart")})]));
-    let (_, endpoint) = import.endpoints.values().next().expect("one endpoint");
+    let (_, endpoint) = import.objects.values().next().expect("one endpoint");
     let wanted = json!({
         "metadata": {"name": "cart", "namespace": "shop", "labels": {"tier": "web", "empty": ""}},
         "spec": {
@@ -92,7 +92,7 @@ fn every_target_is_read() {
         }
         import.add(vec![document_of(&state(&[json!({ "attributes": one })]))]);
     }
-    assert_eq!((import.endpoints.len(), &import.left_out), (targets.len(), &std::collections::BTreeMap::new()));
+    assert_eq!((import.objects.len(), &import.left_out), (targets.len(), &std::collections::BTreeMap::new()));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn configuration_in_json_syntax_is_read_where_it_has_no_expressions() {
         import(&json!({"resource": [{"volterra_endpoint": {"cart": plain, "other": [expression], "many": repeated}},
                                              {"null_resource": {"x": {}}}]}));
     assert_eq!(addresses(&import), ["shop/cart volterra_endpoint.cart"]);
-    let (_, endpoint) = import.endpoints.values().next().expect("one endpoint");
+    let (_, endpoint) = import.objects.values().next().expect("one endpoint");
     assert_eq!(
         (endpoint.spec.endpoint().expect("an endpoint").port, endpoint.description.as_str()),
         (8443, "costs ${total}")
@@ -149,7 +149,7 @@ fn a_resource_that_is_not_an_endpoint_is_left_out_with_the_reason() {
         json!({"index_key": 2, "attributes": two_targets}),
         json!({"index_key": 3, "attributes": unknown}),
     ]));
-    assert_eq!(import.endpoints.len(), 1);
+    assert_eq!(import.objects.len(), 1);
     let reasons: Vec<&str> = import.left_out.values().map(String::as_str).collect();
     assert!(
         reasons[0].starts_with("`module.shop.volterra_endpoint.cart[0]` has the same namespace and name"),
@@ -166,11 +166,7 @@ fn a_number_that_terraform_would_not_take_is_not_dropped() {
         one["port"] = json!(written);
         let import = import(&state(&[json!({ "attributes": one })]));
         assert_eq!(
-            import
-                .endpoints
-                .values()
-                .map(|(_, one)| one.spec.endpoint().expect("an endpoint").port)
-                .collect::<Vec<_>>(),
+            import.objects.values().map(|(_, one)| one.spec.endpoint().expect("an endpoint").port).collect::<Vec<_>>(),
             [port],
             "{written}"
         );
@@ -190,7 +186,7 @@ fn a_number_that_terraform_would_not_take_is_not_dropped() {
         let mut one = attributes("cart");
         one[name] = wrong.clone();
         let import = import(&state(&[json!({ "attributes": one })]));
-        assert_eq!((import.endpoints.len(), import.left_out.len()), (0, 1), "{name}: {wrong}");
+        assert_eq!((import.objects.len(), import.left_out.len()), (0, 1), "{name}: {wrong}");
     }
     let mut nested = attributes("cart");
     nested["dns_name"] = json!("");
@@ -211,7 +207,7 @@ fn an_object_that_terraform_deletes_next_is_left_out() {
     let resources = [shown("new", Value::Null), shown("old", json!("00aa11bb"))];
     let from_show = import(&json!({"format_version": "1.0", "values": {"root_module": {"resources": resources}}}));
     for import in [from_state, from_show] {
-        assert_eq!(import.endpoints.keys().map(ToString::to_string).collect::<Vec<_>>(), ["shop/new"]);
+        assert_eq!(import.objects.keys().map(ToString::to_string).collect::<Vec<_>>(), ["shop/new"]);
         let (address, why) = import.left_out.first_key_value().expect("the old one");
         assert!(address.ends_with("volterra_endpoint.cart (deposed 00aa11bb)"), "{address}");
         assert_eq!(why, "it was replaced, and Terraform deletes it next");

@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["model", "kind", "file"]),
     ("plan", &["model", "kind", "diff"]),
     ("git", &["file"]),
-    ("terraform", &["model"]),
+    ("terraform", &["model", "kind"]),
     ("run", &["model", "plan"]),
     ("drift", &["model", "plan"]),
     ("apply", &["model", "kind", "diff", "plan", "run", "api"]),

@@ -7,7 +7,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 use trueup::kind::{self, Field, Kind};
 
-use crate::support::Stage;
+use crate::support::objects::{self, Specs};
+use crate::support::{Service, Stage};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -42,7 +43,7 @@ fn the_description_is_small_enough_for_every_binary() {
 fn every_kind_is_listed_with_what_is_known_of_it() {
     let stage = Stage::new();
     let list = stage.run("kinds").code(0).text().to_owned();
-    assert!(list.contains("142 kinds, 16 of them known from the published schemas alone."), "{list}");
+    assert!(list.contains("142 kinds, 16 of them known from the published schemas alone: "), "{list}");
     let json = stage.run("kinds --format json").code(0).json();
     let kinds = json["kinds"].as_array().expect("a list");
     assert_eq!(kinds.len(), 142);
@@ -244,4 +245,75 @@ fn what_the_service_was_seen_to_fill_is_no_difference() {
     }
     assert_eq!(differences, Vec::<String>::new());
     assert_eq!(unnamed, Vec::<String>::new());
+}
+
+#[test]
+fn a_kind_that_only_the_schemas_know_says_so_once_when_it_is_planned() {
+    let service = Service::start();
+    let weak = kind::all().find(|kind| kind.is_weak && kind.secrets().is_empty()).expect("one");
+    let mut specs = Specs::new(28);
+    let mut stage = Stage::new().at(&service);
+    for name in ["a", "b"] {
+        let metadata = json!({"name": name, "namespace": objects::namespace(weak)});
+        let object = json!({"kind": weak.name, "metadata": metadata, "spec": specs.spec(weak)});
+        stage = stage.file(&format!("{name}.json"), &object.to_string());
+    }
+    let plan = stage.run("plan .").code(0).text().to_owned();
+    let lines: Vec<&str> =
+        plan.lines().filter(|line| line.contains("known from the published schemas alone")).collect();
+    assert_eq!(lines.len(), 1, "{plan}");
+    assert!(lines[0].contains(weak.name), "{plan}");
+    stage
+        .run("kinds")
+        .code(0)
+        .stdout_contains("of them known from the published schemas alone")
+        .stdout_contains(weak.name);
+}
+
+#[test]
+fn one_schema_describes_a_directory_of_several_kinds() {
+    let schema = Stage::new().run("schema --kind origin_pool --kind healthcheck").code(0).json();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let seed = 28;
+    let mut specs = Specs::new(seed);
+    let metadata = json!({"name": "abcde", "namespace": "shop"});
+    for name in ["origin_pool", "healthcheck"] {
+        let kind = kind::find(name).expect("a kind");
+        for _ in 0..20 {
+            let object = json!({"kind": name, "metadata": metadata, "spec": specs.spec(kind)});
+            let faults: Vec<String> = validator.iter_errors(&object).map(|fault| fault.to_string()).collect();
+            assert_eq!(faults, Vec::<String>::new(), "{object:#}");
+        }
+        let wrong = json!({"kind": name, "metadata": metadata, "spec": {"ip": "192.0.2.1"}});
+        assert!(!validator.is_valid(&wrong), "an endpoint is no {name}");
+    }
+    assert!(validator.is_valid(&json!({"metadata": metadata, "spec": {"ip": "192.0.2.1", "port": 80}})));
+    assert!(validator.is_valid(&json!({"kind": "endpoint", "metadata": metadata, "spec": {"ip": "192.0.2.1"}})));
+    assert!(!validator.is_valid(&json!({"metadata": metadata, "spec": {"origin_servers": []}})));
+}
+
+#[test]
+fn every_file_that_a_pull_writes_names_a_schema_by_which_it_is_valid() {
+    let service = Service::start();
+    let stage = Stage::example("07-chain").at(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("pull -o pulled").stderr_ignored();
+    let schema: Value = serde_json::from_str(&stage.read("pulled/.trueup.schema.json")).expect("a schema");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let mut count = 0;
+    for entry in walkdir::WalkDir::new(stage.path("pulled")) {
+        let path = entry.expect("an entry").into_path();
+        if path.extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let named = text.lines().next().and_then(|line| line.split_once("$schema=")).expect("a schema").1;
+        let file = path.parent().expect("a directory").join(named).canonicalize().expect("the schema is there");
+        assert_eq!(file, stage.path("pulled/.trueup.schema.json").canonicalize().expect("a file"));
+        let document: Value = serde_yaml::from_str(&text).expect("YAML");
+        let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults, Vec::<String>::new(), "{text}");
+        count += 1;
+    }
+    assert!(count >= 6, "{count}");
 }

@@ -1,7 +1,10 @@
 //! Objects of other kinds than endpoint, through the commands: plan, apply, drift, change, delete, in the order of their
 //! references.
 
+mod adopted;
+mod environments;
 mod graphs;
+mod offline;
 mod order;
 mod unread;
 

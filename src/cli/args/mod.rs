@@ -382,6 +382,9 @@ pub struct PullArgs {
     /// Let the definitions of this stack take over what was changed outside, edited in place
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub drift: Vec<PathBuf>,
+    /// With --drift: also write what was set outside where no definition names it, in objects of other kinds than endpoint
+    #[arg(long, requires = "drift", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
+    pub unnamed: bool,
     /// Objects of this kind, besides endpoints; repeatable. Without it those of `kinds:` in trueup.yaml
     #[arg(long, value_name = "KIND", value_parser = kind_name, conflicts_with = "drift")]
     pub kind: Vec<KindName>,
@@ -471,10 +474,13 @@ pub struct SnapshotArgs {
     /// Read this namespace instead of those of the stack; repeatable
     #[arg(long, short, value_name = "NAME")]
     pub namespace: Vec<String>,
+    /// Objects of this kind, besides endpoints, instead of those of the stack; repeatable
+    #[arg(long, value_name = "KIND", value_parser = kind_name)]
+    pub kind: Vec<KindName>,
     /// The file to write. For several stacks, a directory, with a file for each
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
-    /// Also ask who refers to each endpoint, one request each: deletes are planned with it
+    /// Also ask who refers to each object, one request each: deletes are planned with it
     #[arg(long)]
     pub referrers: bool,
 }
@@ -522,9 +528,10 @@ pub struct SchemaArgs {
     /// What to describe: a file that trueup reads, or the `kind` of a document that it writes
     #[arg(long, value_name = "WHAT", default_value = "definition", value_parser = schema_kinds())]
     pub of: SchemaKind,
-    /// An object of this kind, as its create request takes it: see `trueup kinds`
+    /// An object of this kind, as its create request takes it: see `trueup kinds`. Repeated: a document of any of them, or
+    /// an endpoint
     #[arg(long, value_name = "KIND", conflicts_with = "of", value_parser = kind)]
-    pub kind: Option<&'static Kind>,
+    pub kind: Vec<&'static Kind>,
 }
 
 /// The kind of this name.

@@ -1,7 +1,7 @@
 //! `pull --drift`: the definitions adopt the values that somebody changed outside, in an environment its overlay does. The
 //! files are edited in place, and what cannot be edited in place is reported.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api;
 use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
@@ -10,8 +10,8 @@ use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, Sessi
 use crate::file::{Directory, FileMode};
 use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
-use crate::model::{Field, Key, SourceLocation};
-use crate::plan::{ActionKind, Cause, Change, Plan};
+use crate::model::{Field, Json, Key, Live, LiveItem, SourceLocation};
+use crate::plan::{ActionKind, Cause, Change, Note, Plan};
 use crate::report::safe;
 
 /// Lets the definitions take over what was changed outside.
@@ -27,6 +27,9 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
     session.locate(&mut plan);
     planning::require_complete(&plan, "nothing was written")?;
     let mut wanted = wanted(&plan);
+    if arguments.unnamed {
+        name_unnamed(&session, &plan, &mut wanted).await?;
+    }
     name_tenants(&session, &mut wanted).await?;
     let mut edits = match overlay {
         Some(directory) => edit::adopt_into_overlay(&stack.loaded, directory, &wanted),
@@ -44,7 +47,9 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
         root.replace(&**name, bytes, FileMode::Shared).with_status(ExitStatus::Failed)?;
     }
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
-    let (text, status) = summary(&plan, &edits, &removed, (&prefix, &stack.call()));
+    let unnamed: Vec<(&Key, &str)> =
+        plan.notes.iter().filter(|_| !arguments.unnamed).filter_map(unnamed).filter(is_selected(&session)).collect();
+    let (text, status) = summary(&plan, &edits, (&removed, &unnamed), (&prefix, &stack.call()));
     context.output.answer(&text);
     Ok(status)
 }
@@ -110,19 +115,77 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
             key: key.clone(),
             field: field.field.clone(),
             live: field.before.clone(),
+            unnamed: None,
             tenant: None,
         })
         .collect()
 }
 
-/// Finds the tenants of endpoints with references to take over: the service fills no other one in them.
+/// Adds the live values that no definition names.
+async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<ValueToAdopt>) -> Result<()> {
+    let keys: BTreeSet<&Key> = plan.notes.iter().filter_map(unnamed).map(|(key, _)| key).collect();
+    let (namespaces, kinds) = keys.iter().map(|key| (key.namespace.clone(), key.kind)).unzip();
+    let live = session.source.live(&namespaces, &kinds).await;
+    planning::require_all_read(live.unknown(), "nothing was written")?;
+    for (key, unit, whole) in keys.into_iter().flat_map(|key| units_of(session, &live, key)) {
+        let field = Field::of_unit(&unit);
+        match wanted.iter_mut().find(|one| one.key == *key && one.field == field) {
+            Some(one) => one.unnamed = Some(whole),
+            None => {
+                let definition = session.stack.loaded.desired.definitions.get(key);
+                let live = definition.map(|definition| field.value(&definition.endpoint)).unwrap_or_default();
+                wanted.push(ValueToAdopt { key: key.clone(), field, live, unnamed: Some(whole), tenant: None });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What has a value that no definition names, and its path.
+fn unnamed(note: &Note) -> Option<(&Key, &str)> {
+    match note {
+        Note::Unnamed { key, path } => Some((key, path)),
+        _ => None,
+    }
+}
+
+/// Whether the filters of the call leave a definition in.
+fn is_selected<'s>(session: &'s Session<'_>) -> impl Fn(&(&Key, &str)) -> bool + 's {
+    let stack = &session.stack;
+    |(key, _)| stack.selection.selects(key, stack.loaded.desired.definitions.get(*key), None)
+}
+
+/// The units of a live object that have values which its definition does not name.
+fn units_of<'k>(session: &Session<'_>, live: &Live, key: &'k Key) -> Vec<(&'k Key, String, Json)> {
+    let definition = session.stack.loaded.desired.definitions.get(key);
+    let wanted = definition.and_then(|definition| definition.endpoint.spec.described());
+    let (Some(wanted), Some(LiveItem::Object(object))) = (wanted, live.item(key)) else { return Vec::new() };
+    if !session.stack.selection.selects(key, definition, Some(&object.endpoint)) {
+        return Vec::new();
+    }
+    let Some(spec) = object.endpoint.spec.described() else { return Vec::new() };
+    let is_unnamed = |name: &&str| !spec.unnamed(name, wanted).is_empty();
+    let whole = |name: &str| (key, name.to_owned(), spec.unit(name).cloned().unwrap_or_default());
+    spec.names().filter(is_unnamed).map(whole).collect()
+}
+
+/// Finds the tenants of objects with references to take over: the service fills no other one in them.
 async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Result<()> {
     let Some(connection) = session.connection() else { return Ok(()) };
     let reader = connection.reader()?;
-    for one in wanted.iter_mut().filter(|one| one.field == Field::Where) {
-        let read =
-            api::fetch_object(&reader, &one.key).await.with_status(ExitStatus::Unknown).hint("nothing was written")?;
-        one.tenant = read.object().and_then(|object| object.live.tenant.clone());
+    let mut tenants: BTreeMap<Key, Option<String>> = BTreeMap::new();
+    for one in wanted {
+        let has_references =
+            if one.key.kind.is_endpoint() { one.field == Field::Where } else { one.field.is_of_spec() };
+        if !has_references {
+            continue;
+        }
+        if !tenants.contains_key(&one.key) {
+            let read = api::fetch_object(&reader, &one.key).await;
+            let read = read.with_status(ExitStatus::Unknown).hint("nothing was written")?;
+            tenants.insert(one.key.clone(), read.object().and_then(|object| object.live.tenant.clone()));
+        }
+        one.tenant = tenants.get(&one.key).cloned().flatten();
     }
     Ok(())
 }
@@ -131,7 +194,7 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
 fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,
-    removed: &BTreeSet<Key>,
+    (removed, unnamed): (&BTreeSet<Key>, &[(&Key, &str)]),
     (prefix, call): (&str, &str),
 ) -> (String, ExitStatus) {
     let line = |key: &Key, what: &str, place: Option<&SourceLocation>, why: &str| {
@@ -141,6 +204,7 @@ fn summary(
         format!("{}\n", text.trim_end())
     };
     let name = |field: &Field| field.to_string();
+    let whole = |key: &Key| if key.kind.is_endpoint() { "the endpoint" } else { "the object" };
     let mut text = String::new();
     if !edits.adopted.is_empty() || !removed.is_empty() {
         text.push_str("Taken over from live:\n");
@@ -148,7 +212,7 @@ fn summary(
             text.push_str(&line(key, &name(field), place.as_ref(), ""));
         }
         for key in removed {
-            text.push_str(&line(key, "the endpoint", None, "removed in the overlay"));
+            text.push_str(&line(key, whole(key), None, "removed in the overlay"));
         }
     }
     let mut left: String = edits
@@ -164,7 +228,10 @@ fn summary(
     for change in deleted(plan).filter(|change| !removed.contains(&change.key)) {
         let place = change.place.as_ref().map(|place| format!("{}:{}", place.file, place.line));
         let why = format!("deleted outside: remove {} to keep that", place.unwrap_or_else(|| "its file".to_owned()));
-        left.push_str(&line(&change.key, "the endpoint", None, &why));
+        left.push_str(&line(&change.key, whole(&change.key), None, &why));
+    }
+    for (key, path) in unnamed {
+        left.push_str(&line(key, path, None, "set outside, not named in the file: --unnamed writes it"));
     }
     let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if !left.is_empty() {

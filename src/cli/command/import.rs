@@ -1,4 +1,4 @@
-//! `import`: endpoints that another tool manages, as definitions. Nothing is asked of the service.
+//! `import`: objects that another tool manages, as definitions. Nothing is asked of the service.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::cli::definition_files::{self, DefinitionTarget};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file};
 use crate::file::{Directory, limit};
 use crate::report::safe;
-use crate::terraform::{Document, Import, RESOURCE_TYPE};
+use crate::terraform::{Document, Import, TYPE_PREFIX};
 
 /// The state that Terraform keeps in the directory of a configuration.
 const STATE: &str = "terraform.tfstate";
 /// The end of a file with configuration in JSON syntax.
 const JSON_SYNTAX: &str = ".tf.json";
 
-/// Writes the endpoints of another tool as definitions.
+/// Writes the objects of another tool as definitions.
 pub fn run(arguments: &ImportArgs, context: &Context) -> Result<ExitStatus> {
     match &arguments.from {
         ImportSource::Terraform(arguments) => terraform(arguments, context),
@@ -35,9 +35,10 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         });
     }
     let config = configuration::of_directory(context, &arguments.files.output)?;
+    let kinds = config.kinds.clone();
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let mut files = Vec::new();
-    for (address, endpoint) in import.endpoints.into_values() {
+    for (address, endpoint) in import.objects.into_values() {
         let file = match target.leaves_out(&endpoint.key) {
             Some(reason) => Err(reason),
             None => target.file(&endpoint, DefinitionOptions::default()),
@@ -56,14 +57,14 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         }
     }
     if files.is_empty() && import.left_out.is_empty() {
-        return Err(error!(Failed, "there are no `{RESOURCE_TYPE}` resources to import").hint("nothing was written"));
+        return Err(error!(Failed, "there are no `{TYPE_PREFIX}…` resources to import").hint("nothing was written"));
     }
-    let written = definition_files::write(&arguments.files, &files)?;
+    let written = definition_files::write(&arguments.files, &kinds, &files)?;
     context.output.answer(&definition_files::summary(
         context,
         "Imported",
         &arguments.files.output,
-        (files.len(), written),
+        (files.as_slice(), written),
     ));
     for (address, reason) in &import.left_out {
         context.output.notice(&format!("left out: {}: {}", safe::line(address), safe::line(reason)));

@@ -43,14 +43,14 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
             return Err(stack::unmatched(unmatched));
         }
     }
-    let written = definition_files::write(&arguments.files, &pulled)?;
+    let written = definition_files::write(&arguments.files, &kinds, &pulled)?;
     for namespace in empty(&live) {
         let message = format!(
             "no endpoints in `{namespace}`: the service answers so for a namespace that does not exist, too; check the name"
         );
         context.output.message(&message);
     }
-    let counts = (pulled.len(), written);
+    let counts = (pulled.as_slice(), written);
     context.output.answer(&definition_files::summary(context, "Pulled", &arguments.files.output, counts));
     Ok(if unwritable == 0 { ExitStatus::Done } else { ExitStatus::Partly })
 }

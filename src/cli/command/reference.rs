@@ -14,9 +14,10 @@ pub fn kinds(arguments: &KindsArgs, context: &Context) -> ExitStatus {
 
 /// Prints a JSON Schema of a file or a report.
 pub fn schema(arguments: &SchemaArgs, context: &Context) -> ExitStatus {
-    let schema = match &arguments.kind {
-        Some(kind) => schema::of_kind(kind),
-        None => schema::of(arguments.of),
+    let schema = match arguments.kind.as_slice() {
+        [] => schema::of(arguments.of),
+        [kind] => schema::of_kind(kind),
+        kinds => schema::of_kinds(kinds.iter().copied()),
     };
     context.output.answer(&format!("{schema:#}\n"));
     ExitStatus::Done

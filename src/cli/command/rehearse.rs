@@ -61,7 +61,9 @@ async fn copy(arguments: &RehearseArgs, context: &Context, session: &Session<'_>
     };
     let namespaces = session.namespaces(&arguments.permission)?;
     let reader = connection.reader()?;
-    let taken = snapshot::take(&reader, &namespaces, ReferrerReads::Left, context.environment.now()).await;
+    let taken =
+        snapshot::take(&reader, &namespaces, &session.stack.kinds(), ReferrerReads::Left, context.environment.now())
+            .await;
     let snapshot = taken.with_status(ExitStatus::Unknown).hint("nothing was rehearsed")?;
     let source = LiveSource::Copied(snapshot, reader);
     let plan = session.plan_against(&source, &arguments.permission).await?;

@@ -97,7 +97,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
 }
 
 fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String> {
-    let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect());
+    let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect(), &snapshot.kinds());
     let items: Vec<_> = live.items().map(|(_, item)| item).collect();
     let (taken, columns) = (snapshot.taken.to_string(), arguments.columns.chosen());
     let listing = EndpointListing {

@@ -8,6 +8,7 @@ use crate::cli::args::{self, ScopeArgs};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file, service, stack};
+use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::fleet::NoResult;
@@ -38,17 +39,17 @@ async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec
         let snapshot = take(arguments, &member.context, member.target.path()).await?;
         let path = member.file_in(&arguments.output);
         write(&path, &snapshot)?;
-        Ok((path, snapshot.len(), snapshot.namespaces.len()))
+        Ok((path, counted(&snapshot)))
     })
     .await;
     fleet::print_errors(context, &members, &done);
     let (mut status, mut summary, mut written) = (ExitStatus::Done, String::new(), 0);
     for (member, taken) in members.iter().zip(done) {
         match taken {
-            Ok((path, endpoints, namespaces)) => {
+            Ok((path, kept)) => {
                 let (name, path) = (member.name(), path.display().to_string());
                 let (name, path) = (safe::line(&name), safe::line(&path));
-                summary += &format!("{name}: {}, in {path}\n", counted(endpoints, namespaces));
+                summary += &format!("{name}: {kept}, in {path}\n");
                 written += 1;
             }
             Err(NoResult::Failed(error)) => status = status.worse(fleet::failed(&error)),
@@ -70,18 +71,27 @@ async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec
 }
 
 async fn take(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<Snapshot> {
-    let (config, namespaces) = scope(arguments, context, directory)?;
+    let (config, namespaces, kinds) = scope(arguments, context, directory)?;
     let reader = service::connect(context, &config).await?.reader()?;
     let referring = if arguments.referrers { ReferrerReads::Asked } else { ReferrerReads::Left };
-    let taken = snapshot::take(&reader, &namespaces, referring, context.environment.now()).await;
+    let taken = snapshot::take(&reader, &namespaces, &kinds, referring, context.environment.now()).await;
     taken.with_status(ExitStatus::Unknown).hint("nothing was written")
 }
 
-/// The namespaces of the call, else those of the stack, with the configuration that names the service.
-fn scope(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<(Config, BTreeSet<Namespace>)> {
+/// What a snapshot is taken of, with the configuration that names the service.
+type SnapshotScope = (Config, BTreeSet<Namespace>, BTreeSet<KindName>);
+
+/// The namespaces and the kinds of the call, else those of the stack.
+fn scope(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<SnapshotScope> {
+    let asked = |kinds: BTreeSet<KindName>| match arguments.kind.is_empty() {
+        true => kinds,
+        false => arguments.kind.iter().copied().collect(),
+    };
     if !arguments.namespace.is_empty() {
         let named = arguments.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
-        return Ok((configuration::of_directory(context, directory)?, named));
+        let config = configuration::of_directory(context, directory)?;
+        let kinds = asked(config.kinds.clone());
+        return Ok((config, named, kinds));
     }
     let scope = ScopeArgs { paths: vec![directory.to_owned()], ..ScopeArgs::default() };
     let stack = stack::open_bare(context, &scope)?;
@@ -90,7 +100,8 @@ fn scope(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) ->
         return Err(error!(Usage, "no namespace is named")
             .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
     }
-    Ok((stack.loaded.config, namespaces))
+    let kinds = asked(stack.kinds());
+    Ok((stack.loaded.config, namespaces, kinds))
 }
 
 /// Writes the file, and returns the digest of the snapshot.
@@ -104,7 +115,7 @@ fn write(path: &Path, snapshot: &Snapshot) -> Result<String> {
 }
 
 fn summary(context: &Context, path: &Path, directory: &Path, (snapshot, digest): (&Snapshot, &str)) -> String {
-    let kept = counted(snapshot.len(), snapshot.namespaces.len());
+    let kept = counted(snapshot);
     let (path, directory) = (path.display().to_string(), directory.display().to_string());
     let (shown, path, directory) = (safe::line(&path), safe::shell(&path), safe::shell(&directory));
     format!(
@@ -116,6 +127,7 @@ fn summary(context: &Context, path: &Path, directory: &Path, (snapshot, digest):
     )
 }
 
-fn counted(endpoints: usize, namespaces: usize) -> String {
-    format!("{} of {}", text::count(endpoints, "endpoint"), text::count(namespaces, "namespace"))
+fn counted(snapshot: &Snapshot) -> String {
+    let namespaces = text::count(snapshot.namespaces.len(), "namespace");
+    format!("{} of {namespaces}", text::count(snapshot.len(), snapshot.noun()))
 }

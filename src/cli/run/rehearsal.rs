@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::cli::{CommandResult as _, ExitStatus, Result};
+use crate::kind::KindName;
 use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot, SnapshotItem};
 use crate::plan::{Action, BlockReason, Plan};
 use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
@@ -16,14 +17,14 @@ use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
 /// refusals for pace, a list that comes half. None of it may keep a run from its end.
 const ROUGH: &str = "
 rules:
-  - {operation: endpoint-create, every: 4, cut: after}
-  - {operation: endpoint-replace, every: 4, cut: after}
-  - {operation: endpoint-delete, every: 2, cut: after}
-  - {operation: endpoint-create, after: 1, every: 6, status: {code: 503}}
-  - {operation: endpoint-replace, after: 1, every: 6, status: {code: 503, effect: done}}
-  - {operation: endpoint-replace, after: 2, every: 9, cut: before}
-  - {operation: endpoint-get, every: 5, status: {code: 429, retry_after: 1}}
-  - {operation: endpoint-list, for: 1, truncate: {}}
+  - {operation: '*-create', every: 4, cut: after}
+  - {operation: '*-replace', every: 4, cut: after}
+  - {operation: '*-delete', every: 2, cut: after}
+  - {operation: '*-create', after: 1, every: 6, status: {code: 503}}
+  - {operation: '*-replace', after: 1, every: 6, status: {code: 503, effect: done}}
+  - {operation: '*-replace', after: 2, every: 9, cut: before}
+  - {operation: '*-get', every: 5, status: {code: 429, retry_after: 1}}
+  - {operation: '*-list', for: 1, truncate: {}}
 ";
 
 /// The faults of a rehearsal.
@@ -73,18 +74,27 @@ impl FaultOption {
     }
 }
 
-/// The copy of what was kept, with what refers to the endpoints that the plan deletes.
+/// The copy of what was kept, with what else refers to the objects that the plan deletes.
 pub fn seeds(snapshot: &Snapshot, plan: &Plan) -> Vec<Seed> {
-    let referrers = referrers(plan);
-    let of = |item: &SnapshotItem| {
+    let (referrers, kinds) = (referrers(plan), snapshot.kinds());
+    // What the copy has itself lets go as the service's own would.
+    let is_kept = |key: &Key| kinds.contains(&key.kind) && snapshot.namespaces.contains_key(&key.namespace);
+    let is_elsewhere = |object: &&RelatedObject| object.key().is_none_or(|key| !is_kept(&key));
+    let of = |namespace: &Namespace, kind: KindName, item: &SnapshotItem| {
         let item = &item.json();
-        let key = Key::endpoint(
-            Namespace::from_service(part(item, "namespace")?).ok()?,
-            Name::from_service(part(item, "name")?).ok()?,
-        );
-        Some(seed(item, &key, referrers.get(&key).copied().unwrap_or_default()))
+        let name = Name::from_service(part(item, "name")?).ok()?;
+        let key = Key { namespace: namespace.clone(), kind, name };
+        let referrers = referrers.get(&key).copied().unwrap_or_default();
+        Some(seed(item, &key, referrers.iter().filter(is_elsewhere)))
     };
-    snapshot.namespaces.values().flat_map(|kept| &kept.items).filter_map(of).collect()
+    let mut seeds = Vec::with_capacity(snapshot.len());
+    for (namespace, kept) in &snapshot.namespaces {
+        for kind in &kinds {
+            let items = kept.items(*kind).flatten().unwrap_or_default();
+            seeds.extend(items.iter().filter_map(|item| of(namespace, *kind, item)));
+        }
+    }
+    seeds
 }
 
 fn part<'a>(item: &'a Json, name: &str) -> Option<&'a str> {
@@ -92,7 +102,7 @@ fn part<'a>(item: &'a Json, name: &str) -> Option<&'a str> {
     direct.or_else(|| item.get("metadata")?.get(name)?.as_str())
 }
 
-/// Who refers to each endpoint that the plan deletes, or holds back for that.
+/// Who refers to each object that the plan deletes, or holds back for that.
 fn referrers(plan: &Plan) -> BTreeMap<Key, &[RelatedObject]> {
     let deleted = plan.changes.iter().filter_map(|change| match &change.action {
         Action::Delete { referrers, .. } => Some((change.key.clone(), referrers.as_slice())),
@@ -105,7 +115,7 @@ fn referrers(plan: &Plan) -> BTreeMap<Key, &[RelatedObject]> {
     deleted.chain(held).collect()
 }
 
-fn seed(item: &Json, key: &Key, referrers: &[RelatedObject]) -> Seed {
+fn seed<'a>(item: &Json, key: &Key, referrers: impl Iterator<Item = &'a RelatedObject>) -> Seed {
     let metadata = item.get("metadata").filter(|metadata| metadata.is_object()).unwrap_or(item);
     let system = item.get("system_metadata").unwrap_or(&Json::Null);
     let text = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -117,7 +127,7 @@ fn seed(item: &Json, key: &Key, referrers: &[RelatedObject]) -> Seed {
     let uid = part(item, "uid").or_else(|| system.get("uid")?.as_str()).map(str::to_owned);
     let deletion_timestamp = system.get("deletion_timestamp").and_then(|time| time.as_str()?.parse().ok());
     Seed {
-        kind: None,
+        kind: Some(key.kind.to_string()),
         metadata: SeedMetadata {
             namespace: key.namespace.to_string(),
             name: key.name.to_string(),
@@ -139,7 +149,7 @@ fn seed(item: &Json, key: &Key, referrers: &[RelatedObject]) -> Seed {
         finalizers: if deletion_timestamp.is_some() { vec!["rehearsal".to_owned()] } else { Vec::new() },
         deletion_timestamp,
         status: Vec::new(),
-        referring_objects: referrers.iter().map(referring).collect(),
+        referring_objects: referrers.map(referring).collect(),
     }
 }
 
@@ -192,7 +202,7 @@ mod tests {
             "system_metadata": {"deletion_timestamp": "2026-01-01T00:00:00Z", "owner_view": {"kind": "view", "name": "web"}},
             "get_spec": {"ip": "10.0.0.7", "of_tomorrow": 1},
         });
-        let seed = seed(&item, &Key::parse("shop/cart").expect("a key"), &[]);
+        let seed = seed(&item, &Key::parse("shop/cart").expect("a key"), std::iter::empty());
         assert_eq!(seed.raw_spec, Some(json!({"ip": "10.0.0.7", "of_tomorrow": 1})));
         assert_eq!((seed.uid.as_deref(), seed.metadata.labels.len(), seed.metadata.disable), (Some("7"), 1, true));
         assert_eq!(seed.owner_view.map(|owner| owner.name).as_deref(), Some("web"));

@@ -1,8 +1,12 @@
-//! Edits of a list whose order means nothing: items are removed and added, and the others stay where they are.
+//! Edits of a list: items are removed and added, and the others stay where they are. The order of a list of an endpoint
+//! means nothing, that of any other does.
+
+use std::ops::Range;
 
 use super::NotEditable;
 use super::patch::{Patch, below};
 use super::value;
+use crate::kind;
 use crate::load::source_map::{ValueStyle, WrittenValue};
 use crate::model::Json;
 
@@ -23,6 +27,84 @@ impl Patch<'_> {
             ValueStyle::Collection => self.set_of_lines(&items, &kept, &news),
             _ => Err(NotEditable::Shape),
         }
+    }
+
+    /// A list whose order means something: items that are still there are edited where they are.
+    pub(super) fn sequence(&mut self, path: &[String], old: &[Json], new: &[Json]) -> Result<(), NotEditable> {
+        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
+        let items = self.own_children(path)?;
+        let of = kind::alike(new, old);
+        let kept: Vec<usize> = of.iter().flatten().copied().collect();
+        if items.len() != old.len() || kept.is_empty() || !kept.is_sorted() {
+            return Err(NotEditable::Shape);
+        }
+        let mut before = None;
+        for (item, of) in new.iter().zip(&of) {
+            match of {
+                Some(at) => {
+                    self.value(&below(path, &at.to_string()), &old[*at], item)?;
+                    before = Some(*at);
+                }
+                None => self.add_item(node, &items, before, item)?,
+            }
+        }
+        self.remove_items(node, &items, &|at| !kept.contains(&at))
+    }
+
+    /// Adds an item behind another one, or before the first.
+    fn add_item(
+        &mut self,
+        node: &WrittenValue,
+        items: &[(&Vec<String>, &WrittenValue)],
+        before: Option<usize>,
+        item: &Json,
+    ) -> Result<(), NotEditable> {
+        let first = items.first().ok_or(NotEditable::Shape)?.1.value.start;
+        if node.writing == ValueStyle::Flow {
+            let opening = self.slice(node.value.start + 1..first)?;
+            let between = if opening.contains('\n') && !opening.contains('#') { opening } else { " " };
+            let text = value::fresh(item, self.around(items[0].0));
+            match before.map(|at| self.end(items[at].0)) {
+                Some(end) => self.splice(end..end, format!(",{between}{text}")),
+                None => self.splice(first..first, format!("{text},{between}")),
+            }
+            return Ok(());
+        }
+        let start = self.line_start(first);
+        let lead = self.lead(start..first)?;
+        let text = format!("{lead}{}", value::lines(item, lead.len(), self.line_break()));
+        match before {
+            Some(at) => self.line_behind(self.end(items[at].0), &text),
+            None => self.splice(start..start, format!("{text}{}", self.line_break())),
+        }
+        Ok(())
+    }
+
+    fn remove_items(
+        &mut self,
+        node: &WrittenValue,
+        items: &[(&Vec<String>, &WrittenValue)],
+        gone: &dyn Fn(usize) -> bool,
+    ) -> Result<(), NotEditable> {
+        if (0..items.len()).any(|at| gone(at) && self.has_secret(items[at].0)) {
+            return Err(NotEditable::Secret);
+        }
+        if node.writing == ValueStyle::Flow {
+            return self.remove_in_brackets(items, gone);
+        }
+        for (_, (path, item)) in items.iter().enumerate().filter(|(at, _)| gone(*at)) {
+            let start = self.line_start(item.value.start);
+            self.lead(start..item.value.start)?;
+            self.splice(start..self.line_end(self.end(path)), "");
+        }
+        Ok(())
+    }
+
+    /// What is before an item on its line: a dash and blanks.
+    fn lead(&self, range: Range<usize>) -> Result<&str, NotEditable> {
+        let lead = self.slice(range)?;
+        let is_lead = lead.trim_start_matches(' ').strip_prefix('-').is_some_and(|rest| rest.trim().is_empty());
+        if is_lead { Ok(lead) } else { Err(NotEditable::Shape) }
     }
 
     fn set_in_brackets(
@@ -67,22 +149,14 @@ impl Patch<'_> {
     ) -> Result<(), NotEditable> {
         let Some((_, last)) = items.last() else { return Err(NotEditable::Shape) };
         let start = self.line_start(last.value.start);
-        let lead = self.slice(start..last.value.start)?.to_owned();
-        let is_lead =
-            |lead: &str| lead.trim_start_matches(' ').strip_prefix('-').is_some_and(|rest| rest.trim().is_empty());
-        if !is_lead(&lead) {
-            return Err(NotEditable::Shape);
-        }
+        let lead = self.lead(start..last.value.start)?.to_owned();
         let lines: Vec<String> = news.iter().map(|new| format!("{lead}{new}")).collect();
         if !lines.is_empty() {
-            let line_break = if self.document.text.contains("\r\n") { "\r\n" } else { "\n" };
-            self.line_behind(last.value.end, &lines.join(line_break));
+            self.line_behind(last.value.end, &lines.join(self.line_break()));
         }
         for ((_, item), _) in items.iter().zip(kept).filter(|(_, kept)| !**kept) {
             let start = self.line_start(item.value.start);
-            if !is_lead(self.slice(start..item.value.start)?) {
-                return Err(NotEditable::Shape);
-            }
+            self.lead(start..item.value.start)?;
             self.splice(start..self.line_end(item.value.end), "");
         }
         Ok(())

@@ -25,17 +25,21 @@ use super::rules::StackRules;
 use super::source_map::{Nodes, nodes};
 use super::text::SourceText;
 use super::variable::Variables;
+use crate::kind;
 use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
 
 /// A live value that a definition is to take over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueToAdopt {
-    /// Which endpoint.
+    /// Which object.
     pub key: Key,
     /// Which field.
     pub field: Field,
-    /// The live value, as [`Field::value`] gives it; `null` is absence.
+    /// The live value, as [`Field::value`] gives it; `null` is absence. Of another kind than endpoint, as far as the
+    /// definition names it.
     pub live: Json,
+    /// The whole live value, where what the definition does not name is taken over too.
+    pub unnamed: Option<Json>,
     /// The tenant of the live object, where it is known.
     pub tenant: Option<String>,
 }
@@ -76,6 +80,9 @@ pub enum NotEditable {
     /// What would be replaced contains a comment.
     #[error("it contains a comment: edit it by hand")]
     Comment,
+    /// What would be replaced contains a secret, which no answer shows.
+    #[error("it contains a secret: edit it by hand")]
+    Secret,
     /// It is written in a way that no edit in place is made for.
     #[error("it is written in a way that cannot be edited in place: edit it by hand")]
     Shape,
@@ -99,6 +106,9 @@ pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     }
     edits
 }
+
+/// How a field becomes a value where it is another one.
+type MakeSplices = fn(EditedDocument<'_>, &Field, &Json, &Json) -> Result<Vec<Splice>, NotEditable>;
 
 /// One file with what its reading needs.
 struct Editor<'l> {
@@ -139,7 +149,7 @@ impl<'l> Editor<'l> {
             return;
         };
         let places = self.places(&text, wanted);
-        let made = self.splices(&text, &before, wanted);
+        let made = self.splices(&text, &before, wanted, splice::splices);
         let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
         let together = spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());
         let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
@@ -163,10 +173,24 @@ impl<'l> Editor<'l> {
 
     fn one(&self, text: &mut String, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         let before = self.endpoints(text).ok_or(NotEditable::Withdrawn)?;
-        let made = self.splices(text, &before, &[wanted]).pop().ok_or(NotEditable::Withdrawn)??;
-        let new = spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
-        *text = new.ok_or(NotEditable::Withdrawn)?;
-        Ok(())
+        let mut reason = NotEditable::Withdrawn;
+        for make in [splice::splices, splice::anew] {
+            match self.splices(text, &before, &[wanted], make).pop().ok_or(NotEditable::Withdrawn)? {
+                Ok(made) => {
+                    let new = spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
+                    if let Some(new) = new {
+                        *text = new;
+                        return Ok(());
+                    }
+                }
+                Err(why) => reason = why,
+            }
+            // How an endpoint is edited has no need of it.
+            if wanted.key.kind.is_endpoint() {
+                break;
+            }
+        }
+        Err(reason)
     }
 
     fn source(&self, text: &str) -> Option<SourceText> {
@@ -194,7 +218,7 @@ impl<'l> Editor<'l> {
         let written = self.written(text);
         let place = |one: &&ValueToAdopt| {
             let nodes = written.get(&one.key.to_string())?;
-            let path = splice::path(&one.field, &self.current(one)?);
+            let path = splice::path(one.key.kind, &one.field, &self.current(one)?);
             nodes.get(&path).or_else(|| nodes.get(&Vec::new())).map(|node| node.place.clone())
         };
         wanted.iter().map(place).collect()
@@ -210,6 +234,7 @@ impl<'l> Editor<'l> {
         text: &str,
         before: &BTreeMap<Key, Endpoint>,
         wanted: &[&ValueToAdopt],
+        make: MakeSplices,
     ) -> Vec<Result<Vec<Splice>, NotEditable>> {
         let written = self.written(text);
         let one = |wanted: &&ValueToAdopt| {
@@ -217,8 +242,8 @@ impl<'l> Editor<'l> {
             let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
             let current = wanted.field.value(endpoint);
             let language = self.source(text).ok_or(NotEditable::Withdrawn)?.language();
-            let document = EditedDocument { text, file: &self.file, language, nodes };
-            splice::splices(document, &wanted.field, &current, &as_written(wanted, &current))
+            let document = EditedDocument { text, file: &self.file, language, nodes, kind: wanted.key.kind };
+            make(document, &wanted.field, &current, &as_written(wanted, &current))
         };
         wanted.iter().map(one).collect()
     }
@@ -248,6 +273,16 @@ fn left(
 /// The live value as a definition writes it: without the parts of a reference that the service fills
 /// in, unless the definition names them. It fills no other tenant than the object's own.
 fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
+    let kind = wanted.key.kind;
+    if let Some(unit) = wanted.field.unit().filter(|_| !kind.is_endpoint()) {
+        let spec = kind.kind().spec;
+        let tenant = wanted.tenant.as_deref();
+        let named = kind::taken_over(spec, unit, &wanted.live, current, tenant);
+        return match &wanted.unnamed {
+            Some(live) => kind::with_unnamed(spec, unit, live, &named, tenant),
+            None => named,
+        };
+    }
     let mut value = wanted.live.clone();
     let option = value.as_object_mut().filter(|_| wanted.field == Field::Where).and_then(|map| map.values_mut().next());
     let Some(option) = option else { return value };

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::patch::{EditedDocument, Patch, below, spliced};
-use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written};
+use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, splice};
+use crate::kind::KindName;
 use crate::load::careful::{self, ReadContext};
 use crate::load::item::resolve;
+use crate::load::level::Level;
 use crate::load::loaded::Loaded;
 use crate::load::overlays::{Overlays, REMOVE};
 use crate::load::rules::StackRules;
@@ -16,7 +18,6 @@ use crate::load::source_map::{Nodes, nodes};
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::load::variable::Variables;
-use crate::model::shape::{ENDPOINT, ShapeNode};
 use crate::model::{Definition, Endpoint, Field, Json, Key, SourceLocation};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
@@ -59,7 +60,8 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
 
 /// What names a definition.
 fn head(key: &Key) -> String {
-    format!("metadata:\n  name: {}\n  namespace: {}\n", key.name, key.namespace)
+    let kind = if key.kind.is_endpoint() { String::new() } else { format!("kind: {}\n", key.kind) };
+    format!("{kind}metadata:\n  name: {}\n  namespace: {}\n", key.name, key.namespace)
 }
 
 struct OverlayEditor<'l> {
@@ -72,7 +74,8 @@ struct OverlayEditor<'l> {
 impl OverlayEditor<'_> {
     /// Where a new document of a key is written.
     fn path(&self, key: &Key) -> Arc<str> {
-        format!("{}/{}/{}.yaml", self.directory, key.namespace, key.name).into()
+        let kind = if key.kind.is_endpoint() { String::new() } else { format!("{}/", key.kind) };
+        format!("{}/{}/{kind}{}.yaml", self.directory, key.namespace, key.name).into()
     }
 
     /// The text of a file as it is now; empty where there is none.
@@ -100,7 +103,7 @@ impl OverlayEditor<'_> {
             text = head(&wanted.key);
         }
         let mut place = None;
-        for (path, value) in changes(&wanted.field, &current, &value) {
+        for (path, value) in changes(wanted.key.kind, &wanted.field, &current, &value) {
             text = set(&text, file, &wanted.key, &path, &value)?;
             place = written(&text, file, &wanted.key).and_then(|nodes| Some(nodes.get(&path)?.place.clone())).or(place);
         }
@@ -139,45 +142,43 @@ impl OverlayEditor<'_> {
 }
 
 /// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default.
-fn changes(field: &Field, current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
-    let path: Vec<String> = match field.keys() {
-        Some(path) => path.into_iter().map(str::to_owned).collect(),
-        // Its options are directly in the spec.
-        None => vec!["spec".to_owned()],
-    };
+fn changes(kind: KindName, field: &Field, current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
+    let path = splice::keys(kind, field).unwrap_or_else(|| vec!["spec".to_owned()]);
     let mut found = Vec::new();
-    differences(&path, current, wanted, &mut found);
+    differences(kind, &path, (current, wanted), &mut found);
     found
 }
 
-fn differences(path: &[String], current: &Json, wanted: &Json, found: &mut Vec<(Vec<String>, Json)>) {
+fn differences(
+    kind: KindName,
+    path: &[String],
+    (current, wanted): (&Json, &Json),
+    found: &mut Vec<(Vec<String>, Json)>,
+) {
     let (Json::Object(old), Json::Object(new)) = (current, wanted) else {
         if let Json::Object(new) = wanted
             && !new.is_empty()
         {
-            new.iter().for_each(|(key, value)| differences(&below(path, key), &Json::Null, value, found));
+            for (key, value) in new {
+                differences(kind, &below(path, key), (&Json::Null, value), found);
+            }
         } else if current != wanted {
             found.push((path.to_vec(), wanted.clone()));
         }
         return;
     };
-    let options = shape(path).map_or(&[][..], ShapeNode::options);
-    let chooses = new.keys().any(|key| options.contains(&key.as_str()));
+    let level = Level::at(kind, path);
     // The option that is chosen drops the others.
-    let is_dropped = |key: &str| chooses && options.contains(&key);
+    let is_dropped = |key: &String| level.options(key).iter().any(|option| new.contains_key(*option));
     let gone = old.keys().filter(|key| !new.contains_key(*key) && !is_dropped(key));
     found.extend(gone.map(|key| (below(path, key), Json::Null)));
     for (key, value) in new {
         match old.get(key) {
             Some(old) if old == value => {}
-            Some(old) => differences(&below(path, key), old, value, found),
-            None => differences(&below(path, key), &Json::Null, value, found),
+            Some(old) => differences(kind, &below(path, key), (old, value), found),
+            None => differences(kind, &below(path, key), (&Json::Null, value), found),
         }
     }
-}
-
-fn shape(path: &[String]) -> Option<&'static ShapeNode> {
-    path.iter().try_fold(&ENDPOINT, |node, key| node.child(key))
 }
 
 /// The values of the last document of a key in an overlay file; nothing where the file cannot be read.
@@ -198,19 +199,22 @@ fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) ->
     let language = if file.ends_with(".json") { Language::Json } else { Language::Yaml };
     let edit = |text: &str, change: &dyn Fn(&mut Patch<'_>) -> Result<(), NotEditable>| {
         let nodes = written(text, file, key).ok_or(NotEditable::Shape)?;
-        let mut patch = Patch { document: EditedDocument { text, file, language, nodes: &nodes }, splices: Vec::new() };
+        let document = EditedDocument { text, file, language, nodes: &nodes, kind: key.kind };
+        let mut patch = Patch { document, splices: Vec::new() };
         change(&mut patch)?;
         spliced(text, patch.splices).ok_or(NotEditable::Shape)
     };
     let mut text = text.to_owned();
     for length in 1..path.len() {
-        let options = shape(&path[..length]).map_or(&[][..], ShapeNode::options);
-        if value.is_null() || !options.contains(&path[length].as_str()) {
+        if value.is_null() {
             continue;
         }
+        let options = Level::at(key.kind, &path[..length]).options(&path[length]);
         for rival in options.iter().filter(|option| **option != path[length]) {
             let rival = below(&path[..length], rival);
-            text = edit(&text, &|patch| if patch.node(&rival).is_some() { patch.remove(&rival) } else { Ok(()) })?;
+            text = edit(&text, &|patch| {
+                if patch.node(&rival).is_some() { patch.remove(std::slice::from_ref(&rival)) } else { Ok(()) }
+            })?;
         }
     }
     edit(&text, &|patch| match patch.node(path) {

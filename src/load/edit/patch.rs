@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use super::NotEditable;
 use super::value::Surrounding;
+use crate::kind::KindName;
 use crate::load::item::ValueOrigin;
+use crate::load::level::Level;
 use crate::load::source_map::{Nodes, ValueStyle, WrittenValue};
 use crate::load::text::Language;
 
@@ -39,6 +41,8 @@ pub(super) struct EditedDocument<'a> {
     pub(super) file: &'a str,
     pub(super) language: Language,
     pub(super) nodes: &'a Nodes,
+    /// What it describes.
+    pub(super) kind: KindName,
 }
 
 /// The edits of one document.
@@ -74,8 +78,7 @@ impl<'a> Patch<'a> {
     pub(super) fn children(&self, path: &[String]) -> Vec<(&'a Vec<String>, &'a WrittenValue)> {
         let all = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
         let mut children: Vec<_> = all.filter(|(inner, _)| inner.len() == path.len() + 1).collect();
-        let start = |node: &WrittenValue| if node.key.is_empty() { node.value.start } else { node.key.start };
-        children.sort_by_key(|(_, node)| start(node));
+        children.sort_by_key(|(_, node)| self.start(node));
         children
     }
 
@@ -97,6 +100,23 @@ impl<'a> Patch<'a> {
             ValueStyle::Collection => inner().unwrap_or(node.value.end),
             _ => node.value.end,
         }
+    }
+
+    /// What is known of the value at a path.
+    pub(super) fn level(&self, path: &[String]) -> Level {
+        Level::at(self.document.kind, path)
+    }
+
+    /// Whether a secret is written at a path or below it: what replaces it would not contain it.
+    pub(super) fn has_secret(&self, path: &[String]) -> bool {
+        let inner = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
+        !self.document.kind.is_endpoint()
+            && inner.map(|(inner, _)| self.level(inner)).any(|level| matches!(level, Level::Secret))
+    }
+
+    /// Where the bytes of a value begin, its key included.
+    pub(super) fn start(&self, node: &WrittenValue) -> usize {
+        if node.key.is_empty() { node.value.start } else { node.key.start }
     }
 
     pub(super) fn around(&self, path: &[String]) -> Surrounding {
@@ -128,6 +148,11 @@ impl<'a> Patch<'a> {
 
     pub(super) fn line_start(&self, at: usize) -> usize {
         self.document.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
+    }
+
+    /// The line break of the text.
+    pub(super) fn line_break(&self) -> &'static str {
+        if self.document.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
     /// The byte behind the line break of the line with `at`.

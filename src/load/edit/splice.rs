@@ -3,9 +3,12 @@
 
 use std::ops::Range;
 
+use serde_json::Map;
+
 use super::NotEditable;
 use super::patch::{EditedDocument, Patch, Splice, below};
 use super::value::{self, Surrounding};
+use crate::kind::{self, KindName};
 use crate::load::source_map::{ValueStyle, WrittenValue};
 use crate::model::{Field, Json, is_unsafe};
 
@@ -17,34 +20,74 @@ pub(super) fn splices(
     wanted: &Json,
 ) -> Result<Vec<Splice>, NotEditable> {
     let mut patch = Patch { document, splices: Vec::new() };
-    match field {
-        Field::Target => patch.options(&["spec".to_owned()], current, wanted)?,
-        field => patch.value(&path(field, current), current, wanted)?,
+    match keys(document.kind, field) {
+        Some(path) => patch.value(&path, current, wanted)?,
+        None => {
+            let options = |value: &Json| if value.is_null() { Json::Object(Map::new()) } else { value.clone() };
+            patch.options(&["spec".to_owned()], &options(current), &options(wanted))?;
+        }
     }
     Ok(patch.splices)
 }
 
-/// Where a definition writes `field`; for the target its `current` option.
-pub(super) fn path(field: &Field, current: &Json) -> Vec<String> {
-    let option = || current.as_object().and_then(|map| map.keys().next()).map_or("", String::as_str);
-    let keys = field.keys().unwrap_or_else(|| vec!["spec", option()]);
-    keys.into_iter().map(str::to_owned).collect()
+/// The splices that write `field` anew as a whole, where a definition writes it.
+pub(super) fn anew(
+    document: EditedDocument<'_>,
+    field: &Field,
+    current: &Json,
+    wanted: &Json,
+) -> Result<Vec<Splice>, NotEditable> {
+    let mut patch = Patch { document, splices: Vec::new() };
+    let path = path(document.kind, field, current);
+    let wanted = if keys(document.kind, field).is_some() { Some(wanted) } else { wanted.get(&path[path.len() - 1]) };
+    patch.replace(&path, wanted.filter(|wanted| !wanted.is_null()).ok_or(NotEditable::Withdrawn)?)?;
+    Ok(patch.splices)
+}
+
+/// The keys that lead to a field; nothing for an exclusive group, whose options are directly in the spec.
+pub(super) fn keys(kind: KindName, field: &Field) -> Option<Vec<String>> {
+    let keys = match field.unit().filter(|_| !kind.is_endpoint()) {
+        Some(unit) => kind::message(kind.kind().spec).field(unit).map(|_| vec!["spec", unit]),
+        None => field.keys(),
+    };
+    Some(keys?.into_iter().map(str::to_owned).collect())
+}
+
+/// Where a definition writes `field`; for an exclusive group its `current` option.
+pub(super) fn path(kind: KindName, field: &Field, current: &Json) -> Vec<String> {
+    keys(kind, field).unwrap_or_else(|| {
+        let option = current.as_object().and_then(|map| map.keys().next());
+        vec!["spec".to_owned(), option.cloned().unwrap_or_default()]
+    })
 }
 
 impl Patch<'_> {
-    fn value(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
+    pub(super) fn value(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
         if current == wanted {
             return Ok(());
         }
+        let before = self.splices.len();
+        match self.in_place(path, current, wanted) {
+            // Where a part of it cannot be edited, the whole of it is written anew.
+            Err(NotEditable::Shape) if !wanted.is_null() && !self.document.kind.is_endpoint() => {
+                self.splices.truncate(before);
+                self.replace(path, wanted)
+            }
+            done => done,
+        }
+    }
+
+    fn in_place(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
         let Some(node) = self.node(path) else { return self.insert(path, wanted) };
         let node = self.own(node)?;
         match (current, wanted) {
-            (_, Json::Null) => self.remove(path),
+            (_, Json::Null) => self.remove(&[path.to_vec()]),
             _ if node.writing == ValueStyle::Empty => self.replace(path, wanted),
             (Json::Object(_), Json::Object(_)) => self.options(path, current, wanted),
             (Json::Array(old), Json::Array(new)) if old.len() == 1 && new.len() == 1 => {
                 self.value(&below(path, "0"), &old[0], &new[0])
             }
+            (Json::Array(old), Json::Array(new)) if !self.document.kind.is_endpoint() => self.sequence(path, old, new),
             (Json::Array(_), Json::Array(new)) if matches!(node.writing, ValueStyle::Flow | ValueStyle::Collection) => {
                 self.set(path, new)
             }
@@ -57,21 +100,21 @@ impl Patch<'_> {
         let (Json::Object(old), Json::Object(new)) = (current, wanted) else { return Err(NotEditable::Shape) };
         let gone: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
         let added: Vec<&String> = new.keys().filter(|key| !old.contains_key(*key)).collect();
-        let in_reference = path.last().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
+        let level = self.level(path);
         match (gone.as_slice(), added.as_slice()) {
-            ([gone], [added]) if !in_reference && self.node(&below(path, gone)).is_some() => {
+            ([gone], [added])
+                if level.options(gone).contains(&added.as_str()) && self.node(&below(path, gone)).is_some() =>
+            {
                 self.rename(path, gone, added, &new[*added])?;
             }
+            // Nothing of what is written stays.
+            _ if path.len() > 1 && old.keys().all(|key| !new.contains_key(key)) => return self.replace(path, wanted),
             _ => {
                 for key in added {
                     self.insert(&below(path, key), &new[key])?;
                 }
-                for key in gone {
-                    let path = below(path, key);
-                    if self.node(&path).is_some() {
-                        self.remove(&path)?;
-                    }
-                }
+                let gone = gone.into_iter().map(|key| below(path, key));
+                self.remove(&gone.filter(|path| self.node(path).is_some()).collect::<Vec<_>>())?;
             }
         }
         for (key, value) in new {
@@ -94,7 +137,15 @@ impl Patch<'_> {
         let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         self.children(path).iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
         let around = self.around(path);
+        if self.has_secret(path) {
+            return Err(NotEditable::Secret);
+        }
+        let is_empty = || self.slice(node.value.clone()).is_ok_and(|old| matches!(old, "{}" | "[]"));
         let (range, text) = match node.writing {
+            ValueStyle::Flow if around == Surrounding::Block && !node.key.is_empty() && is_empty() => {
+                let (colon, indent) = (self.colon(node)?, self.indent(node.key.start)?.len());
+                (colon..node.value.end, value::behind_colon(wanted, indent, self.line_break()))
+            }
             ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Flow => {
                 let old = self.slice(node.value.clone())?;
                 (node.value.clone(), value::like(wanted, old, around))
@@ -104,9 +155,14 @@ impl Patch<'_> {
                 let old = self.slice(node.value.clone())?;
                 (node.value.clone(), block(wanted, old).unwrap_or_else(|| value::fresh(wanted, around)))
             }
+            // An item of a list has no key.
+            ValueStyle::Collection if node.key.is_empty() => {
+                let column = node.value.start - self.line_start(node.value.start);
+                (node.value.start..self.end(path), value::lines(wanted, column, self.line_break()))
+            }
             ValueStyle::Collection => {
-                let colon = self.colon(node)?;
-                (colon..self.end(path), format!(" {}", value::fresh(wanted, around)))
+                let (colon, indent) = (self.colon(node)?, self.indent(node.key.start)?.len());
+                (colon..self.end(path), value::behind_colon(wanted, indent, self.line_break()))
             }
         };
         if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow) && self.slice(range.clone())?.contains('#')
@@ -135,7 +191,7 @@ impl Patch<'_> {
                 Ok(())
             }
             ValueStyle::Flow => self.insert_in_brackets(parent, node, &entry),
-            ValueStyle::Collection => self.insert_line(parent, &entry),
+            ValueStyle::Collection => self.insert_line(parent, key, wanted),
             ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Block => Err(NotEditable::Shape),
         }
     }
@@ -156,51 +212,75 @@ impl Patch<'_> {
         Ok(())
     }
 
-    fn insert_line(&mut self, parent: &[String], entry: &str) -> Result<(), NotEditable> {
+    fn insert_line(&mut self, parent: &[String], key: &str, wanted: &Json) -> Result<(), NotEditable> {
         let children = self.children(parent);
         let ours: Vec<_> = children.iter().filter(|(_, child)| self.own(child).is_ok()).collect();
         let (Some((_, first)), Some((last, _))) = (ours.first(), ours.last()) else { return Err(NotEditable::Shape) };
         let indent = self.indent(first.key.start)?;
-        self.line_behind(self.end(last), &format!("{indent}{entry}"));
+        let value = value::behind_colon(wanted, indent.len(), self.line_break());
+        let key = value::key_text(key, Surrounding::Block);
+        self.line_behind(self.end(last), &format!("{indent}{key}:{value}"));
         Ok(())
     }
 
-    pub(super) fn remove(&mut self, path: &[String]) -> Result<(), NotEditable> {
-        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
-        let parent = &path[..path.len().saturating_sub(1)];
+    /// Removes entries of one mapping.
+    pub(super) fn remove(&mut self, paths: &[Vec<String>]) -> Result<(), NotEditable> {
+        let Some(first) = paths.first() else { return Ok(()) };
+        let parent = &first[..first.len().saturating_sub(1)];
         let holder = self.own(self.node(parent).ok_or(NotEditable::Shape)?)?;
+        let nodes = paths.iter().map(|path| self.own(self.node(path).ok_or(NotEditable::Shape)?));
+        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        if paths.iter().any(|path| self.has_secret(path)) {
+            return Err(NotEditable::Secret);
+        }
         match holder.writing {
             ValueStyle::Flow => {
-                let entries: Vec<Range<usize>> =
-                    self.own_children(parent)?.iter().map(|(path, node)| node.key.start..self.end(path)).collect();
-                let at = entries.iter().position(|entry| entry.start == node.key.start).ok_or(NotEditable::Shape)?;
-                let range = match (at, entries.get(at + 1)) {
-                    (0, Some(next)) => entries[0].start..next.start,
-                    (0, None) => entries[0].clone(),
-                    _ => entries[at - 1].end..entries[at].end,
-                };
-                if self.slice(range.clone())?.contains('#') {
-                    return Err(NotEditable::Comment);
-                }
-                self.splice(range, "");
-                Ok(())
+                let entries = self.own_children(parent)?;
+                let gone = |at: usize| paths.contains(entries[at].0);
+                self.remove_in_brackets(&entries, &gone)
             }
             ValueStyle::Collection => {
-                let start = self.line_start(node.key.start);
-                if !self.slice(start..node.key.start)?.bytes().all(|b| b == b' ') {
-                    return Err(NotEditable::Shape);
+                for (path, node) in paths.iter().zip(nodes) {
+                    let start = self.line_start(node.key.start);
+                    if !self.slice(start..node.key.start)?.bytes().all(|b| b == b' ') {
+                        return Err(NotEditable::Shape);
+                    }
+                    self.splice(start..self.line_end(self.end(path)), "");
                 }
-                let end = self.line_end(self.end(path));
-                if self.children(parent).len() == 1 {
+                if self.children(parent).len() == paths.len() {
                     // A mapping without entries would read as null.
                     let colon = self.colon(holder)?;
                     self.splice(colon..colon, " {}");
                 }
-                self.splice(start..end, "");
                 Ok(())
             }
             _ => Err(NotEditable::Shape),
         }
+    }
+
+    /// Removes entries or items between brackets, each with the comma that it needs no more.
+    pub(super) fn remove_in_brackets(
+        &mut self,
+        all: &[(&Vec<String>, &WrittenValue)],
+        gone: &dyn Fn(usize) -> bool,
+    ) -> Result<(), NotEditable> {
+        let start = |at: usize| self.start(all[at].1);
+        let kept = (0..all.len()).find(|at| !gone(*at));
+        let before = match kept {
+            Some(0) => None,
+            Some(kept) => Some(start(0)..start(kept)),
+            None => Some(start(0)..self.end(all[all.len() - 1].0)),
+        };
+        let mut ranges: Vec<Range<usize>> = before.into_iter().collect();
+        let behind = kept.map_or(all.len()..all.len(), |kept| kept + 1..all.len());
+        ranges.extend(behind.filter(|at| gone(*at)).map(|at| self.end(all[at - 1].0)..self.end(all[at].0)));
+        for range in ranges {
+            if self.slice(range.clone())?.contains('#') {
+                return Err(NotEditable::Comment);
+            }
+            self.splice(range, "");
+        }
+        Ok(())
     }
 }
 

@@ -22,7 +22,13 @@ fn wanted(field: &str, live: &Value) -> ValueToAdopt {
         "where" => Field::Where,
         path => Field::from_path(path).unwrap_or_else(|| panic!("`{path}` is not a field")),
     };
-    ValueToAdopt { key: Key::parse(KEY).expect("a key"), field, live: live.clone(), tenant: Some("t".to_owned()) }
+    ValueToAdopt {
+        key: Key::parse(KEY).expect("a key"),
+        field,
+        live: live.clone(),
+        unnamed: None,
+        tenant: Some("t".to_owned()),
+    }
 }
 
 fn adopted(files: &[(&str, &str)], changes: &[(&str, Value)]) -> AdoptedEdits {
@@ -193,8 +199,9 @@ fn a_place_is_edited_without_what_the_service_fills_in() {
     let live = json!({"virtual_site": {"ref": [{"name": "edge", "namespace": "shared", "tenant": "t", "uid": "u"}],
         "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}});
     let edited = edited(FILE, &[("where", live)]);
-    assert!(edited.contains("  where:\n    virtual_site: {"), "{edited}");
-    assert!(edited.ends_with("}\n# the end\n"), "{edited}");
+    assert!(edited.contains("  where:\n    virtual_site:\n      "), "{edited}");
+    assert!(edited.contains("\n      ref: [{name: edge, namespace: shared}]\n"), "{edited}");
+    assert!(edited.ends_with("\n# the end\n"), "{edited}");
 }
 
 #[test]

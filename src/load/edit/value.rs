@@ -44,6 +44,39 @@ pub(super) fn fresh(value: &Json, around: Surrounding) -> String {
     }
 }
 
+/// The longest value that is written beside its key where it could have lines of its own.
+const SHORT: usize = 60;
+
+/// `value` as it is written behind the colon of a key with this indent: beside it, or on lines of its own.
+pub(super) fn behind_colon(value: &Json, indent: usize, line_break: &str) -> String {
+    let beside = fresh(value, Surrounding::Block);
+    match value {
+        Json::Object(_) | Json::Array(_) if beside.len() > SHORT => {
+            let inner = if value.is_object() { indent + 2 } else { indent };
+            format!("{line_break}{}{}", " ".repeat(inner), lines(value, inner, line_break))
+        }
+        _ => format!(" {beside}"),
+    }
+}
+
+/// `value` on lines of its own, of which all but the first begin in this column.
+pub(super) fn lines(value: &Json, column: usize, line_break: &str) -> String {
+    let between = format!("{line_break}{}", " ".repeat(column));
+    match value {
+        Json::Object(map) if !map.is_empty() => {
+            let entry = |(key, value): (&String, &Json)| {
+                format!("{}:{}", key_text(key, Surrounding::Block), behind_colon(value, column, line_break))
+            };
+            map.iter().map(entry).collect::<Vec<_>>().join(&between)
+        }
+        Json::Array(items) if !items.is_empty() => {
+            let item = |item: &Json| format!("- {}", lines(item, column + 2, line_break));
+            items.iter().map(item).collect::<Vec<_>>().join(&between)
+        }
+        value => fresh(value, Surrounding::Block),
+    }
+}
+
 /// A key as it is written before its colon.
 pub(super) fn key_text(key: &str, around: Surrounding) -> String {
     text_like(key, "", around)

@@ -18,6 +18,8 @@ const NOT_OFFERED: &str = "{{reason}}: the service does not offer objects of thi
 const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
 const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition does|their definitions do}} not name and an \
     apply keeps (write it there to manage it)";
+const WEAK: &str = "{{names}}: known from the published schemas alone, so which fields exclude each other, what a field \
+    refers to and what the service fills in is unknown";
 const UNANNOTATED: &str =
     "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
 
@@ -182,5 +184,6 @@ fn of(note: &Note) -> (&'static str, String, String) {
             reason.clone(),
             key.to_string(),
         ),
+        Note::Weak { kind } => (WEAK, none(), kind.to_string()),
     }
 }

@@ -101,7 +101,7 @@ proptest! {
         let key = live.key.clone();
         let wanted: Vec<ValueToAdopt> = fields
             .filter(|field| field.value(&live) != field.value(only(&before)))
-            .map(|field| ValueToAdopt { key: key.clone(), live: field.value(&live), field, tenant: None })
+            .map(|field| ValueToAdopt { key: key.clone(), live: field.value(&live), field, unnamed: None, tenant: None })
             .collect();
         let edits = adopt_into_overlay(&before, "prod", &wanted);
         prop_assert!(edits.left.is_empty(), "{:?}\n{:?}", edits.left, edits.files);
@@ -123,6 +123,7 @@ fn a_variable_and_what_a_load_would_not_read_are_left() {
         key: Key::parse("shop/cart").expect("a key"),
         field: Field::Port,
         live: live.into(),
+        unnamed: None,
         tenant: None,
     };
     let base = ("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7}\n".to_owned());

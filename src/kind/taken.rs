@@ -1,0 +1,123 @@
+//! What a definition writes that takes over a live value: what it names already as it names it, the rest as `pull` writes
+//! it. What it sets to nothing, and what no answer shows, a secret too, stays.
+
+use super::{
+    Field, FieldKind, Fills, Flag, Json, Map, Open, align, by_unit, is_hidden, is_reference, is_same, is_zero_of,
+    keys_of, message, open, unfilled,
+};
+
+/// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
+/// names it.
+#[must_use]
+pub fn taken_over(spec: &str, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
+    Taker { taken: Taken::Named, tenant }.unit(spec, unit, live, written)
+}
+
+/// A unit of a definition with the values of the whole live unit that it does not name.
+#[must_use]
+pub fn with_unnamed(spec: &str, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
+    Taker { taken: Taken::Unnamed, tenant }.unit(spec, unit, live, written)
+}
+
+/// Which live values a definition takes over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// Those that it names, and what stands in their place.
+    Named,
+    /// Those that it does not name.
+    Unnamed,
+}
+
+struct Taker<'a> {
+    taken: Taken,
+    tenant: Option<&'a str>,
+}
+
+impl Taker<'_> {
+    fn unit(&self, spec: &str, unit: &str, live: &Json, written: &Json) -> Json {
+        let keys = |value: &Json| keys_of(spec, unit, Some(value).filter(|value| !value.is_null()));
+        let (Json::Object(live), Json::Object(written)) = (keys(live), keys(written)) else { return Json::Null };
+        by_unit(spec, self.message(spec, &live, &written)).remove(unit).unwrap_or_default()
+    }
+
+    fn message(&self, id: &str, live: &Map<String, Json>, written: &Map<String, Json>) -> Map<String, Json> {
+        let (message, is_named) = (message(id), self.taken == Taken::Named);
+        let mut over = Map::new();
+        for (key, value) in live {
+            // What the description does not know, no definition can name.
+            let Some(field) = message.field(key) else { continue };
+            let value = match (written.get(key), open(message, key, value, written)) {
+                (Some(before), _) => Some(self.field(field, value, before)),
+                (None, Some(Open::Default)) => None,
+                (None, None | Some(Open::Difference)) if !is_named => None,
+                (None, _) => {
+                    let alone = Json::Object(Map::from_iter([(key.clone(), value.clone())]));
+                    unfilled(id, &alone, Fills::Sure(self.tenant)).get(key).cloned()
+                }
+            };
+            over.extend(value.map(|value| (key.clone(), value)));
+        }
+        for (key, before) in written.iter().filter(|(key, _)| !live.contains_key(*key)) {
+            let means_nothing = |field: &Field| message.group_of(key).is_none() && is_zero_of(field, before);
+            let stays = message
+                .field(key)
+                .is_some_and(|field| is_hidden(field) || field.is(Flag::Secret) || means_nothing(field));
+            if stays || !is_named {
+                over.insert(key.clone(), before.clone());
+            }
+        }
+        over
+    }
+
+    fn field(&self, field: &Field, live: &Json, written: &Json) -> Json {
+        let is_named = self.taken == Taken::Named;
+        let Some(id) = field.below() else { return self.scalar(live, written) };
+        let fresh = |value: &Json| unfilled(id, value, Fills::Sure(self.tenant));
+        match (&field.kind, live, written) {
+            (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
+                let aligned = align(items, wants, &is_same(message(id)));
+                let pairs = items.iter().zip(aligned);
+                if is_named {
+                    return pairs
+                        .map(|(item, to)| to.map_or_else(|| fresh(item), |to| self.one(id, item, &wants[to])))
+                        .collect();
+                }
+                let mut over = wants.clone();
+                for (item, to) in pairs.filter_map(|(item, to)| Some((item, to?))) {
+                    over[to] = self.one(id, item, &wants[to]);
+                }
+                over.into()
+            }
+            (FieldKind::Message(_), ..) => self.one(id, live, written),
+            (FieldKind::Map(_), Json::Object(values), Json::Object(wanted)) => {
+                let mut over = if is_named { Map::new() } else { wanted.clone() };
+                for (key, value) in values {
+                    match wanted.get(key) {
+                        Some(before) => _ = over.insert(key.clone(), self.one(id, value, before)),
+                        None if is_named => _ = over.insert(key.clone(), fresh(value)),
+                        None => {}
+                    }
+                }
+                over.into()
+            }
+            _ => self.scalar(live, written),
+        }
+    }
+
+    fn scalar(&self, live: &Json, written: &Json) -> Json {
+        if self.taken == Taken::Named { live.clone() } else { written.clone() }
+    }
+
+    fn one(&self, id: &str, live: &Json, written: &Json) -> Json {
+        let (Json::Object(one), Json::Object(before)) = (live, written) else { return self.scalar(live, written) };
+        match (is_reference(id), self.taken) {
+            (false, _) => Json::Object(self.message(id, one, before)),
+            // What the service fills in a reference is known.
+            (true, Taken::Unnamed) => written.clone(),
+            (true, Taken::Named) if one.get("name") == before.get("name") => {
+                before.iter().map(|(key, value)| (key.clone(), one.get(key).unwrap_or(value).clone())).collect()
+            }
+            (true, Taken::Named) => unfilled(id, live, Fills::Sure(self.tenant)),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The attributes of a resource of another kind than endpoint, by the description of the kind. Every attribute that is set
+//! has its place in the object, or is named as one that has none. Nothing of a secret is read.
+
+use serde_json::{Map, Value};
+
+use super::{first, is_set, wire};
+use crate::kind::{self, Field, FieldKind, Flag, KindName};
+use crate::model::shape::ENDPOINT;
+use crate::model::{Described, Endpoint, WireEndpoint, check};
+
+/// The object that the attributes describe, or why there is none, as a fragment.
+pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Endpoint, String> {
+    let shape = ENDPOINT.get("metadata");
+    let (metadata, mut spec): (Map<_, _>, Map<_, _>) =
+        attributes.clone().into_iter().partition(|(name, _)| shape.child(name).is_some());
+    // That of the resource, which no object has.
+    spec.remove("id");
+    let mut written = Map::new();
+    for (name, value) in &metadata {
+        written.extend(wire(name, value)?.map(|value| (name.clone(), value)));
+    }
+    let raw = WireEndpoint { metadata: serde_json::from_value(written.into()).ok(), spec: None };
+    let problems = check(&raw);
+    if !problems.is_empty() {
+        return Err(first(&problems));
+    }
+    let mut reader = Reader::default();
+    let spec = reader.message(kind.kind().spec, &spec, "");
+    if let Some(problem) = reader.problem() {
+        return Err(problem);
+    }
+    let described = Described::written(kind, &spec);
+    raw.metadata.unwrap_or_default().described(described).map_err(|problems| first(&problems))
+}
+
+/// What was found that no definition can say.
+#[derive(Default)]
+struct Reader {
+    /// Attributes that the kind does not have.
+    unknown: Vec<String>,
+    /// Attributes whose value has another type.
+    misfits: Vec<String>,
+    /// Attributes that are secrets.
+    secrets: Vec<String>,
+}
+
+impl Reader {
+    /// All of it, as a fragment.
+    fn problem(&self) -> Option<String> {
+        let some = |paths: &[String], what: &str| {
+            let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+            (!paths.is_empty()).then(|| format!("{what} {}", paths.join(", ")))
+        };
+        let parts = [
+            some(&self.unknown, "its kind has no"),
+            some(&self.misfits, "not of its type:"),
+            some(&self.secrets, "a definition cannot have the secret of"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn message(&mut self, id: &str, attributes: &Map<String, Value>, above: &str) -> Value {
+        let mut object = Map::new();
+        for (name, value) in attributes {
+            let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            match kind::message(id).field(name) {
+                None if is_unset(value) => {}
+                None => self.unknown.push(path),
+                Some(field) if field.is(Flag::ReadOnly) => {}
+                Some(field) if field.is(Flag::Secret) => {
+                    if !is_unset(value) {
+                        self.secrets.push(path);
+                    }
+                }
+                Some(field) => object.extend(self.field(field, value, &path).map(|value| (name.clone(), value))),
+            }
+        }
+        object.into()
+    }
+
+    /// The value of a field; nothing where it is unset.
+    fn field(&mut self, field: &Field, value: &Value, path: &str) -> Option<Value> {
+        if is_unset(value) {
+            return None;
+        }
+        if !field.is_list {
+            return self.one(&field.kind, value, path).filter(|value| !is_unset(value));
+        }
+        let items = match value {
+            Value::Array(items) => items.as_slice(),
+            item => std::slice::from_ref(item),
+        };
+        let items: Vec<Value> = items.iter().filter_map(|item| self.one(&field.kind, item, path)).collect();
+        (!items.is_empty()).then_some(Value::Array(items))
+    }
+
+    /// One value of a kind; nothing where it is unset or does not fit.
+    fn one(&mut self, kind: &FieldKind, value: &Value, path: &str) -> Option<Value> {
+        let fits = match (kind, value) {
+            (_, Value::Null) => return None,
+            (FieldKind::Empty, value) => {
+                return match is_set(path, value) {
+                    Ok(is_set) => is_set.then(|| Map::new().into()),
+                    Err(_) => self.misfit(path),
+                };
+            }
+            (FieldKind::Message(id), Value::Array(blocks)) => {
+                return match blocks.as_slice() {
+                    [] => None,
+                    [block] => self.block(id, block, path),
+                    _ => self.misfit(path),
+                };
+            }
+            (FieldKind::Message(id), block) => return self.block(id, block, path),
+            (FieldKind::Map(of), Value::Object(entries)) => {
+                let mut values = Map::new();
+                for (key, value) in entries {
+                    values.extend(self.one(of, value, &format!("{path}.{key}")).map(|value| (key.clone(), value)));
+                }
+                return (!values.is_empty()).then(|| values.into());
+            }
+            // Configuration may write a text for what Terraform converts.
+            (FieldKind::Bool, Value::String(text)) if matches!(text.as_str(), "true" | "false" | "") => {
+                return Some((text == "true").into());
+            }
+            (FieldKind::Integer { .. } | FieldKind::Float, Value::String(text)) => {
+                return match serde_json::from_str(text) {
+                    Ok(number @ Value::Number(_)) => Some(number),
+                    _ if text.is_empty() => None,
+                    _ => self.misfit(path),
+                };
+            }
+            (FieldKind::Bool, value) => value.is_boolean(),
+            (FieldKind::Integer { .. }, value) => value.is_i64() || value.is_u64(),
+            (FieldKind::Float, value) => value.is_number(),
+            (FieldKind::Any, _) => true,
+            (_, value) => value.is_string(),
+        };
+        if fits { Some(value.clone()) } else { self.misfit(path) }
+    }
+
+    /// A block: one that is there counts, although it is empty: it may choose an option.
+    fn block(&mut self, id: &str, block: &Value, path: &str) -> Option<Value> {
+        match block {
+            Value::Object(attributes) => Some(self.message(id, attributes, path)),
+            Value::Null | Value::Bool(true) => Some(Map::new().into()),
+            Value::Bool(false) => None,
+            _ => self.misfit(path),
+        }
+    }
+
+    fn misfit(&mut self, path: &str) -> Option<Value> {
+        self.misfits.push(path.to_owned());
+        None
+    }
+}
+
+/// Whether a state writes this for an attribute that nobody set. A block that is there is set.
+fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(true) | Value::Object(_) => false,
+    }
+}

@@ -1,0 +1,285 @@
+//! `pull --drift` of objects of other kinds than endpoint: the files take over what was changed in the console, and stay
+//! as they are otherwise.
+
+use serde_json::{Map, Value, json};
+use trueup::kind::{self, Kind};
+
+use crate::support::objects::{self, Specs};
+use crate::support::{Service, Stage};
+
+const SETTINGS: &str = "stack: chain\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck, route]\n";
+const POOL: &str = "# the pool of the cart
+kind: origin_pool
+metadata: {name: cart, namespace: shop}
+spec:
+  # two of them
+  origin_servers:
+  - public_ip: {ip: 192.0.2.1}   # the old one
+    labels: {zone: \"a\"}
+  - public_ip:
+      ip: '192.0.2.2'
+  port: 443   # as everywhere
+  no_tls: {}
+  healthcheck: [{name: alive}]
+";
+const CHECK: &str = "kind: healthcheck
+metadata: {name: alive, namespace: shop}
+spec:
+  http_health_check: {path: /alive, use_origin_server_name: {}}
+  timeout: 3
+  interval: 15
+  unhealthy_threshold: 2
+  healthy_threshold: 3
+";
+const ROUTE: &str = "kind: route
+metadata: {name: all, namespace: shop}
+spec:
+  routes:
+  # first
+  - match:
+    - path: {prefix: /one}   # one
+    route_direct_response: {response_code: 201}
+  # second
+  - match:
+    - path: {prefix: /two}
+    route_direct_response: {response_code: 202}
+";
+
+fn applied(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", SETTINGS)
+        .file("pool.yaml", POOL)
+        .file("check.yaml", CHECK)
+        .file("route.yaml", ROUTE);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage
+}
+
+/// Changes the spec of an object as the console would.
+fn change(service: &Service, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
+    let path = format!("/api/config/namespaces/shop/{plural}/{name}");
+    let (status, body) = put(service, &path, change);
+    assert_eq!(status, 200, "{body}");
+}
+
+fn put(service: &Service, path: &str, change: impl FnOnce(&mut Value)) -> (u16, String) {
+    let (status, body) = service.send("GET", path, None);
+    assert_eq!(status, 200, "{body}");
+    let mut now: Value = serde_json::from_str(&body).expect("JSON");
+    let mut spec = now["spec"].take();
+    change(&mut spec);
+    service.send("PUT", path, Some(&json!({"metadata": now["metadata"].take(), "spec": spec}).to_string()))
+}
+
+#[test]
+fn a_definition_of_any_kind_takes_over_what_was_changed_outside_with_its_comments_and_its_order() {
+    let service = Service::start();
+    let stage = applied(&service);
+    change(&service, "origin_pools", "cart", |spec| {
+        spec["origin_servers"][0]["public_ip"]["ip"] = json!("192.0.2.8");
+        spec["port"] = json!(8443);
+        spec.as_object_mut().expect("a spec").remove("no_tls");
+        spec["use_tls"] = json!({"skip_server_verification": {}, "no_mtls": {}, "use_host_header_as_sni": {},
+            "default_session_key_caching": {}, "tls_config": {"default_security": {}}});
+        spec["healthcheck"].as_array_mut().expect("a list").push(json!({"name": "other", "namespace": "shop"}));
+    });
+    stage
+        .run("pull --drift .")
+        .code(0)
+        .stdout_contains("Taken over from live:")
+        .stdout_contains("origin_pool:shop/cart")
+        .stdout_contains("spec.port")
+        .stdout_contains("pool.yaml:11");
+    let expected = POOL
+        .replace("192.0.2.1}", "192.0.2.8}")
+        .replace("port: 443 ", "port: 8443 ")
+        .replace("no_tls: {}", "use_tls: {skip_server_verification: {}, tls_config: {}}")
+        .replace("[{name: alive}]", "[{name: alive}, {name: other, namespace: shop}]");
+    assert_eq!(stage.read("pool.yaml"), expected);
+    assert_eq!((stage.read("check.yaml"), stage.read("route.yaml")), (CHECK.to_owned(), ROUTE.to_owned()));
+    stage.run("drift .").code(0).stdout_contains("In sync");
+    stage.run("pull --drift .").code(0).stdout_contains("No drift");
+}
+
+#[test]
+fn items_of_a_list_come_and_go_where_they_are_and_the_others_stay() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let route = |path: &str, code: u16| json!({"match": [{"path": {"prefix": path}}], "route_direct_response": {"response_code": code}});
+    change(&service, "routes", "all", |spec| {
+        let routes = spec["routes"].as_array_mut().expect("a list");
+        routes.insert(1, route("/half", 215));
+        routes.push(route("/three", 203));
+    });
+    stage.run("pull --drift .").code(0).stdout_contains("spec.routes");
+    let text = stage.read("route.yaml");
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is not in\n{text}"));
+    assert!(at("# first") < at("/one") && at("/one}   # one") < at("/half") && at("/half") < at("# second"), "{text}");
+    assert!(at("# second") < at("/two") && at("/two") < at("/three"), "{text}");
+    stage.run("drift .").code(0).stdout_contains("In sync");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "routes", "all", |spec| {
+        spec["routes"].as_array_mut().expect("a list").remove(1);
+        spec["routes"].as_array_mut().expect("a list").pop();
+    });
+    stage.run("pull --drift .").code(0);
+    assert_eq!(stage.read("route.yaml"), ROUTE, "but for what came and went nothing changed");
+    // What carries a comment is not moved.
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "routes", "all", |spec| spec["routes"].as_array_mut().expect("a list").reverse());
+    stage.run("pull --drift .").code(3).stdout_contains("it contains a comment: edit it by hand");
+    assert_eq!(stage.read("route.yaml"), ROUTE);
+}
+
+#[test]
+fn what_no_definition_names_is_written_when_it_is_asked_for() {
+    let service = Service::start();
+    let stage = applied(&service);
+    change(&service, "origin_pools", "cart", |spec| {
+        spec["advanced_options"] = json!({"connection_timeout": 2500});
+        spec["origin_servers"][1]["labels"] = json!({"zone": "b"});
+        spec["port"] = json!(8443);
+    });
+    stage.run("pull --drift . --only healthcheck:*").code(0).stdout_contains("No drift");
+    // A change of the file that waits for its apply stays.
+    stage.edit("pool.yaml", "ip: '192.0.2.2'", "ip: '192.0.2.3'");
+    stage
+        .run("pull --drift .")
+        .code(3)
+        .stdout_contains("spec.port")
+        .stdout_contains("set outside, not named in the file: --unnamed writes it");
+    assert!(!stage.read("pool.yaml").contains("advanced_options"));
+    stage.run("pull --drift . --unnamed").stdout_contains("spec.advanced_options");
+    let text = stage.read("pool.yaml");
+    assert!(text.contains("  advanced_options: {connection_timeout: 2500}\n"), "{text}");
+    assert!(text.contains("zone: b") && text.contains("192.0.2.3"), "{text}");
+    assert!(text.contains("port: 8443   # as everywhere"), "{text}");
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("192.0.2.2 -> 192.0.2.3")
+        .does_not_say("do not name")
+        .does_not_say("does not name");
+    stage.run("pull --unnamed -o x").code(64).stderr_contains("--drift");
+}
+
+#[test]
+fn an_environment_takes_drift_of_any_kind_into_its_overlay() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nkinds: [origin_pool]\nenvironments:\n  prod: {stack: shop, overlay: o/prod}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("pool.yaml", POOL);
+    stage.write("o/prod/none.yaml", "");
+    stage.run("apply . --env prod --yes").code(0).stderr_ignored();
+    change(&service, "origin_pools", "cart", |spec| {
+        spec["port"] = json!(8443);
+        spec.as_object_mut().expect("a spec").remove("no_tls");
+        spec["use_tls"] = json!({"skip_server_verification": {}, "no_mtls": {}, "use_host_header_as_sni": {},
+            "default_session_key_caching": {}, "tls_config": {"default_security": {}}});
+    });
+    stage.run("pull --drift . --env prod").code(0).stderr_ignored();
+    assert_eq!(stage.read("pool.yaml"), POOL);
+    let text = stage.read("o/prod/shop/origin_pool/cart.yaml");
+    assert!(text.starts_with("kind: origin_pool\nmetadata:\n  name: cart\n  namespace: shop\nspec:"), "{text}");
+    stage.run("drift . --env prod").code(0).stdout_contains("In sync");
+    service.send("DELETE", "/api/config/namespaces/shop/origin_pools/cart", Some("{}"));
+    stage.run("pull --drift . --env prod").stderr_ignored();
+}
+
+#[test]
+fn a_secret_stays_in_its_file_when_something_beside_it_is_taken_over() {
+    let service = Service::start();
+    let text = "kind: certificate
+metadata: {name: web, namespace: shop}
+spec:
+  certificate_url: string:///YQ==   # from the vault
+  private_key:
+    blindfold_secret_info: {location: 'string:///c2VhbGVk'}
+";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [certificate]\n")
+        .file("web.yaml", text);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "certificates", "web", |spec| spec["certificate_url"] = json!("string:///Yg=="));
+    stage.run("pull --drift .").code(0).stdout_contains("spec.certificate_url").does_not_say("c2VhbGVk");
+    assert_eq!(stage.read("web.yaml"), text.replace("string:///YQ==", "string:///Yg=="));
+}
+
+/// A random spec without a secret; nothing where the kind has one everywhere.
+fn without_secret(specs: &mut Specs, kind: &Kind) -> Option<Value> {
+    (0..50).map(|_| specs.spec(kind)).find(|spec| kind::secret_places(kind.spec, spec).is_empty())
+}
+
+/// Sets a key of a live spec; what it excludes goes.
+fn set(kind: &Kind, spec: &mut Map<String, Value>, key: &str, value: &Value) {
+    let message = kind::message(kind.spec);
+    let others = message.group_of(key).map(|group| group.members.clone()).unwrap_or_default();
+    spec.retain(|other, _| !others.contains(&other.as_str()));
+    spec.insert(key.to_owned(), value.clone());
+}
+
+#[test]
+fn after_random_changes_outside_of_every_kind_the_files_are_taken_over_and_the_plan_is_empty() {
+    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
+    let mut specs = Specs::new(seed);
+    let service = Service::start();
+    let kinds: Vec<&Kind> = kind::all().filter(|kind| kind.name != kind::ENDPOINT).collect();
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let settings =
+        format!("stack: all\nnamespaces: [shop, shared, system]\nkinds: [{}]\nrate_limit: 10000\n", names.join(", "));
+    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    let mut written = Vec::new();
+    for kind in &kinds {
+        let Some(spec) = without_secret(&mut specs, kind) else { continue };
+        let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
+        let object = json!({"kind": kind.name, "metadata": metadata, "spec": spec});
+        stage.write(&format!("d/{}.json", kind.name), &format!("{object:#}"));
+        written.push(*kind);
+    }
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    // As a person would write them; the JSON files are the other half.
+    for kind in written.iter().step_by(2) {
+        stage.remove(&format!("d/{}.json", kind.name));
+    }
+    stage.run("pull --output p").stderr_ignored();
+    for kind in written.iter().skip(1).step_by(2) {
+        let path = format!("p/{}/{}/a.yaml", objects::namespace(kind), kind.name);
+        if stage.path(&path).exists() {
+            stage.remove(&path);
+        }
+    }
+    let mut changed = 0;
+    for kind in &written {
+        let Some(other) = without_secret(&mut specs, kind) else { continue };
+        let other = other.as_object().expect("a spec").clone();
+        let path = format!("{}/a", kind.path().replace("{namespace}", objects::namespace(kind)));
+        for _ in 0..3 {
+            let Some((key, value)) = other.iter().nth(specs.below(other.len().max(1))) else { continue };
+            let (status, _) = put(&service, &path, |spec| set(kind, spec.as_object_mut().expect("a spec"), key, value));
+            changed += usize::from(status == 200);
+        }
+    }
+    assert!(changed > 200, "TRUEUP_SEED={seed}: {changed}");
+    let taken = stage.run("pull --drift . --unnamed");
+    taken.stderr_ignored();
+    let left: Vec<&str> = taken
+        .text()
+        .lines()
+        .skip_while(|line| !line.starts_with("Left as it is"))
+        .take_while(|line| !line.contains("edited."))
+        .collect();
+    eprintln!("TRUEUP_SEED={seed}, {changed} changes; {} left", left.len().saturating_sub(1));
+    if let Some(file) = left.get(1).and_then(|line| line.split_whitespace().nth(2)?.split(':').next()) {
+        eprintln!("{file}:\n{}", stage.read(file));
+    }
+    assert_eq!(left, Vec::<&str>::new(), "TRUEUP_SEED={seed}");
+    let plan = stage.run("plan . --format json").json();
+    let counts = &plan["counts"];
+    assert_eq!(
+        (&counts["create"], &counts["replace"], &counts["delete"], &plan["plan"]["blocked"]),
+        (&json!(0), &json!(0), &json!(0), &json!([])),
+        "TRUEUP_SEED={seed}: {}",
+        stage.run("plan .").text()
+    );
+}

@@ -1,0 +1,188 @@
+//! Overlays and variables of objects of other kinds than endpoint.
+
+use serde_json::{Map, Value, json};
+use trueup::kind::{self, Kind};
+use trueup::load::{self, LoadOptions, SourceFile};
+use trueup::model::Endpoint;
+
+use crate::support::objects::{self, Specs};
+use crate::support::{Service, Stage};
+
+const SETTINGS: &str = "namespaces: [shop]
+kinds: [origin_pool, healthcheck]
+environments:
+  prod: {stack: shop, overlay: o/prod, variables: {host: 192.0.2.7, port: \"8443\"}}
+  test: {stack: shop-test, variables: {host: 192.0.2.8, port: \"443\"}}
+";
+const POOL: &str = "kind: origin_pool
+metadata: {name: cart, namespace: shop, labels: {tier: web}}
+spec:
+  origin_servers:
+  - public_ip: {ip: \"${host}\"}
+  port: ${port}
+  no_tls: {}
+  loadbalancer_algorithm: RANDOM
+  advanced_options: {connection_timeout: 2000, http_idle_timeout: 9000}
+";
+
+fn stage() -> Stage {
+    Stage::new().file("trueup.yaml", SETTINGS).file("pool.yaml", POOL)
+}
+
+/// The spec of the pool in the plan of an environment.
+fn planned(stage: &Stage, environment: &str) -> Value {
+    let plan = stage.run(&format!("plan . --env {environment} --format json")).code(0).json();
+    let changes = plan["plan"]["changes"].as_array().expect("changes").clone();
+    let pool = changes.iter().find(|change| change["key"] == "origin_pool:shop/cart").expect("the pool");
+    pool["action"]["create"]["wanted"]["spec"].clone()
+}
+
+#[test]
+fn an_overlay_sets_adds_and_removes_values_of_any_kind_and_an_option_drops_the_others() {
+    let service = Service::start();
+    let stage = stage().at(&service).file(
+        "o/prod/cart.yaml",
+        "kind: origin_pool
+metadata: {name: cart, namespace: shop, labels: {tier: null, team: a}}
+spec:
+  endpointSelection: LOCAL_PREFERRED
+  useTls: {skip_server_verification: {}, volterra_trusted_ca: {}, no_mtls: {}, default_session_key_caching: {}, use_host_header_as_sni: {}, tls_config: {default_security: {}}}
+  loadbalancer_algorithm: null
+  advanced_options: {http_idle_timeout: null}
+  origin_servers:
+  - public_ip: {ip: \"${host}\"}
+  - public_ip: {ip: 192.0.2.9}
+",
+    );
+    // Two options of one group, at any depth.
+    stage
+        .run("validate . --env prod")
+        .code(1)
+        .stderr_contains("o/prod/cart.yaml:5")
+        .stderr_contains("`skip_server_verification` and `volterra_trusted_ca` cannot both be set");
+    stage.edit("o/prod/cart.yaml", "skip_server_verification: {}, ", "");
+    let spec = planned(&stage, "prod");
+    assert_eq!(
+        spec,
+        json!({
+            "origin_servers": [{"public_ip": {"ip": "192.0.2.7"}}, {"public_ip": {"ip": "192.0.2.9"}}],
+            "port": 8443,
+            "endpoint_selection": "LOCAL_PREFERRED",
+            "use_tls": {"volterra_trusted_ca": {}, "no_mtls": {}, "default_session_key_caching": {},
+                "use_host_header_as_sni": {}, "tls_config": {"default_security": {}}},
+            "advanced_options": {"connection_timeout": 2000},
+        })
+    );
+    let spec = planned(&stage, "test");
+    assert_eq!((&spec["port"], &spec["no_tls"]), (&json!(443), &json!({})));
+    stage
+        .run("explain --env prod origin_pool:shop/cart .")
+        .code(0)
+        .stdout_contains("o/prod/cart.yaml:4, overlay")
+        .stdout_contains("spec.advanced_options.connection_timeout")
+        .stdout_contains("default, by o/prod/cart.yaml:7, overlay")
+        .stdout_contains("o/prod/cart.yaml:8, overlay");
+    stage.run("apply . --env prod --yes").code(0).stderr_ignored();
+    stage.run("plan . --env prod").code(0).stdout_contains("In sync: 1 ");
+}
+
+#[test]
+fn what_is_wrong_in_an_overlay_of_any_kind_is_said_at_its_place() {
+    let stage = stage().file(
+        "o/prod/cart.yaml",
+        "kind: origin_pool\nmetadata: {name: cart, namespace: shop}\nspec:\n  port: 70000\n  advanced_options: {timeout: 1}\n",
+    );
+    stage
+        .run("validate . --env prod")
+        .code(1)
+        .stderr_contains("o/prod/cart.yaml:4")
+        .stderr_contains("`port` is 70000")
+        .stderr_contains("unknown field `timeout`");
+    stage.write("o/prod/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {port: 80}\n");
+    stage
+        .run("validate . --env prod")
+        .code(1)
+        .stderr_contains("the overlay changes `shop/cart`, which no file defines")
+        .stderr_contains("to change `origin_pool:shop/cart`, write `kind: origin_pool` here");
+    stage.write("o/prod/cart.yaml", "kind: origin_pool\nmetadata: {name: crt, namespace: shop}\nspec: {port: 80}\n");
+    stage
+        .run("validate . --env prod")
+        .code(0)
+        .stderr_contains("the overlay defines `origin_pool:shop/crt`, which no file defines")
+        .stderr_contains("did you mean `origin_pool:shop/cart`?");
+    stage.remove("o/prod/cart.yaml");
+    stage.write("o/prod/none.yaml", "");
+    stage.edit("pool.yaml", "kind: origin_pool\n", "kind: origin_pool\n$remove: true\n");
+    stage.run("validate . --env prod").code(1).stderr_contains("`$remove` in a definition");
+}
+
+#[test]
+fn an_overlay_removes_an_object_of_any_kind_and_defines_one_of_its_own() {
+    let service = Service::start();
+    let check = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec:\n  http_health_check: {path: /a, \
+                 use_origin_server_name: {}}\n  timeout: 3\n  interval: 15\n  unhealthy_threshold: 2\n  healthy_threshold: 3\n";
+    let stage = stage()
+        .at(&service)
+        .file("o/prod/cart.yaml", "kind: origin_pool\n$remove: true\nmetadata: {name: cart, namespace: shop}\n")
+        .file("o/prod/check.yaml", check);
+    stage
+        .run("plan . --env prod")
+        .code(0)
+        .stdout_contains("+ create  healthcheck:shop/alive")
+        .does_not_say("origin_pool:shop/cart");
+    stage
+        .run("plan . --env test")
+        .code(0)
+        .stdout_contains("origin_pool:shop/cart")
+        .does_not_say("healthcheck:shop/alive");
+}
+
+/// A random spec without a secret; nothing where the kind has one everywhere.
+fn without_secret(specs: &mut Specs, kind: &Kind) -> Option<Value> {
+    (0..50).map(|_| specs.spec(kind)).find(|spec| kind::secret_places(kind.spec, spec).is_empty())
+}
+
+/// The overlay that makes `wanted` of `base`.
+fn overlay(base: &Value, wanted: &Value) -> Value {
+    let (Value::Object(old), Value::Object(new)) = (base, wanted) else { return wanted.clone() };
+    let gone = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let set =
+        new.iter().map(|(key, value)| (key.clone(), old.get(key).map_or(value.clone(), |old| overlay(old, value))));
+    gone.chain(set).collect::<Map<_, _>>().into()
+}
+
+fn loaded(files: &[(&str, String)]) -> Endpoint {
+    let file =
+        |(path, text): &(&str, String)| SourceFile { path: (*path).to_owned(), bytes: text.clone().into_bytes() };
+    let options = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
+    let loaded = load::sources(files.iter().map(file).collect(), &options);
+    let loaded = loaded.unwrap_or_else(|wrong| panic!("{:#?}\n{files:#?}", wrong.list));
+    loaded.desired.definitions.into_values().next().expect("a definition").endpoint
+}
+
+#[test]
+fn of_random_objects_of_every_kind_an_overlay_makes_any_other_one() {
+    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
+    let mut specs = Specs::new(seed);
+    let settings = || ("trueup.yaml", "environments: {prod: {overlay: o}}".to_owned());
+    let mut count = 0;
+    for kind in kind::all().filter(|kind| kind.name != kind::ENDPOINT) {
+        for _ in 0..2 {
+            let (Some(base), Some(wanted)) = (without_secret(&mut specs, kind), without_secret(&mut specs, kind))
+            else {
+                continue;
+            };
+            let document = |spec: &Value| {
+                let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
+                format!("{:#}", json!({"kind": kind.name, "metadata": metadata, "spec": spec}))
+            };
+            let alone = loaded(&[settings(), ("a.json", document(&wanted)), ("o/x.json", "null".to_owned())]);
+            let changed =
+                loaded(&[settings(), ("a.json", document(&base)), ("o/x.json", document(&overlay(&base, &wanted)))]);
+            assert_eq!(changed, alone, "TRUEUP_SEED={seed} {}", kind.name);
+            count += 1;
+        }
+    }
+    eprintln!("TRUEUP_SEED={seed}, {count} pairs");
+    assert!(count > 220, "{count}");
+}
