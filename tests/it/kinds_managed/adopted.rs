@@ -2,7 +2,7 @@
 //! as they are otherwise.
 
 use serde_json::{Map, Value, json};
-use trueup::kind::{self, Kind};
+use trueup::kind::{self, FieldKind, Flag, Kind};
 
 use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage};
@@ -211,6 +211,24 @@ fn without_secret(specs: &mut Specs, kind: &Kind) -> Option<Value> {
     (0..50).map(|_| specs.spec(kind)).find(|spec| kind::secret_places(kind.spec, spec).is_empty())
 }
 
+/// Whether a value has something that a replace cannot write: the service would keep half of it.
+fn is_of_create(id: &str, value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_of_create(id, item)),
+        Value::Object(entries) => kind::message(id).fields.iter().any(|field| {
+            let below = |value: &Value| match (field.below(), &field.kind, value) {
+                (Some(id), FieldKind::Map(_), Value::Object(values)) => {
+                    values.values().any(|value| is_of_create(id, value))
+                }
+                (Some(id), _, value) => is_of_create(id, value),
+                (None, ..) => false,
+            };
+            entries.get(field.name).is_some_and(|value| field.is(Flag::CreateOnly) || below(value))
+        }),
+        _ => false,
+    }
+}
+
 /// Sets a key of a live spec; what it excludes goes.
 fn set(kind: &Kind, spec: &mut Map<String, Value>, key: &str, value: &Value) {
     let message = kind::message(kind.spec);
@@ -256,6 +274,9 @@ fn after_random_changes_outside_of_every_kind_the_files_are_taken_over_and_the_p
         let path = format!("{}/a", kind.path().replace("{namespace}", objects::namespace(kind)));
         for _ in 0..3 {
             let Some((key, value)) = other.iter().nth(specs.below(other.len().max(1))) else { continue };
+            if is_of_create(kind.spec, &json!({ key: value })) {
+                continue;
+            }
             let (status, _) = put(&service, &path, |spec| set(kind, spec.as_object_mut().expect("a spec"), key, value));
             changed += usize::from(status == 200);
         }
