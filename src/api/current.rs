@@ -126,7 +126,7 @@ impl CurrentObject {
             true => shape::ENDPOINT.prune(&mut tree),
             false => {
                 shape::ENDPOINT.get("metadata").prune(&mut tree["metadata"]);
-                kind::prune_replace(kind.kind().spec, &mut tree["spec"]);
+                tree["spec"] = kind::pruned_replace(kind.kind().spec, &tree["spec"]);
             }
         }
         if let Some(version) = &self.live.resource_version {

@@ -16,7 +16,6 @@ use crate::model::{
 };
 
 use super::metadata::Metadata;
-use super::wire::is_unset;
 
 /// Errors of a list that a reason quotes.
 const QUOTED_ERRORS: usize = 3;
@@ -291,7 +290,7 @@ pub(super) fn described(kind: KindName, spec: &Json) -> SpecRead {
     if !spec.is_object() {
         return Err("its spec is no object".to_owned());
     }
-    Ok(ReadSpec::Described(Described::live(kind, spec), kind::secret_places(kind.kind().spec, spec)))
+    Ok(ReadSpec::Described(Described::live(kind, spec), kind::sealed::places(kind.kind().spec, spec)))
 }
 
 pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
@@ -395,7 +394,7 @@ fn strip(level: &ShapeNode, tree: &mut Json, path: &str, unknown: &mut Vec<Unkno
             let strangers: Vec<String> = map.keys().filter(|key| level.child(&snake(key)).is_none()).cloned().collect();
             for key in strangers {
                 let value = map.remove(&key).unwrap_or_default();
-                if !is_unset(&value) {
+                if !kind::is_zero(&value) {
                     let blocks = !level.options().is_empty() && !chosen;
                     unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks });
                 }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::wire::is_unset;
+use crate::kind;
 use crate::model::{JsonTree, UnknownField, neutral};
 
 type Map = BTreeMap<String, Option<String>>;
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for Fields {
                 Key::Description => set(&mut metadata.description, "description", &mut map)?,
                 Key::Disable => set(&mut metadata.disable, "disable", &mut map)?,
                 Key::Other(key) => {
-                    if !is_unset(&map.next_value::<JsonTree>()?.0) {
+                    if !kind::is_zero(&map.next_value::<JsonTree>()?.0) {
                         let path = neutral(&format!("metadata.{key}"), 200);
                         metadata.unknown.push(UnknownField { path, blocks: false });
                     }

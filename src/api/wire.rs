@@ -19,16 +19,3 @@ pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
 pub(super) fn as_count(value: &Json) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
-
-/// Whether a value is what the service writes for a field that is not set.
-pub(super) fn is_unset(value: &Json) -> bool {
-    match value {
-        Json::Null => true,
-        Json::Bool(set) => !set,
-        Json::Number(number) => number.as_f64() == Some(0.0),
-        Json::String(text) => text.is_empty(),
-        Json::Array(items) => items.is_empty(),
-        // A chosen option without fields is written `{}`.
-        Json::Object(_) => false,
-    }
-}

@@ -2,27 +2,34 @@
 //! The data is the text `kinds/kinds.txt`, which a script makes from the vendor's published facts; a kind or a field
 //! more is a line there and none of Rust. A message is decoded when it is asked for.
 
+mod compare;
 mod decode;
+mod fills;
 mod form;
+mod hidden;
 mod items;
+mod merge;
 mod name;
-mod redacted;
 mod references;
 mod rule;
 pub mod sealed;
 mod spec;
+mod taken;
 mod value;
+mod walk;
 
+pub use compare::{seen_as, unnamed};
+pub use fills::{digested, with_namespaces, without_fills};
+pub use hidden::{hidden, without_hidden};
 pub use items::alike;
+pub use merge::{merged, pruned_replace};
 pub use name::KindName;
-pub use redacted::redact;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
-pub use spec::{
-    canonical, digested, hidden, is_reference, keys_of, merged, named, prune_replace, secret_places, seen_as,
-    significant, taken_over, unit_of, units, unnamed, with_namespaces, with_unnamed, without_fills, without_hidden,
-};
+pub use spec::{canonical, keys_of, named, significant, unit_of, units};
+pub use taken::{taken_over, with_unnamed};
 pub use value::Value;
+pub use walk::{is_reference, is_zero};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

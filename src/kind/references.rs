@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::spec::is_reference;
-use super::{FieldKind, KindName, Message, message};
+use super::walk::{is_reference, messages};
+use super::{KindName, Message, message};
 
 /// Another object that an object refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,28 +36,18 @@ pub fn kind_of_service(text: &str) -> Option<KindName> {
 
 fn below(message: &'static Message, value: &Json, path: &str, targets: &mut Vec<Target>) {
     for field in &message.fields {
-        let Some(id) = field.below() else { continue };
         let Some(value) = value.get(field.name) else { continue };
-        let path = format!("{path}.{}", field.name);
-        let mut visit = |value: &Json, path: String| {
-            if is_reference(id) {
-                let text = |key: &str| value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
-                if let Some(name) = text("name") {
-                    let [namespace, tenant] = ["namespace", "tenant"].map(|key| text(key).map(str::to_owned));
-                    targets.push(Target { kinds: &field.refers_to, namespace, tenant, name: name.to_owned(), path });
-                }
-            } else {
-                below(super::message(id), value, &path, targets);
+        for one in messages(field, value) {
+            let path = format!("{path}.{}{}", field.name, one.step);
+            if !is_reference(one.id) {
+                below(super::message(one.id), one.value, &path, targets);
+                continue;
             }
-        };
-        match (&field.kind, value) {
-            (_, Json::Array(items)) => {
-                items.iter().enumerate().for_each(|(at, item)| visit(item, format!("{path}[{at}]")));
+            let text = |key: &str| one.value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
+            if let Some(name) = text("name") {
+                let [namespace, tenant] = ["namespace", "tenant"].map(|key| text(key).map(str::to_owned));
+                targets.push(Target { kinds: &field.refers_to, namespace, tenant, name: name.to_owned(), path });
             }
-            (FieldKind::Map(_), Json::Object(values)) => {
-                values.iter().for_each(|(key, value)| visit(value, format!("{path}.{key}")));
-            }
-            (_, value) => visit(value, path),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
-//! digest: `{"sealed": "…"}` at the place of the secret.
+//! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
+use super::walk::{each_message, is_zero, messages};
 use super::{FieldKind, Flag, Message, message, snake};
 
 /// The one key of what stands for a secret.
@@ -44,20 +45,14 @@ fn digests_below(of: &Message, value: &Json, found: &mut Vec<String>) {
         let Some(field) = of.field(&snake(key)) else { continue };
         if field.is(Flag::Secret) {
             found.extend(digest_of(value).map(str::to_owned));
-        } else if let Some(id) = field.below() {
-            match value {
-                Json::Array(items) => items.iter().for_each(|item| digests_below(message(id), item, found)),
-                Json::Object(values) if matches!(field.kind, FieldKind::Map(_)) => {
-                    values.values().for_each(|value| digests_below(message(id), value, found));
-                }
-                value => digests_below(message(id), value, found),
-            }
+        } else {
+            messages(field, value).iter().for_each(|below| digests_below(message(below.id), below.value, found));
         }
     }
 }
 
 /// Whether a replace that writes `wanted` as the spec, or as part of it, leaves no secret behind at a place of the live
-/// spec as [`super::secret_places`] names it: the definition has the secret, another option of its group, or an item
+/// spec as [`places`] names it: the definition has the secret, another option of its group, or an item
 /// or an entry less.
 #[must_use]
 pub fn provides(spec: &str, wanted: &Json, place: &str) -> bool {
@@ -83,5 +78,48 @@ fn provides_below(of: &Message, wanted: &Json, steps: &[&str]) -> bool {
             values.get(*key).is_some_and(|value| provides_below(message(id), value, rest))
         }
         (_, value, rest) => provides_below(message(id), value, rest),
+    }
+}
+
+/// A spec as the service shows it as it may be kept: with `{}` where a secret is.
+#[must_use]
+pub fn redacted(id: &str, value: &Json) -> Json {
+    let Json::Object(entries) = value else { return value.clone() };
+    let of_entry = |(key, value): (&String, &Json)| {
+        let value = match message(id).field(&snake(key)) {
+            Some(field) if field.is(Flag::Secret) && !is_zero(value) => Json::Object(Map::new()),
+            Some(field) if !field.is(Flag::Secret) => each_message(field, value, redacted),
+            _ => value.clone(),
+        };
+        (key.clone(), value)
+    };
+    entries.iter().map(of_entry).collect()
+}
+
+/// The places of a spec, as a service shows it or a definition writes it, where a secret is or may be: a service shows no
+/// secret, so the message around one counts.
+#[must_use]
+pub fn places(spec: &str, value: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    places_below(message(spec), value, "spec", &mut found);
+    found
+}
+
+fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<String>) {
+    let Json::Object(entries) = value else { return };
+    for field in &message.fields {
+        let written = entries.iter().find(|(key, _)| snake(key) == field.name).map(|(_, value)| value);
+        let path = format!("{path}.{}", field.name);
+        if field.is(Flag::Secret) {
+            let is_option = message.group_of(field.name).is_some();
+            // Another option, or none of a group, is no secret; a field of its own may have one.
+            if !is_option || written.is_some_and(|value| !is_zero(value)) {
+                found.push(path);
+            }
+            continue;
+        }
+        for below in written.map(|value| messages(field, value)).unwrap_or_default() {
+            places_below(super::message(below.id), below.value, &format!("{path}{}", below.step), found);
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! What a definition writes that takes over a live value: what it names already as it names it, the rest as `pull` writes
-//! it. What it sets to nothing, and what no answer shows, a secret too, stays.
+//! it. What it sets to nothing, and what no answer shows, stays.
 
-use super::{
-    Field, FieldKind, Fills, Flag, Json, Map, Open, align, by_unit, is_hidden, is_reference, is_same, is_zero_of,
-    keys_of, message, open, unfilled,
-};
+use serde_json::{Map, Value as Json};
+
+use super::compare::{Open, is_same, open};
+use super::fills::{Fills, unfilled};
+use super::hidden::is_hidden;
+use super::items::align;
+use super::spec::{by_unit, is_zero_of, keys_of};
+use super::walk::is_reference;
+use super::{Field, FieldKind, message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
 /// names it.
@@ -59,9 +64,7 @@ impl Taker<'_> {
         }
         for (key, before) in written.iter().filter(|(key, _)| !live.contains_key(*key)) {
             let means_nothing = |field: &Field| message.group_of(key).is_none() && is_zero_of(field, before);
-            let stays = message
-                .field(key)
-                .is_some_and(|field| is_hidden(field) || field.is(Flag::Secret) || means_nothing(field));
+            let stays = message.field(key).is_some_and(|field| is_hidden(field) || means_nothing(field));
             if stays || !is_named {
                 over.insert(key.clone(), before.clone());
             }

@@ -177,7 +177,7 @@ impl<'l> SourceMap<'l> {
             let Ok(source) = self.loaded.origin.text(&file, &self.loaded.options.limits) else { continue };
             diagnostic = diagnostic.also(&source, written.value, label);
             let spec = self.loaded.desired.definitions.get(key).and_then(|one| one.endpoint.spec.described());
-            has_secret |= spec.is_some_and(|spec| !kind::secret_places(key.kind.kind().spec, &spec.json()).is_empty());
+            has_secret |= spec.is_some_and(|spec| !kind::sealed::places(key.kind.kind().spec, &spec.json()).is_empty());
         }
         if has_secret { diagnostic.without_source() } else { diagnostic }
     }

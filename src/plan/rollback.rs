@@ -213,7 +213,7 @@ impl Undo<'_, '_> {
             _ => Vec::new(),
         };
         let spec = before.endpoint.spec.described();
-        let places = spec.map(|spec| kind::secret_places(spec.kind().kind().spec, &spec.json())).unwrap_or_default();
+        let places = spec.map(|spec| kind::sealed::places(spec.kind().kind().spec, &spec.json())).unwrap_or_default();
         if let Some(path) = places.into_iter().next() {
             return self.block(BlockReason::Unchangeable(Unchangeable::Secret { path }), Some(create));
         }

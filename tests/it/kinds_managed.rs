@@ -6,10 +6,12 @@ mod environments;
 mod graphs;
 mod offline;
 mod order;
+mod properties;
+mod secrets;
 mod unread;
 
 use serde_json::{Value, json};
-use trueup::kind::{self, Kind};
+use trueup::kind::Kind;
 
 use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage};
@@ -218,14 +220,11 @@ fn with_sealed_secrets(specs: &mut Specs, kind: &Kind) -> Option<Value> {
 
 #[test]
 fn after_an_apply_of_every_kind_the_plan_is_empty_and_so_is_that_of_what_is_pulled() {
-    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
+    let seed = objects::seed();
     let mut specs = Specs::new(seed);
     let service = Service::start();
-    let kinds: Vec<&Kind> = kind::all().filter(|kind| kind.name != kind::ENDPOINT).collect();
-    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-    let settings =
-        format!("stack: all\nnamespaces: [shop, shared, system]\nkinds: [{}]\nrate_limit: 10000\n", names.join(", "));
-    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    let kinds = objects::kinds();
+    let stage = Stage::new().at(&service).file("trueup.yaml", &objects::settings());
     let mut secret = Vec::new();
     for kind in &kinds {
         let Some(spec) = with_sealed_secrets(&mut specs, kind) else {
@@ -236,7 +235,7 @@ fn after_an_apply_of_every_kind_the_plan_is_empty_and_so_is_that_of_what_is_pull
         let object = json!({"kind": kind.name, "metadata": metadata, "spec": spec});
         stage.write(&format!("d/{}.json", kind.name), &format!("{object:#}"));
     }
-    eprintln!("TRUEUP_SEED={seed}; no object without a secret in clear text: {secret:?}");
+    eprintln!("no object without a secret in clear text: {secret:?}");
     assert!(secret.len() < 3, "{secret:?}");
     let valid = stage.run("validate . --format json");
     valid.stderr_ignored();

@@ -40,8 +40,6 @@ mod hostile_text;
 mod in_doubt;
 mod kinds;
 mod kinds_managed;
-mod kinds_properties;
-mod kinds_secrets;
 mod layouts;
 mod load;
 mod many;

@@ -65,11 +65,11 @@ impl Reader {
         for (name, value) in attributes {
             let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
             match kind::message(id).field(name) {
-                None if is_unset(value) => {}
+                None if kind::is_zero(value) => {}
                 None => self.unknown.push(path),
                 Some(field) if field.is(Flag::ReadOnly) => {}
                 Some(field) if field.is(Flag::Secret) => {
-                    if !is_unset(value) {
+                    if !kind::is_zero(value) {
                         self.secrets.push(path);
                     }
                 }
@@ -81,11 +81,11 @@ impl Reader {
 
     /// The value of a field; nothing where it is unset.
     fn field(&mut self, field: &Field, value: &Value, path: &str) -> Option<Value> {
-        if is_unset(value) {
+        if kind::is_zero(value) {
             return None;
         }
         if !field.is_list {
-            return self.one(&field.kind, value, path).filter(|value| !is_unset(value));
+            return self.one(&field.kind, value, path).filter(|value| !kind::is_zero(value));
         }
         let items = match value {
             Value::Array(items) => items.as_slice(),
@@ -153,16 +153,5 @@ impl Reader {
     fn misfit(&mut self, path: &str) -> Option<Value> {
         self.misfits.push(path.to_owned());
         None
-    }
-}
-
-/// Whether a state writes this for an attribute that nobody set. A block that is there is set.
-fn is_unset(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Bool(true) | Value::Object(_) => false,
     }
 }

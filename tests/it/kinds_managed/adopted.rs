@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 use trueup::kind::{self, FieldKind, Flag, Kind};
 
+use super::CHECK;
 use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage};
 
@@ -21,15 +22,6 @@ spec:
   port: 443   # as everywhere
   no_tls: {}
   healthcheck: [{name: alive}]
-";
-const CHECK: &str = "kind: healthcheck
-metadata: {name: alive, namespace: shop}
-spec:
-  http_health_check: {path: /alive, use_origin_server_name: {}}
-  timeout: 3
-  interval: 15
-  unhealthy_threshold: 2
-  healthy_threshold: 3
 ";
 const ROUTE: &str = "kind: route
 metadata: {name: all, namespace: shop}
@@ -206,11 +198,6 @@ spec:
     assert_eq!(stage.read("web.yaml"), text.replace("string:///YQ==", "string:///Yg=="));
 }
 
-/// A random spec without a secret; nothing where the kind has one everywhere.
-fn without_secret(specs: &mut Specs, kind: &Kind) -> Option<Value> {
-    (0..50).map(|_| specs.spec(kind)).find(|spec| kind::secret_places(kind.spec, spec).is_empty())
-}
-
 /// Whether a value has something that a replace cannot write: the service would keep half of it.
 fn is_of_create(id: &str, value: &Value) -> bool {
     match value {
@@ -243,17 +230,14 @@ const NOT_TAKEN_OVER: [&str; 3] = ["cloud_link", "network_policy", "tunnel"];
 
 #[test]
 fn after_random_changes_outside_of_every_kind_the_files_are_taken_over_and_the_plan_is_empty() {
-    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
+    let seed = objects::seed();
     let mut specs = Specs::new(seed);
     let service = Service::start();
-    let kinds: Vec<&Kind> = kind::all().filter(|kind| kind.name != kind::ENDPOINT).collect();
-    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-    let settings =
-        format!("stack: all\nnamespaces: [shop, shared, system]\nkinds: [{}]\nrate_limit: 10000\n", names.join(", "));
-    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    let kinds = objects::kinds();
+    let stage = Stage::new().at(&service).file("trueup.yaml", &objects::settings());
     let mut written = Vec::new();
     for kind in &kinds {
-        let Some(spec) = without_secret(&mut specs, kind) else { continue };
+        let Some(spec) = specs.without_secret(kind) else { continue };
         let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
         let object = json!({"kind": kind.name, "metadata": metadata, "spec": spec});
         stage.write(&format!("d/{}.json", kind.name), &format!("{object:#}"));
@@ -273,7 +257,7 @@ fn after_random_changes_outside_of_every_kind_the_files_are_taken_over_and_the_p
     }
     let mut changed = 0;
     for kind in &written {
-        let Some(other) = without_secret(&mut specs, kind) else { continue };
+        let Some(other) = specs.without_secret(kind) else { continue };
         let other = other.as_object().expect("a spec").clone();
         let path = format!("{}/a", kind.path().replace("{namespace}", objects::namespace(kind)));
         for _ in 0..3 {
@@ -294,7 +278,7 @@ fn after_random_changes_outside_of_every_kind_the_files_are_taken_over_and_the_p
         .skip_while(|line| !line.starts_with("Left as it is"))
         .take_while(|line| !line.contains("edited."))
         .collect();
-    eprintln!("TRUEUP_SEED={seed}, {changed} changes; {} left", left.len().saturating_sub(1));
+    eprintln!("{changed} changes; {} left", left.len().saturating_sub(1));
     if let Some(file) = left.get(1).and_then(|line| line.split_whitespace().nth(2)?.split(':').next()) {
         eprintln!("{file}:\n{}", stage.read(file));
     }

@@ -2,28 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::{CHECK, POOL};
 use crate::support::{Service, Stage, definition};
 
 const KINDS: &str = "stack: chain\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n";
-const POOL: &str = "kind: origin_pool
-metadata: {name: cart, namespace: shop}
-spec:
-  origin_servers:
-  - public_ip: {ip: 192.0.2.1}
-  port: 443
-  no_tls: {}
-  healthcheck:
-  - {name: alive}
-";
-const CHECK: &str = "kind: healthcheck
-metadata: {name: alive, namespace: shop}
-spec:
-  http_health_check: {path: /alive, use_origin_server_name: {}}
-  timeout: 3
-  interval: 15
-  unhealthy_threshold: 2
-  healthy_threshold: 3
-";
 const FILES: [&str; 6] = ["trueup.yaml", "pool.yaml", "spare.yaml", "check.yaml", "ep.yaml", "live.json"];
 
 /// A stage whose objects were applied to `service`, with a create, a replace and deletes of several kinds to come.

@@ -1,26 +1,8 @@
 //! References between objects through the commands: what is missing, what is still needed, circles, and the order.
 
+use super::{CHECK, POOL};
 use crate::support::{Service, Stage, definition};
 
-const POOL: &str = "kind: origin_pool
-metadata: {name: cart, namespace: shop}
-spec:
-  origin_servers:
-  - public_ip: {ip: 192.0.2.1}
-  port: 443
-  no_tls: {}
-  healthcheck:
-  - {name: alive}
-";
-const CHECK: &str = "kind: healthcheck
-metadata: {name: alive, namespace: shop}
-spec:
-  http_health_check: {path: /alive, use_origin_server_name: {}}
-  timeout: 3
-  interval: 15
-  unhealthy_threshold: 2
-  healthy_threshold: 3
-";
 const POLICY: &str = "kind: service_policy
 metadata: {name: p, namespace: shop}
 spec:
@@ -52,7 +34,7 @@ fn a_reference_to_nothing_is_an_error_at_its_line_and_nothing_is_sent() {
             .run(command)
             .code(1)
             .stderr_contains("error: `healthcheck:shop/alive` is neither defined nor live")
-            .stderr_contains("d/pool.yaml:9:5")
+            .stderr_contains("d/pool.yaml:10:5")
             .stderr_contains("- {name: alive}")
             .stderr_contains("did you mean `healthcheck:shop/alife`?")
             .stderr_contains("1 error in 1 of 2 files");
@@ -74,7 +56,7 @@ fn what_a_definition_refers_to_is_not_deleted_and_the_line_is_named() {
         .run("apply . --yes")
         .code(1)
         .stderr_contains("error: `healthcheck:shop/alive` would be deleted, and a definition refers to it")
-        .stderr_contains("d/pool.yaml:9:5")
+        .stderr_contains("d/pool.yaml:10:5")
         .stderr_contains("--allow referred=healthcheck:shop/alive");
     stage.run("drift .").code(2).stdout_contains("healthcheck:shop/alive");
     stage.edit("d/pool.yaml", "  healthcheck:\n  - {name: alive}\n", "  healthcheck: []\n");

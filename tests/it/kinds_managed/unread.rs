@@ -1,26 +1,8 @@
 //! A kind that cannot be read: nothing is concluded about it in that namespace, and the others go on.
 
+use super::{CHECK, POOL};
 use crate::support::{Service, Stage, definition};
 
-const POOL: &str = "kind: origin_pool
-metadata: {name: cart, namespace: shop}
-spec:
-  origin_servers:
-  - public_ip: {ip: 192.0.2.1}
-  port: 443
-  no_tls: {}
-  healthcheck:
-  - {name: alive}
-";
-const CHECK: &str = "kind: healthcheck
-metadata: {name: alive, namespace: shop}
-spec:
-  http_health_check: {path: /alive, use_origin_server_name: {}}
-  timeout: 3
-  interval: 15
-  unhealthy_threshold: 2
-  healthy_threshold: 3
-";
 const UNREAD: &str =
     "rules: [{operation: origin_pool-list, status: {code: 403, body: '{\"message\": \"not yours\"}'}}]";
 

@@ -40,6 +40,11 @@ impl Specs {
         spec.unwrap_or_else(|| panic!("the generator makes no spec of {}", kind.name))
     }
 
+    /// A spec in which there is no secret; nothing where the kind has one everywhere.
+    pub fn without_secret(&mut self, kind: &Kind) -> Option<Value> {
+        (0..50).map(|_| self.spec(kind)).find(|spec| kind::sealed::places(kind.spec, spec).is_empty())
+    }
+
     fn message(&mut self, id: &str, depth: usize) -> Option<Value> {
         let message = kind::message(id);
         if id.ends_with("ObjectRefType") {
@@ -344,4 +349,22 @@ pub fn namespace(kind: &Kind) -> &'static str {
         Some(&"user") | None => "shop",
         Some(other) => other,
     }
+}
+
+/// The seed of this run, which a failed test shows; `TRUEUP_SEED` sets another.
+pub fn seed() -> u64 {
+    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
+    eprintln!("TRUEUP_SEED={seed}");
+    seed
+}
+
+/// Every kind but endpoint.
+pub fn kinds() -> Vec<&'static Kind> {
+    kind::all().filter(|kind| kind.name != kind::ENDPOINT).collect()
+}
+
+/// The settings of a stack that manages all of them.
+pub fn settings() -> String {
+    let names: Vec<&str> = kinds().iter().map(|kind| kind.name).collect();
+    format!("stack: all\nnamespaces: [shop, shared, system]\nkinds: [{}]\nrate_limit: 10000\n", names.join(", "))
 }

@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::super::{canonical, merged, named, significant, units};
 use super::*;
 
 const POOL: &str = "views.origin_pool.CreateSpecType+";

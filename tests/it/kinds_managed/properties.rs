@@ -9,13 +9,6 @@ use trueup::kind::{self, Kind};
 use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage};
 
-/// The seed of this run; `TRUEUP_SEED` sets another.
-fn seed() -> u64 {
-    let seed = std::env::var("TRUEUP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(28);
-    eprintln!("TRUEUP_SEED={seed}");
-    seed
-}
-
 fn path(kind: &Kind) -> String {
     format!("{}/a", kind.path().replace("{namespace}", objects::namespace(kind)))
 }
@@ -61,18 +54,14 @@ fn edits(value: &Value) -> Vec<Value> {
 
 #[test]
 fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone() {
-    let mut specs = Specs::new(seed());
+    let mut specs = Specs::new(objects::seed());
     let service = Service::start();
     service.misbehave("rules: [{write: {unknown: kept}}]");
-    let kinds: Vec<&Kind> = kind::all().filter(|kind| kind.name != kind::ENDPOINT).collect();
-    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-    let settings =
-        format!("stack: all\nnamespaces: [shop, shared, system]\nkinds: [{}]\nrate_limit: 10000\n", names.join(", "));
-    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    let kinds = objects::kinds();
+    let stage = Stage::new().at(&service).file("trueup.yaml", &objects::settings());
     let mut wanted: BTreeMap<&str, Value> = BTreeMap::new();
     for kind in &kinds {
-        let mut made = (0..50).map(|_| specs.spec(kind));
-        let Some(spec) = made.find(|spec| kind::secret_places(kind.spec, spec).is_empty()) else { continue };
+        let Some(spec) = specs.without_secret(kind) else { continue };
         let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
         stage.write(
             &format!("d/{}.json", kind.name),
@@ -179,7 +168,7 @@ fn written(servers: &[(usize, bool)], with_unnamed: bool) -> Value {
 
 #[test]
 fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
-    let mut specs = Specs::new(seed());
+    let mut specs = Specs::new(objects::seed());
     for round in 0..10_000 {
         let (live, wanted) = (servers(&mut specs, 6), servers(&mut specs, 6));
         let mut spec = json!({"origin_servers": written(&live, true), "port": 80});

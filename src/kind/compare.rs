@@ -1,0 +1,187 @@
+//! How a live spec looks under a definition: as far as the definition names it, and what it does not name.
+
+use serde_json::{Map, Value as Json};
+
+use super::fills::is_default_choice;
+use super::hidden::is_hidden;
+use super::items::align;
+use super::spec::{by_unit, keys_of, without_zeros};
+use super::walk::is_reference;
+use super::{Field, FieldKind, Flag, Message, message};
+
+/// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
+/// left. It equals the [`significant`] form of `wanted` where live is as the definition wants it.
+#[must_use]
+pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
+    let message = message(spec);
+    let is_filled = message.groups.iter().any(|group| group.name == unit && group.is_filled);
+    // A field that no definition names belongs to others; so does a group that has no default.
+    let live = live.filter(|_| wanted.is_some() || is_filled);
+    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
+    let (Json::Object(live), Json::Object(wanted)) = (live, wanted) else { return None };
+    let seen = seen_message(message, &live, &wanted);
+    by_unit(spec, without_zeros(message, seen)).remove(unit)
+}
+
+/// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
+#[must_use]
+pub fn unnamed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
+    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
+    let mut paths = Vec::new();
+    if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
+        unnamed_below(message(spec), &live, &wanted, "", &mut paths);
+    }
+    paths
+}
+
+/// What becomes of a key of a live message under a definition that does not name it.
+pub(super) enum Open {
+    /// It is a difference: the definition leaves a group open of which the service fills the default.
+    Difference,
+    /// It is the default of its group.
+    Default,
+    /// The definition does not name it.
+    Unnamed,
+}
+
+/// The same for the option of a group; nothing where the definition chooses an option of it.
+pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: &Map<String, Json>) -> Option<Open> {
+    if message.field(key).is_some_and(|field| field.is(Flag::Filled)) {
+        return Some(Open::Default);
+    }
+    let Some(group) = message.group_of(key) else { return Some(Open::Unnamed) };
+    if group.members.iter().any(|member| wanted.contains_key(*member)) {
+        return None;
+    }
+    Some(match () {
+        () if is_default_choice(message, group, key, value) => Open::Default,
+        () if group.is_filled => Open::Difference,
+        () => Open::Unnamed,
+    })
+}
+
+fn seen_message(message: &Message, live: &Map<String, Json>, wanted: &Map<String, Json>) -> Map<String, Json> {
+    let mut seen = Map::new();
+    for (key, value) in live {
+        match wanted.get(key) {
+            Some(wanted) => {
+                let value = match message.field(key) {
+                    Some(field) => seen_field(field, value, wanted),
+                    None => value.clone(),
+                };
+                seen.insert(key.clone(), value);
+            }
+            None => {
+                if matches!(open(message, key, value, wanted), None | Some(Open::Difference)) {
+                    seen.insert(key.clone(), value.clone());
+                }
+            }
+        }
+    }
+    // What no answer shows is taken for what was asked for, and so is what the service makes of it.
+    for field in message.fields.iter().filter(|field| is_hidden(field)) {
+        let Some(value) = wanted.get(field.name) else { continue };
+        let others = message.group_of(field.name).map(|group| group.members.as_slice()).unwrap_or_default();
+        seen.retain(|key, _| !others.contains(&key.as_str()));
+        seen.insert(field.name.to_owned(), value.clone());
+    }
+    seen
+}
+
+/// Whether an item of a live list is as an item of a definition wants it.
+pub(super) fn is_same(message: &Message) -> impl Fn(&Json, &Json) -> bool {
+    move |live, wanted| match (live, wanted) {
+        (Json::Object(live), Json::Object(wanted)) => {
+            without_zeros(message, seen_message(message, live, wanted)) == without_zeros(message, wanted.clone())
+        }
+        _ => live == wanted,
+    }
+}
+
+fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {
+    match (&field.kind, live, wanted) {
+        (FieldKind::Message(id), Json::Array(items), Json::Array(wants)) => {
+            let message = message(id);
+            let aligned = align(items, wants, &is_same(message));
+            let seen = |(item, to): (&Json, &Option<usize>)| match (item, to.map(|to| &wants[to])) {
+                (Json::Object(item), Some(Json::Object(wanted))) => Json::Object(seen_message(message, item, wanted)),
+                _ => item.clone(),
+            };
+            items.iter().zip(&aligned).map(seen).collect()
+        }
+        (FieldKind::Message(id), Json::Object(live), Json::Object(wanted)) => {
+            Json::Object(seen_message(message(id), live, wanted))
+        }
+        (FieldKind::Map(kind), Json::Object(live), Json::Object(wanted)) => {
+            let FieldKind::Message(id) = **kind else { return Json::Object(live.clone()) };
+            let seen = |(key, value): (&String, &Json)| {
+                let value = match (value, wanted.get(key)) {
+                    (Json::Object(live), Some(Json::Object(wanted))) => {
+                        Json::Object(seen_message(message(id), live, wanted))
+                    }
+                    _ => value.clone(),
+                };
+                (key.clone(), value)
+            };
+            live.iter().map(seen).collect()
+        }
+        _ => live.clone(),
+    }
+}
+
+fn unnamed_below(
+    message: &Message,
+    live: &Map<String, Json>,
+    wanted: &Map<String, Json>,
+    above: &str,
+    paths: &mut Vec<String>,
+) {
+    for (key, value) in live {
+        let path = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
+        match (wanted.get(key), message.field(key)) {
+            (Some(wanted), Some(field)) => unnamed_in(field, value, wanted, &path, paths),
+            (Some(_), None) => {}
+            (None, _) => {
+                if matches!(open(message, key, value, wanted), Some(Open::Unnamed)) {
+                    paths.push(path);
+                }
+            }
+        }
+    }
+}
+
+fn unnamed_in(field: &Field, live: &Json, wanted: &Json, path: &str, paths: &mut Vec<String>) {
+    let Some(id) = field.below() else { return };
+    let message = message(id);
+    let mut below = |live: &Json, wanted: &Json, path: String| {
+        if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
+            let known = if is_reference(id) { &["namespace", "tenant", "uid"][..] } else { &[] };
+            let mut live = live.clone();
+            // What the service fills in a reference is known.
+            live.retain(|key, _| !known.contains(&key.as_str()));
+            unnamed_below(message, &live, wanted, &path, paths);
+        }
+    };
+    match (&field.kind, live, wanted) {
+        (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
+            let aligned = align(items, wants, &is_same(message));
+            for (index, to) in aligned.iter().enumerate() {
+                if let Some(to) = to {
+                    below(&items[index], &wants[*to], format!("{path}[{index}]"));
+                }
+            }
+        }
+        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
+            for (key, value) in live {
+                if let Some(wanted) = wanted.get(key) {
+                    below(value, wanted, format!("{path}.{key}"));
+                }
+            }
+        }
+        _ => below(live, wanted, path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+#[path = "compare_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+//! What a replace makes of a live spec: what a definition names is set, and everything else stays.
+
+use serde_json::{Map, Value as Json};
+
+use super::compare::is_same;
+use super::items::{align, is_of_messages};
+use super::spec::{Zeros, keys_of, one, unit_of, without_zeros};
+use super::walk::{each_message, is_reference};
+use super::{Field, FieldKind, Flag, Message, message, snake};
+
+/// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the
+/// definition nor `before` names stays at any depth, in items of lists too, as far as they can be told apart; what `before`
+/// names, which a plan shows as the old value, and the definition does not, goes.
+pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Option<&Json>, wanted: Option<&Json>) {
+    let message = message(spec);
+    let (before, wanted) = (keys_of(spec, unit, before), keys_of(spec, unit, wanted));
+    let Json::Object(wanted) = wanted else { return };
+    let is_of_unit = |key: &str| unit_of(spec, key) == unit;
+    live.retain(|key, _| {
+        let key = snake(key);
+        !is_of_unit(&key) || wanted.contains_key(&*key)
+    });
+    merge_message(message, live, &before, &wanted);
+}
+
+/// Lays what a definition writes over a live message as the service shows it.
+fn merge_message(message: &Message, live: &mut Map<String, Json>, before: &Json, wanted: &Map<String, Json>) {
+    live.retain(|key, _| {
+        let key = snake(key);
+        before.get(&*key).is_none() || wanted.contains_key(&*key)
+    });
+    for (key, value) in wanted {
+        let others = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
+        let spelled = live.keys().find(|live| snake(live) == *key).cloned();
+        let current = spelled.and_then(|spelled| live.remove(&spelled)).unwrap_or_default();
+        live.retain(|live, _| !others.contains(&&*snake(live)));
+        let value = match message.field(key) {
+            Some(field) if !field.is(Flag::Secret) => merge_field(field, current, &before[key], value),
+            _ => value.clone(),
+        };
+        live.insert(key.clone(), value);
+    }
+}
+
+fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json {
+    let Some(id) = field.below() else { return wanted.clone() };
+    match (&field.kind, live, wanted) {
+        (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) if is_of_messages(&items) => {
+            let known: Vec<Json> = items.iter().map(|item| one(&field.kind, item, Zeros::Dropped)).collect();
+            let mut of: Vec<Option<usize>> = vec![None; wants.len()];
+            for (index, to) in align(&known, wants, &is_same(message(id))).into_iter().enumerate() {
+                if let Some(to) = to {
+                    of[to] = Some(index);
+                }
+            }
+            // A plan shows every item of the live list, or it is another list by now.
+            let before = before.as_array().filter(|before| before.len() == items.len());
+            let merge = |(wanted, of): (&Json, Option<usize>)| match of {
+                Some(index) => {
+                    let before = before.map_or(&Json::Null, |before| &before[index]);
+                    merge_one(id, items[index].clone(), before, wanted)
+                }
+                None => wanted.clone(),
+            };
+            wants.iter().zip(of).map(merge).collect()
+        }
+        (FieldKind::Map(_), Json::Object(mut live), Json::Object(wanted)) => {
+            let merge = |(key, wanted): (&String, &Json)| {
+                (key.clone(), merge_one(id, live.remove(key).unwrap_or_default(), &before[key], wanted))
+            };
+            wanted.iter().map(merge).collect()
+        }
+        (_, live, wanted) => merge_one(id, live, before, wanted),
+    }
+}
+
+fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
+    match (live, wanted) {
+        (Json::Object(mut live), Json::Object(wanted)) => {
+            // The parts that the service filled belong to what the reference named.
+            let differs = |part: &str| wanted.get(part).is_some_and(|wanted| live.get(part) != Some(wanted));
+            let is_another = is_reference(id) && (differs("name") || differs("namespace"));
+            if is_another {
+                live.clear();
+            }
+            merge_message(message(id), &mut live, before, wanted);
+            Json::Object(live)
+        }
+        (_, wanted) => wanted.clone(),
+    }
+}
+
+/// Takes out of the spec of a replace what only the service writes, what a replace does not have, and what is unset.
+#[must_use]
+pub fn pruned_replace(id: &str, live: &Json) -> Json {
+    let Json::Object(entries) = live else { return live.clone() };
+    let message = message(id);
+    let known = without_zeros(message, entries.clone());
+    let of_entry = |(key, value): (&String, &Json)| {
+        let Some(field) = message.field(&snake(key)) else {
+            return (!value.is_null()).then(|| (key.clone(), value.clone()));
+        };
+        // An option that was never set would be a second choice.
+        let is_unset = message.group_of(field.name).is_some() && !known.contains_key(field.name);
+        let stays = !value.is_null() && !is_unset && !field.is(Flag::ReadOnly) && !field.is(Flag::CreateOnly);
+        stays.then(|| (key.clone(), each_message(field, value, pruned_replace)))
+    };
+    entries.iter().filter_map(of_entry).collect()
+}

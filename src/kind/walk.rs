@@ -1,0 +1,62 @@
+//! How a value is walked by its description, and what is said of each part of one whatever it belongs to.
+
+use serde_json::Value as Json;
+
+use super::{Field, FieldKind};
+
+/// References to other objects.
+const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
+
+/// Whether a message is a reference to another object; each says of what kind it is.
+#[must_use]
+pub fn is_reference(id: &str) -> bool {
+    REFERENCES.contains(&id)
+}
+
+/// Whether a value says nothing: the service writes unset fields like that.
+#[must_use]
+pub fn is_zero(value: &Json) -> bool {
+    match value {
+        Json::Null | Json::Bool(false) => true,
+        Json::Number(number) => number.as_f64() == Some(0.0),
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        // `{}` is presence.
+        Json::Bool(true) | Json::Object(_) => false,
+    }
+}
+
+/// The value of a field with what `of` makes of each message in it.
+pub(super) fn each_message(field: &Field, value: &Json, of: impl Fn(&str, &Json) -> Json) -> Json {
+    let Some(id) = field.below() else { return value.clone() };
+    match (&field.kind, value) {
+        (_, Json::Array(items)) => items.iter().map(|item| of(id, item)).collect(),
+        (FieldKind::Map(_), Json::Object(values)) => {
+            values.iter().map(|(key, value)| (key.clone(), of(id, value))).collect()
+        }
+        (_, value) => of(id, value),
+    }
+}
+
+/// A message in the value of a field.
+pub(super) struct Below<'v> {
+    /// Its description.
+    pub(super) id: &'static str,
+    /// What it adds to the path of the field: nothing, `[0]` in a list, `.key` in a map.
+    pub(super) step: String,
+    /// Its value.
+    pub(super) value: &'v Json,
+}
+
+/// The messages in the value of a field.
+pub(super) fn messages<'v>(field: &Field, value: &'v Json) -> Vec<Below<'v>> {
+    let Some(id) = field.below() else { return Vec::new() };
+    let below = |step: String, value| Below { id, step, value };
+    match (&field.kind, value) {
+        (_, Json::Array(items)) => items.iter().enumerate().map(|(at, item)| below(format!("[{at}]"), item)).collect(),
+        (FieldKind::Map(_), Json::Object(values)) => {
+            values.iter().map(|(key, value)| below(format!(".{key}"), value)).collect()
+        }
+        (_, value) => vec![below(String::new(), value)],
+    }
+}
