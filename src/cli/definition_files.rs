@@ -20,7 +20,7 @@ const SCHEMA: &str = ".trueup.schema.json";
 
 /// A file that is to be written.
 pub struct DefinitionFile {
-    kind: KindName,
+    pub kind: KindName,
     path: PathBuf,
     text: String,
 }

@@ -306,6 +306,11 @@ pub fn namespace(name: &str) -> Result<Namespace> {
     Namespace::parse(name).map_err(|error| error!(Usage, "the namespace `{name}` {error}"))
 }
 
+/// The kinds of which the service takes objects in one of these namespaces.
+pub fn kinds_in(namespaces: &BTreeSet<Namespace>) -> BTreeSet<KindName> {
+    KindName::all().filter(|kind| namespaces.iter().any(|name| kind.kind().can_be_in(name.as_str()))).collect()
+}
+
 /// What a check of the definitions found.
 #[expect(clippy::large_enum_variant, reason = "one check a command")]
 pub enum CheckedDefinitions {

@@ -206,6 +206,13 @@ impl Kind {
         format!("{}/namespaces/{{namespace}}/{}", self.prefix, self.plural)
     }
 
+    /// Whether the service takes an object of it in this namespace.
+    #[must_use]
+    pub fn can_be_in(&self, namespace: &str) -> bool {
+        let place = if ["system", "shared"].contains(&namespace) { namespace } else { "user" };
+        self.namespaces.is_empty() || self.namespaces.contains(&place)
+    }
+
     /// Every message that its `spec` reaches, each once.
     #[must_use]
     pub fn messages(&self) -> Vec<(&'static str, &'static Message)> {

@@ -28,6 +28,11 @@ impl KindName {
         u8::try_from(at + 1).ok().map(Self)
     }
 
+    /// Those that the description has.
+    pub fn all() -> impl Iterator<Item = Self> {
+        super::all().map(Self::from)
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(self) -> &'static str {

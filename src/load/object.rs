@@ -80,8 +80,7 @@ fn names(raw: &WireEndpoint, kind: &Kind) -> Vec<Problem> {
         }
     }
     let namespace = metadata.namespace.unwrap_or_default();
-    let place = if ["system", "shared"].contains(&namespace.as_str()) { namespace.as_str() } else { "user" };
-    if !namespace.is_empty() && !kind.namespaces.is_empty() && !kind.namespaces.contains(&place) {
+    if !namespace.is_empty() && !kind.can_be_in(&namespace) {
         let what = format!("an object of the kind `{}` cannot be in the namespace `{namespace}`", kind.name);
         let allowed = kind.namespaces.join("` or `").replace("user", "a namespace of your own");
         problems.push(Problem::value(

@@ -9,6 +9,7 @@ mod order;
 mod properties;
 mod secrets;
 mod unread;
+mod whole_namespace;
 
 use serde_json::{Value, json};
 use trueup::kind::Kind;

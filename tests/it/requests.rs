@@ -200,7 +200,7 @@ fn every_request_agrees_with_the_published_schemas_in_both_layouts() {
         stage.remove("strict.yaml");
         run("apply . --yes");
         run("drift .");
-        run("pull -n groups -o pulled");
+        run("pull -n groups --kind endpoint -o pulled");
         run("events --since 1d --limit 700 --format ndjson");
         run("events --since 1d --by country,sec_event_type");
         run("ddos list --since 30d");

@@ -385,7 +385,8 @@ pub struct PullArgs {
     /// With --drift: also write what was set outside where no definition names it, in objects of other kinds than endpoint
     #[arg(long, requires = "drift", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub unnamed: bool,
-    /// Objects of this kind, besides endpoints; repeatable. Without it those of `kinds:` in trueup.yaml
+    /// Objects of this kind, besides endpoints; repeatable. Without it those of `kinds:` in trueup.yaml, and without those
+    /// objects of every kind
     #[arg(long, value_name = "KIND", value_parser = kind_name, conflicts_with = "drift")]
     pub kind: Vec<KindName>,
     /// With --drift and --env: write into the overlay of the environment, or into the definitions that other environments
@@ -536,11 +537,11 @@ pub struct SchemaArgs {
 
 /// The kind of this name.
 fn kind_name(name: &str) -> Result<KindName, String> {
-    KindName::find(name).ok_or_else(|| "trueup kinds lists the kinds".to_owned())
+    KindName::find(name).ok_or_else(|| "to list the kinds: trueup kinds".to_owned())
 }
 
 fn kind(name: &str) -> Result<&'static Kind, String> {
-    crate::kind::find(name).ok_or_else(|| "trueup kinds lists the kinds".to_owned())
+    crate::kind::find(name).ok_or_else(|| "to list the kinds: trueup kinds".to_owned())
 }
 
 /// Lists the kinds of object of the service's configuration API.

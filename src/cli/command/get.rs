@@ -59,11 +59,16 @@ impl Wanted {
         let mut filter = arguments.filter.clone();
         for text in &arguments.endpoints {
             let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
-            let kind = KindName::find(kind)
-                .ok_or_else(|| error!(Usage, "there is no kind `{kind}`").hint("trueup kinds lists the kinds"))?;
-            kinds.insert(kind);
             let (namespace, name) = place.split_once('/').unwrap_or((place, ""));
             namespaces.insert(stack::namespace(namespace)?);
+            match kind {
+                "*" => kinds.extend(stack::kinds_in(&namespaces)),
+                _ => {
+                    _ = kinds.insert(KindName::find(kind).ok_or_else(|| {
+                        error!(Usage, "there is no kind `{kind}`").hint("to list the kinds: trueup kinds")
+                    })?)
+                }
+            }
             match Key::parse(text) {
                 Ok(key) => {
                     filter.only.push(globset::escape(text));

@@ -11,6 +11,7 @@ use crate::cli::{Context, ExitStatus, Result, configuration, planning, service, 
 use crate::load::Config;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, Scope};
 use crate::plan::{MatchedFilters, Selection};
+use crate::report::facts::unread;
 use crate::report::safe;
 
 /// Writes live endpoints as definitions.
@@ -22,12 +23,16 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
     let selection = stack::selection(&arguments.filter)?;
     let namespaces = namespaces(arguments, &config)?;
     let reader = service::connect(context, &config).await?.reader()?;
-    let kinds = match arguments.kind.is_empty() {
+    let named = match arguments.kind.is_empty() {
         true => config.kinds.clone(),
         false => arguments.kind.iter().copied().collect(),
     };
+    let kinds = if named.is_empty() { stack::kinds_in(&namespaces) } else { named.clone() };
     let live = api::fetch(&reader, &namespaces, &kinds).await;
-    complete(&live)?;
+    let unread = complete(&live, named.is_empty())?;
+    for message in &unread {
+        context.output.message(&format!("left out: {message}"));
+    }
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
     if pulled.is_empty() && !selection.is_all() {
@@ -43,16 +48,24 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
             return Err(stack::unmatched(unmatched));
         }
     }
-    let written = definition_files::write(&arguments.files, &kinds, &pulled)?;
+    let written = definition_files::write(&arguments.files, &named, &pulled)?;
+    let others: BTreeSet<&str> =
+        pulled.iter().filter(|file| !file.kind.is_endpoint()).map(|file| file.kind.as_str()).collect();
+    if named.is_empty() && !others.is_empty() {
+        let kinds = others.into_iter().collect::<Vec<_>>().join(", ");
+        context.output.message(&format!(
+            "objects of these kinds are deleted only where trueup.yaml lists them: kinds: [{kinds}]"
+        ));
+    }
     for namespace in empty(&live) {
         let message = format!(
-            "no endpoints in `{namespace}`: the service answers so for a namespace that does not exist, too; check the name"
+            "nothing in `{namespace}`: the service answers so for a namespace that does not exist, too; check the name"
         );
         context.output.message(&message);
     }
     let counts = (pulled.as_slice(), written);
     context.output.answer(&definition_files::summary(context, "Pulled", &arguments.files.output, counts));
-    Ok(if unwritable == 0 { ExitStatus::Done } else { ExitStatus::Partly })
+    Ok(if unwritable == 0 && unread.is_empty() { ExitStatus::Done } else { ExitStatus::Partly })
 }
 
 fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>> {
@@ -66,10 +79,14 @@ fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespac
     Ok(config.namespaces.iter().cloned().collect())
 }
 
-/// Nothing is written from a read that is not complete. What the service does not offer is nothing to write.
-fn complete(live: &Live) -> Result<()> {
+/// Nothing is written where what was asked for could not be read. What the service does not offer is nothing to write; with
+/// `every` kind asked for, those that the token may not read are returned, to be told.
+fn complete(live: &Live, every: bool) -> Result<Vec<String>> {
     let is_offered = |(scope, _): &(&Scope, &str)| !matches!(live.lists[*scope], ListRead::NotOffered);
-    planning::require_all_read(live.unknown().filter(is_offered), "nothing was written")
+    let (left_out, needed): (Vec<_>, Vec<_>) =
+        live.unknown().filter(is_offered).partition(|(scope, _)| every && !scope.kind.is_endpoint());
+    planning::require_all_read(needed.into_iter(), "nothing was written")?;
+    Ok(unread::messages(left_out.into_iter()))
 }
 
 /// The namespaces in which nothing is live.

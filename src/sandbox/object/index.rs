@@ -290,7 +290,11 @@ impl Objects {
                 name: name.clone(),
                 labels: raw_json(&json!({}))?,
                 annotations: raw_json(&json!({}))?,
-                spec: reader.empty(kind)?,
+                // A list with an endpoint that leads nowhere would not be one of a service.
+                spec: match kind.is_endpoint() {
+                    true => reader.read(kind, &json!({"dns_name": format!("{}.internal", view.name)}))?,
+                    false => reader.empty(kind)?,
+                },
                 owner_view: Some(ViewReference {
                     kind: view.kind.full_type(),
                     name: view.name.to_owned(),
