@@ -61,13 +61,10 @@ impl Wanted {
             let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
             let (namespace, name) = place.split_once('/').unwrap_or((place, ""));
             namespaces.insert(stack::namespace(namespace)?);
+            let unknown = || error!(Usage, "there is no kind `{kind}`").hint("to list the kinds: trueup kinds");
             match kind {
                 "*" => kinds.extend(stack::kinds_in(&namespaces)),
-                _ => {
-                    _ = kinds.insert(KindName::find(kind).ok_or_else(|| {
-                        error!(Usage, "there is no kind `{kind}`").hint("to list the kinds: trueup kinds")
-                    })?)
-                }
+                _ => kinds.extend([KindName::find(kind).ok_or_else(unknown)?]),
             }
             match Key::parse(text) {
                 Ok(key) => {
