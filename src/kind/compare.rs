@@ -26,10 +26,13 @@ pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
 #[must_use]
 pub fn unnamed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
-    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
     let mut paths = Vec::new();
+    if live == wanted {
+        return paths;
+    }
+    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
     if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
-        unnamed_below(message(spec), &live, &wanted, "", &mut paths);
+        unnamed_below(message(spec), (&live, &[]), &wanted, "", &mut paths);
     }
     paths
 }
@@ -131,12 +134,15 @@ fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {
 
 fn unnamed_below(
     message: &Message,
-    live: &Map<String, Json>,
+    (live, known): (&Map<String, Json>, &[&str]),
     wanted: &Map<String, Json>,
     above: &str,
     paths: &mut Vec<String>,
 ) {
     for (key, value) in live {
+        if known.contains(&key.as_str()) {
+            continue;
+        }
         let path = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
         match (wanted.get(key), message.field(key)) {
             (Some(wanted), Some(field)) => unnamed_in(field, value, wanted, &path, paths),
@@ -155,11 +161,9 @@ fn unnamed_in(field: &Field, live: &Json, wanted: &Json, path: &str, paths: &mut
     let message = message(id);
     let mut below = |live: &Json, wanted: &Json, path: String| {
         if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
-            let known = if is_reference(id) { &["namespace", "tenant", "uid"][..] } else { &[] };
-            let mut live = live.clone();
             // What the service fills in a reference is known.
-            live.retain(|key, _| !known.contains(&key.as_str()));
-            unnamed_below(message, &live, wanted, &path, paths);
+            let known = if is_reference(id) { &["namespace", "tenant", "uid"][..] } else { &[] };
+            unnamed_below(message, (live, known), wanted, &path, paths);
         }
     };
     match (&field.kind, live, wanted) {

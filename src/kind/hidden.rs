@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::spec::{by_unit, keys_of};
 use super::walk::each_message;
-use super::{Field, Flag, message};
+use super::{Field, Flag, hides, message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
 #[must_use]
@@ -24,6 +24,9 @@ pub(super) fn is_hidden(field: &Field) -> bool {
 }
 
 fn hidden_below(id: &str, value: &Json) -> Option<Json> {
+    if !hides(id) {
+        return None;
+    }
     let is_nothing = |value: &Json| match value {
         Json::Array(items) => items.iter().all(Json::is_null),
         Json::Object(values) => values.values().all(Json::is_null),
@@ -45,6 +48,9 @@ fn hidden_below(id: &str, value: &Json) -> Option<Json> {
 /// A value of a message without what no answer shows.
 pub(super) fn shown(id: &str, value: &Json) -> Json {
     let Json::Object(entries) = value else { return value.clone() };
+    if !hides(id) {
+        return value.clone();
+    }
     let of_entry = |(key, value): (&String, &Json)| match message(id).field(key) {
         Some(field) if is_hidden(field) => None,
         Some(field) => Some((key.clone(), each_message(field, value, shown))),

@@ -8,6 +8,9 @@ use serde_json::Value as Json;
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours.
 pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Json) -> bool) -> Vec<Option<usize>> {
+    if let ([_], [_]) = (live, wanted) {
+        return vec![Some(0)];
+    }
     let mut to = vec![None; live.len()];
     let mut is_taken = vec![false; wanted.len()];
     let mut take = |to: &mut Vec<Option<usize>>, index: usize, of: usize| {
@@ -71,7 +74,7 @@ fn fill_gaps(to: &mut [Option<usize>], is_taken: &mut [bool]) {
 }
 
 /// The names of items that no other item of the list has.
-fn unique_names(items: &[Json]) -> HashMap<(String, String), usize> {
+fn unique_names(items: &[Json]) -> HashMap<ItemName<'_>, usize> {
     let mut names: HashMap<_, Option<usize>> = HashMap::new();
     for (index, item) in items.iter().enumerate() {
         if let Some(name) = name(item) {
@@ -81,16 +84,19 @@ fn unique_names(items: &[Json]) -> HashMap<(String, String), usize> {
     names.into_iter().filter_map(|(name, index)| Some((name, index?))).collect()
 }
 
+/// The key at which an item refers to an object, none where it has a name itself, and namespace and name: objects of one
+/// name in two namespaces are two.
+type ItemName<'i> = (&'i str, &'i str, &'i str);
+
 /// What an item is called: its own name, or that of the object that it refers to.
-fn name(item: &Json) -> Option<(String, String)> {
-    let text = |item: &Json| item.get("name").and_then(Json::as_str).filter(|name| !name.is_empty()).map(str::to_owned);
-    // Objects of one name in two namespaces are two.
-    let namespace = |item: &Json| item.get("namespace").and_then(Json::as_str).unwrap_or_default().to_owned();
-    let named = |item: &Json| Some((namespace(item), text(item)?));
-    named(item).or_else(|| named(item.get("metadata")?)).or_else(|| {
+fn name(item: &Json) -> Option<ItemName<'_>> {
+    fn named<'i>(key: &'i str, item: &'i Json) -> Option<ItemName<'i>> {
+        let text = |part: &str| item.get(part).and_then(Json::as_str).filter(|text| !text.is_empty());
+        Some((key, text("namespace").unwrap_or_default(), text("name")?))
+    }
+    named("", item).or_else(|| named("", item.get("metadata")?)).or_else(|| {
         // An item that is about one other object, such as a weight for a pool.
-        let of = |(key, value): (&String, &Json)| Some((format!("{key} {}", namespace(value)), text(value)?));
-        let mut refs = item.as_object()?.iter().filter_map(of);
+        let mut refs = item.as_object()?.iter().filter_map(|(key, value)| named(key, value));
         let first = refs.next()?;
         refs.next().is_none().then_some(first)
     })

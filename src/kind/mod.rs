@@ -32,7 +32,7 @@ pub use value::Value;
 pub use walk::{is_reference, is_zero};
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{LazyLock, OnceLock};
 
 /// The description of all kinds; `kinds/README.md` explains its form.
@@ -182,8 +182,29 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 #[must_use]
 pub fn message(id: &str) -> &'static Message {
     static NONE: Message = Message { groups: Vec::new(), fields: Vec::new() };
-    let Some((block, message)) = INDEX.messages.get(id) else { return &NONE };
-    message.get_or_init(|| decode::message(block))
+    let Some(known) = INDEX.messages.get(id) else { return &NONE };
+    known.message.get_or_init(|| decode::message(known.block))
+}
+
+/// Whether a message has something, at any depth, that no answer shows.
+fn hides(id: &str) -> bool {
+    let Some((id, known)) = INDEX.messages.get_key_value(id) else { return false };
+    *known.hides.get_or_init(|| reached(id).iter().any(|(_, message)| message.fields.iter().any(hidden::is_hidden)))
+}
+
+/// A message and every one below it, each once.
+fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
+    let mut open = vec![id];
+    let mut seen = BTreeSet::new();
+    let mut messages = Vec::new();
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            let message = message(id);
+            open.extend(message.fields.iter().filter_map(Field::below));
+            messages.push((id, message));
+        }
+    }
+    messages
 }
 
 /// The names of an enumeration with their numbers, where those are known.
@@ -216,17 +237,7 @@ impl Kind {
     /// Every message that its `spec` reaches, each once.
     #[must_use]
     pub fn messages(&self) -> Vec<(&'static str, &'static Message)> {
-        let mut open = vec![self.spec];
-        let mut seen = BTreeSet::new();
-        let mut messages = Vec::new();
-        while let Some(id) = open.pop() {
-            if seen.insert(id) {
-                let message = message(id);
-                open.extend(message.fields.iter().filter_map(Field::below));
-                messages.push((id, message));
-            }
-        }
-        messages
+        reached(self.spec)
     }
 
     /// The paths of its secrets, such as `spec.tls_certificates.private_key`; items of lists and values of maps have no
@@ -298,8 +309,9 @@ impl Field {
 /// `dnsName` as `dns_name`; a key that contains an underscore or begins with another letter stays as it is.
 #[must_use]
 pub fn snake(key: &str) -> Cow<'_, str> {
-    let is_camel = key.starts_with(|c: char| c.is_ascii_lowercase()) && key.bytes().any(|b| b.is_ascii_uppercase());
-    if key.contains('_') || !is_camel {
+    // Nearly every key is written so, and every key comes through here.
+    let is_camel = key.bytes().any(|b| b.is_ascii_uppercase()) && key.starts_with(|c: char| c.is_ascii_lowercase());
+    if !is_camel || key.contains('_') {
         return key.into();
     }
     let mut snake = String::with_capacity(key.len() + 4);
@@ -315,13 +327,20 @@ pub fn snake(key: &str) -> Cow<'_, str> {
 /// The blocks of a description.
 struct Index {
     kinds: BTreeMap<&'static str, (&'static str, OnceLock<Kind>)>,
-    enums: BTreeMap<&'static str, &'static str>,
-    messages: BTreeMap<&'static str, (&'static str, OnceLock<Message>)>,
+    enums: HashMap<&'static str, &'static str>,
+    messages: HashMap<&'static str, MessageBlock>,
+}
+
+/// The lines of a message, and what is known of it once somebody asked.
+struct MessageBlock {
+    block: &'static str,
+    message: OnceLock<Message>,
+    hides: OnceLock<bool>,
 }
 
 impl Index {
     fn of(data: &'static str) -> Self {
-        let mut index = Self { kinds: BTreeMap::new(), enums: BTreeMap::new(), messages: BTreeMap::new() };
+        let mut index = Self { kinds: BTreeMap::new(), enums: HashMap::new(), messages: HashMap::new() };
         let mut rest = data;
         while !rest.is_empty() {
             // The lines of a message are indented.
@@ -334,7 +353,10 @@ impl Index {
             match what {
                 "kind" => _ = index.kinds.insert(id, (&block["kind ".len()..], OnceLock::new())),
                 "enum" => _ = index.enums.insert(id, line),
-                "message" => _ = index.messages.insert(id, (line, OnceLock::new())),
+                "message" => {
+                    let block = MessageBlock { block: line, message: OnceLock::new(), hides: OnceLock::new() };
+                    index.messages.insert(id, block);
+                }
                 _ => {}
             }
         }

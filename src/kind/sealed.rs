@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{each_message, is_zero, messages};
-use super::{FieldKind, Flag, Message, message, snake};
+use super::{Field, FieldKind, Flag, Message, hides, message, snake};
 
 /// The one key of what stands for a secret.
 const KEY: &str = "sealed";
@@ -101,13 +101,15 @@ pub fn redacted(id: &str, value: &Json) -> Json {
 #[must_use]
 pub fn places(spec: &str, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
-    places_below(message(spec), value, "spec", &mut found);
+    places_below(spec, value, "spec", &mut found);
     found
 }
 
-fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<String>) {
+fn places_below(id: &str, value: &Json, path: &str, found: &mut Vec<String>) {
     let Json::Object(entries) = value else { return };
-    for field in &message.fields {
+    let message = message(id);
+    let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.below().is_some_and(hides);
+    for field in message.fields.iter().filter(may_have_one) {
         let written = entries.iter().find(|(key, _)| snake(key) == field.name).map(|(_, value)| value);
         let path = format!("{path}.{}", field.name);
         if field.is(Flag::Secret) {
@@ -119,7 +121,7 @@ fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<Str
             continue;
         }
         for below in written.map(|value| messages(field, value)).unwrap_or_default() {
-            places_below(super::message(below.id), below.value, &format!("{path}{}", below.step), found);
+            places_below(below.id, below.value, &format!("{path}{}", below.step), found);
         }
     }
 }

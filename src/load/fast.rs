@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::definition::names_other_kind;
 use super::text::{Language, SourceText};
+use crate::kind::ENDPOINT;
 use crate::model::{WireEndpoint, WireMetadata, WireSpec};
 
 #[derive(Deserialize)]
@@ -22,7 +23,7 @@ struct PlainDocument {
 impl PlainDocument {
     /// The endpoint; an empty document may be a comment or a mistake, which the careful reader decides.
     fn endpoint(self) -> Option<WireEndpoint> {
-        let endpoint = self.kind.as_deref().is_none_or(|kind| kind == "endpoint");
+        let endpoint = self.kind.as_deref().is_none_or(|kind| kind == ENDPOINT);
         let empty = self.metadata.is_none() && self.spec.is_none();
         (endpoint && !empty).then_some(WireEndpoint { metadata: self.metadata, spec: self.spec })
     }
@@ -34,7 +35,7 @@ pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<WireEndpoint>
         let document: PlainDocument = serde_json::from_str(source.as_str()).ok()?;
         return Some(vec![document.endpoint()?]);
     }
-    if has_old_breaks(source.as_str()) {
+    if has_old_breaks(source.as_str()) || seems_other_kind(source.as_str()) {
         return None;
     }
     let mut endpoints = Vec::new();
@@ -46,6 +47,15 @@ pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<WireEndpoint>
         endpoints.push(PlainDocument::deserialize(document).ok()?.endpoint()?);
     }
     Some(endpoints)
+}
+
+/// Whether a document seems to name another kind than endpoint, which would be read here in vain.
+fn seems_other_kind(text: &str) -> bool {
+    let is_other = |(at, _): (usize, &str)| {
+        let is_key = at == 0 || text.as_bytes()[at - 1] == b'\n';
+        is_key && text[at + "kind:".len()..].lines().next().is_some_and(|kind| kind.trim() != ENDPOINT)
+    };
+    text.match_indices("kind:").any(is_other)
 }
 
 /// Whether a text contains a character that ends a line in YAML 1.1, as this reader takes it, and not in

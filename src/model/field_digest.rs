@@ -85,6 +85,22 @@ pub(super) fn json_digest(slot: &str, value: &Json) -> String {
     digest(&[slot.as_bytes(), value.to_string().as_bytes()]).collect()
 }
 
+/// Writes a value that is not the default.
+fn written(value: &FieldValue<'_>, json: &mut Vec<u8>) -> bool {
+    match value {
+        // Whether it says anything is known only when it is made.
+        FieldValue::Unit(unit) => match unit.and_then(|unit| unit.digested()) {
+            Some(digested) => serde_json::to_writer(json, &digested).is_ok(),
+            None => false,
+        },
+        value if value.is_default() => false,
+        value => {
+            write(value, json);
+            true
+        }
+    }
+}
+
 /// A value as its digest covers it.
 fn write(value: &FieldValue<'_>, json: &mut Vec<u8>) {
     // Strings, numbers and maps with text keys: nothing that fails.
@@ -101,11 +117,10 @@ pub(super) fn entries(endpoint: &Endpoint, fields: impl Iterator<Item = Field>) 
     let mut json = Vec::with_capacity(256);
     for field in fields {
         let value = field.of(endpoint);
-        if !value.is_default() {
+        json.clear();
+        if written(&value, &mut json) {
             let start = entries.len();
             push_slot(&mut entries, &field);
-            json.clear();
-            write(&value, &mut json);
             let digest = digest(&[&entries.as_bytes()[start..], &json]);
             entries.extend(digest);
         }

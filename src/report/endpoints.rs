@@ -144,7 +144,7 @@ impl Column {
             Column::Labels => Some(values::pairs(&endpoint.labels)),
             Column::Annotations => Some(values::pairs(&theirs(endpoint).annotations)),
             Column::Owner => match &object.owner_view {
-                Some(owner) => Some(owner.to_string()),
+                Some(owner) => Some(owner.name()),
                 None => stack(endpoint),
             },
             Column::Uid => Some(object.uid.clone()),
@@ -218,7 +218,11 @@ pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<
     let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
         columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
     };
-    let headings = columns.iter().map(|column| code(column.heading()));
+    let heading = |column: &Column| match column {
+        Column::Endpoint => listing.noun().to_uppercase(),
+        column => column.heading(),
+    };
+    let headings = columns.iter().map(|column| code(heading(column)));
     let mut table = Table::new(headings).free(which(&is_free)).right(which(&is_number));
     listing.items.iter().for_each(|item| table.row(columns.iter().map(|column| code(column.cell(item)))));
     blocks.table(table);

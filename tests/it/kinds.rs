@@ -92,7 +92,7 @@ fn an_unknown_field_of_a_kind_is_named_with_the_nearest_one() {
     stage.run("explain spec.where.sites").code(64).stderr_contains("did you mean `endpoint.spec.where.site`?");
     stage.run("explain origin_pool.port").code(64).stderr_contains("it has: spec");
     stage.run("explain origin_pool.spec.port.x").code(64).stderr_contains("`origin_pool.spec.port` has no field `x`");
-    stage.run("schema --kind origin_pol").code(64).stderr_contains("trueup kinds lists the kinds");
+    stage.run("schema --kind origin_pol").code(64).stderr_contains("to list the kinds: trueup kinds");
 }
 
 #[test]

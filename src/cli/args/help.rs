@@ -63,8 +63,8 @@ pub fn options() -> String {
 /// What people of other tools type, with what they look for.
 const HABITS: [(&str, &str); 7] = [
     ("diff", "to see what would change: trueup plan"),
-    ("destroy", "to delete endpoints, remove their definitions: an apply deletes what the stack owns"),
-    ("delete", "to delete endpoints, remove their definitions: an apply deletes what the stack owns"),
+    ("destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
+    ("delete", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
     ("status", "to compare what is live with the definitions: trueup drift"),
     ("--dry-run", "to see what an apply would do: trueup plan"),
     ("-auto-approve", "to apply without a question: --yes"),

@@ -43,7 +43,7 @@ Exit codes:
   5 a read was unknown  6 refused, nothing sent                 7 partly applied or not proven
   64 usage              70 a bug of trueup  130 interrupted";
 
-/// Keeps the service-mesh endpoints of a tenant in sync with a directory of definitions.
+/// Keeps the configuration objects of a tenant in sync with a directory of definitions.
 #[derive(Debug, Parser)]
 #[command(
     name = "trueup",
@@ -241,7 +241,7 @@ pub struct RollbackArgs {
     /// The run: its name, a prefix of it, or `last`
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// Only endpoints whose namespace/name matches; repeatable
+    /// Only objects whose key, such as shop/cart or origin_pool:shop/cart, matches; repeatable
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
     /// Save the plan to a file for `trueup apply FILE`, and change nothing
@@ -277,7 +277,7 @@ pub struct DriftArgs {
     /// Accepted only to report that `plan` has it
     #[arg(long, value_name = "REF", hide = true)]
     pub base: Option<String>,
-    /// Whether a live endpoint that nobody defined is a note or drift
+    /// Whether a live object that nobody defined is a note or drift
     #[arg(long, value_name = "HOW", default_value = "note")]
     pub unmanaged: UnmanagedArg,
     /// Drift that is accepted for a while: it is reported and raises no alarm. For several stacks, a file of
@@ -365,7 +365,7 @@ impl std::str::FromStr for Shard {
     }
 }
 
-/// Writes live endpoints as definitions, one file each.
+/// Writes live objects as definitions, one file each.
 ///
 /// What the service fills in, its own labels and trueup's ownership annotations are left out. A plan right after is
 /// empty. Each file begins with a line by which editors find the schema: they complete and explain
@@ -440,9 +440,9 @@ pub enum ImportSource {
     Terraform(TerraformArgs),
 }
 
-/// Writes the endpoints that Terraform manages as definitions, one file each.
+/// Writes the objects that Terraform manages as definitions, one file each.
 ///
-/// Reads `volterra_endpoint` resources of a state (`terraform state pull`), of the output of
+/// Reads the `volterra_KIND` resources of a state (`terraform state pull`), of the output of
 /// `terraform show -json`, or of configuration in JSON syntax (`*.tf.json`). A directory means its
 /// `*.tf.json` files and its `terraform.tfstate`. Nothing else in these files is read, and Terraform is not run.
 #[derive(Debug, Args)]

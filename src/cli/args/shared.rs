@@ -125,16 +125,16 @@ pub struct StacksArgs {
 /// Filters choose among the changes; they never narrow what is loaded or read.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
-    /// Only endpoints whose namespace/name matches; repeatable
+    /// Only objects whose key, such as shop/cart or origin_pool:shop/cart, matches; repeatable
     #[arg(help_heading = FILTERS, long, value_name = "GLOB")]
     pub only: Vec<String>,
-    /// No endpoints whose namespace/name matches; repeatable
+    /// No objects whose key matches; repeatable
     #[arg(help_heading = FILTERS, long, hide_short_help = true, value_name = "GLOB")]
     pub except: Vec<String>,
-    /// Only endpoints of this namespace; repeatable
+    /// Only objects of this namespace; repeatable
     #[arg(help_heading = FILTERS, long, short, value_name = "NAME")]
     pub namespace: Vec<String>,
-    /// Only endpoints whose live or desired labels meet the selector, such as `tier in (web, db)`
+    /// Only objects whose live or desired labels meet the selector, such as `tier in (web, db)`
     #[arg(help_heading = FILTERS, long, hide_short_help = true, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,
 }
@@ -146,7 +146,7 @@ pub struct PermissionArgs {
     /// foreign-stack=KEY|GLOB, protected=KEY, referred=KEY, unverified=KEY; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
-    /// Take ownership of endpoints that are in sync and have no ownership annotations
+    /// Take ownership of objects that are in sync and have no ownership annotations
     #[arg(long, hide_short_help = true)]
     pub adopt: bool,
     /// Delete what this stack owns in a namespace that it no longer lists; repeatable

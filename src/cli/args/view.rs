@@ -10,17 +10,18 @@ use crate::load;
 use crate::report::Format;
 use crate::report::endpoints::Column;
 
-/// Shows live endpoints.
+/// Shows live objects.
 ///
 /// Reads whole namespaces: those of the arguments, else those that trueup.yaml lists. Filters choose among what was
 /// read. A namespace that could not be read completely is reported, and the exit code is 5.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup get\n  trueup get shop\n  trueup get shop/cart -o yaml\n  trueup get -n shop -l tier=web --columns endpoint,target,labels\n  trueup get --format json | jq -r '.endpoints[].key'"
+    after_help = "Examples:\n  trueup get\n  trueup get shop\n  trueup get shop/cart -o yaml\n  trueup get '*:shop'\n  trueup get -n shop -l tier=web --columns endpoint,target,labels\n  trueup get --format json | jq -r '.endpoints[].key'"
 )]
 pub struct GetArgs {
-    /// A namespace, or an endpoint in it; its name may be a glob [default: the namespaces of trueup.yaml]
-    #[arg(value_name = "NAMESPACE[/NAME]")]
+    /// A namespace, or an object in it; its name may be a glob, and its kind `*`. Without a kind, endpoints [default: the
+    /// namespaces of trueup.yaml]
+    #[arg(value_name = "[KIND:]NAMESPACE[/NAME]")]
     pub endpoints: Vec<String>,
     #[command(flatten)]
     pub columns: ColumnArgs,

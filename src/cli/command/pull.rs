@@ -9,10 +9,10 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
 use crate::cli::{Context, ExitStatus, Result, configuration, planning, service, stack};
 use crate::load::Config;
-use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, Scope};
+use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::facts::unread;
-use crate::report::safe;
+use crate::report::{safe, text};
 
 /// Writes live endpoints as definitions.
 pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> {
@@ -105,7 +105,7 @@ fn pulled(
     (live, selection): (&Live, &Selection),
     target: &DefinitionTarget<'_>,
 ) -> (Vec<DefinitionFile>, usize) {
-    let (mut pulled, mut unwritable) = (Vec::new(), 0);
+    let (mut pulled, mut unwritable, mut made) = (Vec::new(), 0, 0_usize);
     for (_, item) in live.items() {
         let object = match item {
             LiveItem::Object(object) => object,
@@ -116,6 +116,11 @@ fn pulled(
             }
         };
         if !selection.selects(item.key(), None, Some(&object.endpoint)) {
+            continue;
+        }
+        // What the service makes of an object is there again with the object.
+        if object.owner_view.as_ref().and_then(RelatedObject::key).is_some_and(|owner| live.item(&owner).is_some()) {
+            made += 1;
             continue;
         }
         if let Some(reason) = reason_to_skip(object).or_else(|| target.leaves_out(item.key())) {
@@ -143,12 +148,16 @@ fn pulled(
             }
         }
     }
+    if made > 0 {
+        let made = text::count(made, "object");
+        context.output.message(&format!("left out: {made} that the service makes of those that were read"));
+    }
     (pulled, unwritable)
 }
 
 fn reason_to_skip(object: &LiveObject) -> Option<String> {
     if let Some(owner) = &object.owner_view {
-        return Some(format!("it belongs to {} {}/{}", owner.kind, owner.namespace, owner.name));
+        return Some(format!("it belongs to {}", owner.name()));
     }
     object.deleting.then(|| "it is being deleted".to_owned())
 }

@@ -166,11 +166,9 @@ fn reference(broken: &BrokenReference) -> Line<'_> {
 
 fn unchangeable(why: &Unchangeable) -> Line<'_> {
     match why {
-        Unchangeable::OwnerView(owner) => line![
-            "it belongs to ",
-            code(format!("{} {}/{}", owner.kind, owner.namespace, owner.name)),
-            " of the service: change that instead"
-        ],
+        Unchangeable::OwnerView(owner) => {
+            line!["it belongs to ", code(owner.name()), " of the service: change that instead"]
+        }
         Unchangeable::Deleting => line!["it is being deleted: plan again when it is gone"],
         Unchangeable::Unsupported { reason } => line!["this trueup cannot read the live object: ", foreign(reason)],
         Unchangeable::Secret { path } => {

@@ -166,7 +166,7 @@ fn annotates(plan: &Plan, view: &TextView) -> String {
         None => line!["in sync, only ownership annotations are written"],
     };
     let (sign, role) = sign(ActionKind::Annotate);
-    let number = Line::count(names.len(), "endpoint");
+    let number = Line::count(names.len(), plan.noun());
     let text = line![number, " ", what, ": ", Line::some_of(names.into_iter(), NAMES)];
     format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text))
 }
