@@ -39,9 +39,9 @@ pub fn ask<'a>(decision: &ApprovalArgs, context: &Context, question: PlanPrompt<
         return Ok(PromptResult::Ended(nothing_to_do(decision, context, plan, view)));
     }
     let beforehand = decision.yes || decision.digest.is_some();
-    let show = || {
-        let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
-        context.output.notice(&text::plan(plan, None, &view));
+    let shown = |is_applied: bool| {
+        let palette = context.output.message_view().palette;
+        text::plan(plan, None, &TextView { palette, is_applied, ..view.clone() })
     };
     let approved = match plan.approve_within(consent, allow, limits) {
         Ok(approved) => approved,
@@ -52,7 +52,7 @@ pub fn ask<'a>(decision: &ApprovalArgs, context: &Context, question: PlanPrompt<
             }
             // Without a flag the plan was not shown before.
             if !beforehand {
-                show();
+                context.output.notice(&shown(false));
             }
             return Ok(PromptResult::Ended(refused(context, &refusal, plan, view)));
         }
@@ -60,10 +60,15 @@ pub fn ask<'a>(decision: &ApprovalArgs, context: &Context, question: PlanPrompt<
     if plan.changes.is_empty() {
         return Ok(PromptResult::Ended(nothing_to_do(decision, context, plan, view)));
     }
-    if beforehand {
+    if decision.digest.is_some() {
         return Ok(PromptResult::Given(approved));
     }
-    show();
+    if decision.yes {
+        // It takes whatever there is, so a log has what that was.
+        context.output.message(&shown(true));
+        return Ok(PromptResult::Given(approved));
+    }
+    context.output.notice(&shown(true));
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());

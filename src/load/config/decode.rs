@@ -39,7 +39,7 @@ fn kinds(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<BTreeSet<
         let Some(kind) = KindName::find(text) else {
             let near = did_you_mean(text, kind::all().map(|kind| kind.name), String::new);
             let fault =
-                item.span.error(format!("unknown kind `{text}`"), near).with_help("trueup kinds lists the kinds");
+                item.span.error(format!("unknown kind `{text}`"), near).with_help("to list the kinds: trueup kinds");
             let path = fields.join(key);
             fields.decoder.fault(&path, fault);
             continue;

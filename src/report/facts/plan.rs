@@ -217,7 +217,7 @@ pub struct Command {
 /// would revert merged work is not proposed at all.
 #[must_use]
 pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> Vec<Command> {
-    if plan.changes.is_empty() {
+    if plan.changes.is_empty() || view.is_applied {
         return Vec::new();
     }
     let mut commands = Vec::new();

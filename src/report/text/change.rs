@@ -15,6 +15,8 @@ use crate::report::view::{self, Line, code, key, line, styled};
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;
 const FIELD_WIDTH: usize = 25;
+/// How wide they may make the column, so that a value stays near its name.
+const WIDEST_FIELD: usize = 56;
 /// How wide the sign and the name of an endpoint are before what is said of it.
 const NAME_WIDTH: usize = 56;
 
@@ -28,8 +30,10 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
     let mut text = String::new();
     match &change.action {
         Action::Create { .. } => {
-            for edit in edits::of(change) {
-                text.push_str(&row(&edit, None, false, view));
+            let edits = edits::of(change);
+            let width = field_width(&edits);
+            for edit in &edits {
+                text.push_str(&row(edit, (width, None), false, view));
             }
         }
         Action::Replace { fields, before, .. } => {
@@ -97,7 +101,12 @@ fn placed(left: &str, width: usize, place: &Line<'_>, view: &TextView) -> String
 }
 
 /// One value of a change.
-fn row(edit: &ValueEdit, modified: Option<&str>, is_of_several: bool, view: &TextView) -> String {
+fn row(
+    edit: &ValueEdit,
+    (name_width, modified): (usize, Option<&str>),
+    is_of_several: bool,
+    view: &TextView,
+) -> String {
     // The values of a whole object stay on their line: there is nothing to compare them with.
     let by_lines = if edit.cause.is_some() { edit.is_long() } else { edit.has_lines() };
     let text = match &edit.after {
@@ -111,8 +120,8 @@ fn row(edit: &ValueEdit, modified: Option<&str>, is_of_several: bool, view: &Tex
     let aside = aside(edit, modified, is_of_several);
     let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
     let name = view.plain(&line![code(&edit.name)]);
-    let width = columns(field(&name, &view.plain(&text)).trim_end());
-    let mut drawn = placed(field(&name, &view.line(&text)).trim_end(), width, &at(edit.place.as_ref()), view);
+    let [plain, drawn] = [view.plain(&text), view.line(&text)].map(|text| field(&name, name_width, &text));
+    let mut drawn = placed(drawn.trim_end(), columns(plain.trim_end()), &at(edit.place.as_ref()), view);
     drawn.push('\n');
     for (sign, text) in edit.lines().into_iter().filter(|_| by_lines) {
         let role = match sign {
@@ -128,8 +137,14 @@ fn row(edit: &ValueEdit, modified: Option<&str>, is_of_several: bool, view: &Tex
 }
 
 /// The name of a field and what there is to say of it; both are drawn already.
-fn field(name: &str, text: &str) -> String {
-    format!("{}{:<FIELD_WIDTH$}{text}", " ".repeat(FIELD_INDENT), format!("{name} "))
+fn field(name: &str, width: usize, text: &str) -> String {
+    format!("{}{:<width$}{text}", " ".repeat(FIELD_INDENT), format!("{name} "))
+}
+
+/// The column of the names of these values: objects of most kinds have longer ones than endpoints.
+fn field_width(edits: &[ValueEdit]) -> usize {
+    let widest = edits.iter().map(|edit| edit.name.len() + 1).filter(|width| *width <= WIDEST_FIELD).max();
+    widest.unwrap_or_default().max(FIELD_WIDTH)
 }
 
 /// The values that a replace changes. `modified` is when somebody last changed the live object.
@@ -137,12 +152,15 @@ fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &T
     let mut text = String::new();
     // Whose change all of them are is said once, above them.
     let is_of_several = fields.iter().any(|field| field.attribution != fields[0].attribution);
-    for field in fields {
-        for edit in edits::of_field(kind, field) {
-            text.push_str(&row(&edit, modified, is_of_several, view));
+    let edits: Vec<Vec<ValueEdit>> = fields.iter().map(|field| edits::of_field(kind, field)).collect();
+    let width = edits.iter().map(|edits| field_width(edits)).max().unwrap_or_default();
+    for (field, edits) in fields.iter().zip(&edits) {
+        for edit in edits {
+            text.push_str(&row(edit, (width, modified), is_of_several, view));
         }
         if field.field == Field::Target {
-            text.push_str(&labelled("target", &target_words(&field.before, &field.after), view));
+            let words = target_words(&field.before, &field.after);
+            text.push_str(&format!("{}\n", self::field("target", width, &view.plain(&words))));
         }
     }
     text
@@ -171,7 +189,7 @@ fn value_text(value: &str) -> Line<'_> {
 }
 
 fn labelled(name: &'static str, text: &Line<'_>, view: &TextView) -> String {
-    field(name, &view.plain(text)) + "\n"
+    field(name, FIELD_WIDTH, &view.plain(text)) + "\n"
 }
 
 /// Many endpoints with one edit.
@@ -223,7 +241,7 @@ pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
         text.push_str(&rows(change.key.kind, change.fields(), None, view));
     }
     let (why, allow) = block_reason(held);
-    text.push_str(&format!("{}\n", field(&format!("no {what}"), &view.plain(&why))));
+    text.push_str(&format!("{}\n", field(&format!("no {what}"), FIELD_WIDTH, &view.plain(&why))));
     if let Some(allow) = allow {
         text.push_str(&labelled("to allow it", &line![code(allow)], view));
     }

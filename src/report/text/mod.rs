@@ -38,6 +38,8 @@ pub struct TextView {
     pub is_terminal: bool,
     /// Whether a plan shows the waves of its apply.
     pub waves: bool,
+    /// Whether a plan is shown by the command that applies it, which then proposes no command for that.
+    pub is_applied: bool,
     /// How long the command took so far; left out where nothing should depend on time.
     pub elapsed: Option<Duration>,
     /// The words that name the stack and its settings behind `trueup plan`, `apply` and the like, quoted for a shell.
