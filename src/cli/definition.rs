@@ -21,6 +21,7 @@ pub struct DefinitionOptions<'a> {
 
 impl<'a> DefinitionOptions<'a> {
     /// Those of a live object.
+    #[must_use]
     pub fn of_live(object: &'a LiveObject) -> Self {
         Self { tenant: object.tenant.as_deref(), unknown: &object.unknown, schema: None }
     }
@@ -32,6 +33,7 @@ pub fn platform_labels(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
 }
 
 /// The file of `endpoint`.
+#[must_use]
 pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));

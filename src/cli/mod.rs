@@ -13,7 +13,7 @@ mod commits;
 mod completer;
 mod configuration;
 mod context;
-mod definition;
+pub mod definition;
 mod definition_files;
 mod drift_store;
 mod environment;

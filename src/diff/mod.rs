@@ -139,7 +139,9 @@ pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, co
         // Both are live, so that what one names is not less than the other.
         (Some(unit), Spec::Described(before), Spec::Described(now)) => {
             let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, spec.unit(unit)?));
-            before.unit(unit) != now.unit(unit) && one != other
+            // What was written has no fills yet.
+            let is_as_filled = || now.is_as(unit, before) && now.unnamed(unit, before).is_empty();
+            before.unit(unit) != now.unit(unit) && one != other && !is_as_filled()
         }
         _ => !same(field, now, before, context),
     };

@@ -95,3 +95,24 @@ fn no_two_units_of_a_kind_share_a_name() {
         }
     }
 }
+
+#[test]
+fn the_zero_word_of_an_option_beside_the_chosen_one_is_no_choice() {
+    let policy = crate::kind::find("alert_policy").expect("a kind").spec;
+    let chosen = json!({"routes": [{"custom": {}, "dont_send": {}}]});
+    let mut live = chosen.clone();
+    live["routes"][0]["alertname"] = json!("SITE_CUSTOMER_TUNNEL_INTERFACE_DOWN");
+    assert_eq!(canonical(policy, &live), canonical(policy, &chosen));
+}
+
+#[test]
+fn a_merge_that_takes_the_chosen_option_away_leaves_no_zero_of_another() {
+    let policy = crate::kind::find("bgp_routing_policy").expect("a kind").spec;
+    let rules = |action: Json| json!([{"action": action}]);
+    let Json::Object(mut live) = json!({"rules": rules(json!({"as_path": "a", "local_preference": 0}))}) else {
+        panic!("an object")
+    };
+    let (before, wanted) = (rules(json!({"as_path": "a"})), rules(json!({})));
+    merged(policy, "rules", &mut live, Some(&before), Some(&wanted));
+    assert_eq!(live["rules"], wanted);
+}

@@ -25,9 +25,14 @@ pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Opti
 
 /// Lays what a definition writes over a live message as the service shows it.
 fn merge_message(message: &Message, live: &mut Map<String, Json>, before: &Json, wanted: &Map<String, Json>) {
+    // Where an option goes, what the service shows of the others is no choice.
+    let is_let_go = |key: &str| {
+        let group = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
+        before.get(key).is_some() || group.iter().any(|option| before.get(*option).is_some())
+    };
     live.retain(|key, _| {
         let key = snake(key);
-        before.get(&*key).is_none() || wanted.contains_key(&*key)
+        wanted.contains_key(&*key) || !is_let_go(&key)
     });
     for (key, value) in wanted {
         let others = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();

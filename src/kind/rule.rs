@@ -2,7 +2,10 @@
 //! decides.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{LazyLock, PoisonError, RwLock};
+
+use regex::Regex;
 
 use super::Value;
 use super::form::{self, has_form};
@@ -114,7 +117,7 @@ impl Rule {
             }
             (Rule::Const(only), _) => said(value).filter(|_| word(value).is_some_and(|word| *only != word)),
             (Rule::Pattern(pattern), Value::Text(text)) => {
-                (!regex::Regex::new(pattern).ok()?.is_match(text)).then(|| "does not match".to_owned())
+                (!compiled(pattern)?.is_match(text)).then(|| "does not match".to_owned())
             }
             (Rule::Format(forms), Value::Text(text)) => {
                 let other = forms.iter().find(|form| has_form(form, text) == Some(false))?;
@@ -157,6 +160,17 @@ impl Rule {
             Rule::OneNonzero => "at least one field that is set".to_owned(),
         }
     }
+}
+
+/// The expression of a pattern, which is made once.
+fn compiled(pattern: &'static str) -> Option<Regex> {
+    static ALL: LazyLock<RwLock<HashMap<&str, Option<Regex>>>> = LazyLock::new(RwLock::default);
+    let known = ALL.read().unwrap_or_else(PoisonError::into_inner).get(pattern).cloned();
+    known.unwrap_or_else(|| {
+        let made = Regex::new(pattern).ok();
+        ALL.write().unwrap_or_else(PoisonError::into_inner).insert(pattern, made.clone());
+        made
+    })
 }
 
 /// How much a range is about, and what is said of it where that is out of range.

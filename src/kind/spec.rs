@@ -131,12 +131,12 @@ pub(super) fn object(message: &Message, value: &Json, zeros: Zeros) -> Map<Strin
 
 /// Takes out the options of a group that were never set: a service may write their zeros.
 fn drop_unchosen(message: &Message, group: &Group, known: &mut Map<String, Json>) {
-    let is_chosen = |name: &&&str| known.get(**name).is_some_and(|value| !is_zero(value));
-    let is_one_chosen = group.members.iter().any(|name| is_chosen(&name));
+    let is_zero = |name: &str, value: &Json| message.field(name).is_some_and(|field| is_zero_of(field, value));
+    let is_one_chosen = group.members.iter().any(|name| known.get(*name).is_some_and(|value| !is_zero(name, value)));
     for name in &group.members {
-        let Some(value) = known.get(*name).filter(|value| is_zero(value)) else { continue };
+        let Some(value) = known.get(*name).filter(|value| is_zero(name, value)) else { continue };
         let value = match value {
-            Json::String(_) => Value::Text(String::new()),
+            Json::String(text) if text.is_empty() => Value::Text(String::new()),
             Json::Bool(_) => Value::Flag(false),
             _ => Value::Integer(0),
         };
