@@ -2,12 +2,14 @@
 //! references.
 
 mod adopted;
+mod copied;
 mod environments;
 mod graphs;
 mod offline;
 mod order;
 mod properties;
 mod secrets;
+mod threads;
 mod unread;
 mod whole_namespace;
 
@@ -125,36 +127,22 @@ fn a_change_of_a_file_is_pending_and_a_rollback_restores_the_object() {
 }
 
 #[test]
-fn an_object_and_what_refers_to_it_go_in_one_run() {
+fn a_rollback_restores_a_unit_of_which_the_service_filled_a_part() {
     let service = Service::start();
-    let stage = stack(&service);
+    let stage = stack(&service).file("d/other.yaml", &CHECK.replace("alive", "other"));
     stage.run("apply . --yes").code(0).stderr_ignored();
-    stage.remove("d/a-pool.yaml");
-    stage.remove("d/check.yaml");
-    stage
-        .run("plan .")
-        .code(0)
-        .stdout_contains("- delete  origin_pool:shop/cart")
-        .stdout_contains("healthcheck:shop/alive");
-    stage.run("apply . --yes --allow mass-change").code(0).stderr_ignored();
-    let deletes: Vec<String> =
-        service.log().iter().filter(|entry| entry.method == "DELETE").map(|entry| entry.path.clone()).collect();
-    assert!(deletes[0].contains("/origin_pools/") && deletes[1].contains("/healthchecks/"), "{deletes:?}");
-}
-
-#[test]
-fn a_target_goes_only_after_what_refers_to_it_let_go() {
-    let service = Service::start();
-    let stage = stack(&service);
+    let before = object(&service, "origin_pools", "cart")["spec"].clone();
+    stage.edit("d/a-pool.yaml", "- {name: alive}", "- {name: other}");
     stage.run("apply . --yes").code(0).stderr_ignored();
-    stage.remove("d/check.yaml");
-    stage
-        .run("plan .")
-        .code(1)
-        .stderr_contains("`healthcheck:shop/alive` would be deleted, and a definition refers to it");
-    stage.edit("d/a-pool.yaml", "  healthcheck:\n  - {name: alive}\n", "  healthcheck: []\n");
-    stage.run("apply . --yes --allow mass-change").code(0).stdout_contains("Applied 2 of 2").stderr_ignored();
-    stage.run("plan .").code(0);
+    assert_eq!(object(&service, "origin_pools", "cart")["spec"]["healthcheck"][0]["name"], "other");
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    assert_eq!(object(&service, "origin_pools", "cart")["spec"], before);
+    // What somebody added since is still theirs.
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "origin_pools", "cart", |body| {
+        body["spec"]["healthcheck"].as_array_mut().expect("a list").push(json!({"name": "alive"}));
+    });
+    stage.run("rollback last --yes").code(6).stdout_contains("changed since the run").stderr_ignored();
 }
 
 #[test]
@@ -175,18 +163,6 @@ fn what_a_blocked_delete_refers_to_is_blocked_too() {
     assert_eq!(plan["changes"], json!([]), "{plan}");
     let blocked: Vec<&Value> = plan["blocked"].as_array().expect("a list").iter().map(|one| &one["key"]).collect();
     assert_eq!(blocked, ["healthcheck:shop/alive", "origin_pool:shop/cart"]);
-}
-
-#[test]
-fn a_kind_that_the_settings_do_not_list_is_never_deleted() {
-    let service = Service::start();
-    let stage = stack(&service);
-    stage.run("apply . --yes").code(0).stderr_ignored();
-    stage.write("trueup.yaml", "stack: chain\nnamespaces: [shop]\nkinds: [healthcheck]\n");
-    stage.remove("d/a-pool.yaml");
-    stage.run("plan .").code(0);
-    stage.run("apply . --yes").code(0).stderr_ignored();
-    object(&service, "origin_pools", "cart");
 }
 
 #[test]

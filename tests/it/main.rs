@@ -21,6 +21,7 @@ mod dropped_namespaces;
 mod earlier;
 mod endings;
 mod environments;
+mod every_kind;
 mod evidence;
 #[cfg(unix)]
 mod files;

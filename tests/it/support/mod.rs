@@ -1,6 +1,7 @@
 //! What tests through the binary stand on: a stage with files on which commands run, what a command
 //! said and how it ended, and a service that stops when it is dropped.
 
+pub mod answers;
 mod bucket;
 mod hints;
 pub mod objects;

@@ -12,12 +12,14 @@ const DEEPEST: usize = 14;
 /// Makes specs; equal seeds make equal ones.
 pub struct Specs {
     state: u64,
+    /// Of how many fields that nobody needs one is there.
+    sparse: usize,
 }
 
 impl Specs {
     /// A generator of this seed, which a failed test has to print.
     pub fn new(seed: u64) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, sparse: 2 }
     }
 
     /// A number below `most`.
@@ -29,7 +31,7 @@ impl Specs {
     }
 
     /// Whether something happens that happens once in `times`.
-    fn once_in(&mut self, times: usize) -> bool {
+    pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
@@ -38,6 +40,16 @@ impl Specs {
     pub fn spec(&mut self, kind: &Kind) -> Value {
         let spec = (0..200).find_map(|_| self.message(kind.spec, 0));
         spec.unwrap_or_else(|| panic!("the generator makes no spec of {}", kind.name))
+    }
+
+    /// The same with few fields, but for one in twenty: many of them cost what some large ones cost.
+    #[track_caller]
+    pub fn small(&mut self, kind: &Kind) -> Value {
+        let many = if kind.messages().len() > 20 { 24 } else { 8 };
+        self.sparse = if self.once_in(20) { 2 } else { many };
+        let spec = self.spec(kind);
+        self.sparse = 2;
+        spec
     }
 
     /// A spec in which there is no secret; nothing where the kind has one everywhere.
@@ -53,7 +65,7 @@ impl Specs {
         let mut object = Map::new();
         for group in &message.groups {
             let is_needed = group.is_required && group.default.is_none();
-            let is_wanted = is_needed || depth < DEEP && !self.once_in(3);
+            let is_wanted = is_needed || depth < DEEP && self.below(2 * self.sparse - 1) >= 2 * self.sparse - 3;
             let options: Vec<&Field> = group.members.iter().filter_map(|name| message.field(name)).collect();
             let start = self.below(options.len());
             let mut options = options[start..].iter().chain(&options[..start]).filter(|field| is_written(field));
@@ -67,7 +79,7 @@ impl Specs {
         }
         for field in message.fields.iter().filter(|field| is_written(field) && message.group_of(field.name).is_none()) {
             let is_needed = field.is(Flag::Required);
-            if is_needed || depth < DEEP && self.once_in(2) {
+            if is_needed || depth < DEEP && self.once_in(self.sparse) {
                 match self.field(field, depth) {
                     Some(value) => _ = object.insert(field.name.to_owned(), value),
                     None if is_needed && !field.is_list => return None,
@@ -84,7 +96,8 @@ impl Specs {
         json!({"name": format!("other-{}", self.below(3)), "namespace": namespace})
     }
 
-    fn field(&mut self, field: &Field, depth: usize) -> Option<Value> {
+    /// A value of a field of which the message is so deep.
+    pub fn field(&mut self, field: &Field, depth: usize) -> Option<Value> {
         if field.is(Flag::Secret) && !matches!(field.kind, FieldKind::Map(_)) {
             let sealed = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
             let secret = if field.kind == FieldKind::Text { "hush".into() } else { sealed };
@@ -179,7 +192,11 @@ impl Specs {
             let key = if self.once_in(2) { camel(key) } else { key.clone() };
             respelt.insert(key, value);
         }
-        let is_free = |field: &&Field| message.group_of(field.name).is_none() && !object.contains_key(field.name);
+        // Of an option without fields, nothing is not enough.
+        let is_free = |field: &&Field| {
+            let is_option = message.group_of(field.name).is_some() || field.kind == FieldKind::Empty;
+            !is_option && !object.contains_key(field.name)
+        };
         for field in message.fields.iter().filter(is_free) {
             if self.once_in(8) {
                 respelt.insert(field.name.to_owned(), Value::Null);
