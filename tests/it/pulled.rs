@@ -334,7 +334,7 @@ fn a_pull_that_leaves_an_endpoint_out_because_it_cannot_be_written_is_made_in_pa
     stage
         .run("pull -n shop -o owned")
         .code(0)
-        .stderr_contains("left out: shop/owned: it belongs to origin_pool shop/web");
+        .stderr_contains("left out: shop/owned: it belongs to origin_pool:shop/web");
     service.create(&json!({
         "metadata": {"name": "strange", "namespace": "shop", "annotations": {"${x}": "a"}}, "spec": {"ip": "10.0.0.9", "port": 80}
     }));
