@@ -138,6 +138,7 @@ fn settled(record: &RunRecord) {
     let undo = plan::rollback(RollbackInput {
         undone: &record.undone(),
         live: &Live::default(),
+        definitions: &[],
         only: &|_| true,
         ignore: &Ignore::default(),
         allow: &Allowances::default(),

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::live::{SpecRead, SystemMetadata, assemble, describe, described, read_spec};
 use super::metadata::Metadata;
-use crate::kind;
+use crate::kind::{self, Flag};
 use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireSpec, neutral, shape};
 
 /// What a get shows of an endpoint.
@@ -126,7 +126,7 @@ impl CurrentObject {
             true => shape::ENDPOINT.prune(&mut tree),
             false => {
                 shape::ENDPOINT.get("metadata").prune(&mut tree["metadata"]);
-                tree["spec"] = kind::pruned_replace(kind.kind().spec, &tree["spec"]);
+                tree["spec"] = kind::pruned(kind.kind().spec, &tree["spec"], Flag::CreateOnly);
             }
         }
         if let Some(version) = &self.live.resource_version {

@@ -2,6 +2,7 @@
 
 use super::target_state::{TargetState, is_annotation_only};
 use crate::api::{CurrentObject, CurrentState};
+use crate::kind::{self, Flag};
 use crate::model::{Endpoint, ReferredDelete, RelatedObject};
 use crate::plan::{Action, BeforeImage};
 use crate::run::{ChangeResult, ObjectBody, WriteRequest};
@@ -15,9 +16,37 @@ type Decision = Result<DecidedWrite, ChangeResult>;
 /// The create of an object that was not looked at before: the service refuses a second one itself.
 pub(super) fn create(target: &TargetState<'_>) -> Decision {
     let Some(wanted) = target.wanted() else { return refused("nothing is wanted".to_owned()) };
-    match ObjectBody::of(&wanted.body()) {
+    let body = match &target.change.action {
+        Action::Recreate { .. } => serde_json::to_value(wanted.body()).and_then(|mut body| {
+            let spec = wanted.key.kind.kind().spec;
+            body["spec"] = kind::pruned(spec, &body["spec"], Flag::ReplaceOnly);
+            target.set(&mut body);
+            ObjectBody::of(&body)
+        }),
+        _ => ObjectBody::of(&wanted.body()),
+    };
+    match body {
         Ok(body) => Ok((WriteRequest::Create { body }, None)),
         Err(error) => unwritable(&error),
+    }
+}
+
+/// What is left of a recreate.
+pub(super) enum RecreateStep {
+    /// The object as it was is there.
+    Delete,
+    /// It is going.
+    Wait,
+    /// It is gone.
+    Create,
+}
+
+/// What is left of the recreate of an object that was as `before`.
+pub(super) fn recreate(before: &BeforeImage, now: &CurrentState) -> RecreateStep {
+    match now {
+        CurrentState::Object(seen) if seen.live.uid == before.uid && seen.live.deleting => RecreateStep::Wait,
+        CurrentState::Object(seen) if seen.live.uid == before.uid => RecreateStep::Delete,
+        CurrentState::Absent | CurrentState::Object(_) | CurrentState::Unsupported { .. } => RecreateStep::Create,
     }
 }
 

@@ -2,7 +2,8 @@
 //! those of `decide` and `confirm`; this file only carries them out.
 //!
 //! Each try of a write begins with a look at its object, in a turn that its write consumes; a create that was never sent
-//! needs none, because the service refuses a second one. The last thing before a write leaves is its clearance.
+//! needs none, because the service refuses a second one. The last thing before a write leaves is its clearance. A recreate is
+//! a delete and then a create; each look shows which of them is left.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +13,12 @@ use jiff::Timestamp;
 
 use super::ApplyOptions;
 use super::confirm::{self, FailedAnswer, SentWrite, SettledWrite};
-use super::decide::{self, CREATED, DecidedWrite};
+use super::decide::{self, CREATED, DecidedWrite, RecreateStep};
 use super::service::{EndpointService, WriteTurn};
 use super::target_state::TargetState;
 use crate::api::{ApiError, AttemptHistory, Certainty, CurrentState, WriteDeparture, WriteFailure};
-use crate::model::{Key, RunId};
-use crate::plan::{Action, ActionKind, Change, Conflict};
+use crate::model::{Key, RelatedObject, RunId};
+use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict};
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, RunEvent, RunObserver, RunRecorder, Urgency, WriteRequest,
 };
@@ -32,6 +33,8 @@ const MOST_REREADS: u32 = 3;
 const LOOK_LASTS: Duration = Duration::from_secs(3);
 /// Looks that grow too old before their write leaves.
 const MOST_OLD_LOOKS: u32 = 4;
+/// Looks at an object that is to be created again and is still going; about 16 s with the waits between them.
+const MOST_GOING_LOOKS: u32 = 7;
 
 /// Why nothing more is sent.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -78,6 +81,9 @@ struct Progress<'a> {
     /// Stored, and not sent yet.
     stored: Option<Intent>,
     old_looks: u32,
+    /// The delete of a recreate is made.
+    has_deleted: bool,
+    going_looks: u32,
     /// How the last try ended.
     last: String,
     /// The ids of its writes and of a read that failed.
@@ -196,11 +202,14 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             refused: AttemptHistory::default(),
             stored: None,
             old_looks: 0,
+            has_deleted: false,
+            going_looks: 0,
             last: "an earlier run may have sent it".to_owned(),
             requests,
         };
         loop {
             let wait = match self.attempt(&mut progress).await {
+                NextStep::Over(result) if progress.has_deleted => return half_made(result),
                 NextStep::Over(result) => return undecided(result, progress.may_be_made),
                 NextStep::Again(wait) => wait,
             };
@@ -250,14 +259,36 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             Action::Replace { before, .. } | Action::Annotate { before } => {
                 decide::replace(progress.target, before, &now)?
             }
-            Action::Delete { before, referrers } => {
-                let write = decide::delete(progress.target, before, &now)?;
-                let found = turn.referrers(key).await.map_err(|unread| progress.unread(unread))?;
-                decide::refer(referrers, found)?;
-                write
-            }
+            Action::Delete { before, referrers } => self.delete(progress, (before, referrers), (&now, &turn)).await?,
+            Action::Recreate { before, .. } => match decide::recreate(before, &now) {
+                RecreateStep::Delete => self.delete(progress, (before, &[]), (&now, &turn)).await?,
+                RecreateStep::Create => decide::create_after_read(progress.target, &now)?,
+                RecreateStep::Wait => return Err(self.wait_until_gone(progress)),
+            },
         };
         Ok(Look { turn, at, write })
+    }
+
+    /// The delete of an object to which nothing refers but what was named.
+    async fn delete(
+        &self,
+        progress: &mut Progress<'_>,
+        (before, referrers): (&BeforeImage, &[RelatedObject]),
+        (now, turn): (&CurrentState, &S::Turn<'_>),
+    ) -> Result<DecidedWrite, NextStep> {
+        let write = decide::delete(progress.target, before, now)?;
+        let found = turn.referrers(&progress.target.change.key).await.map_err(|unread| progress.unread(unread))?;
+        decide::refer(referrers, found)?;
+        Ok(write)
+    }
+
+    fn wait_until_gone(&self, progress: &mut Progress<'_>) -> NextStep {
+        const GOING: &str = "its delete takes time";
+        progress.going_looks += 1;
+        if progress.going_looks == MOST_GOING_LOOKS {
+            return NextStep::Over(ChangeResult::Failed { reason: GOING.to_owned() });
+        }
+        self.wait(&progress.target.change.key, progress.sent, progress.going_looks, GOING)
     }
 
     /// The intent of a write, stored. One that was stored and not sent is used where it says the same.
@@ -321,6 +352,10 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
         progress.requests.push(request_id);
         match sent {
+            Ok(()) if is_half(progress.target.change, &intent) => {
+                progress.deleted();
+                NextStep::Again(Duration::ZERO)
+            }
             Ok(()) => NextStep::Over(self.done(progress.target, &intent, false)),
             Err(WriteFailure { error, again }) => {
                 progress.is_new = false;
@@ -364,8 +399,12 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         if has_moved {
             self.checks_versions.store(true, Ordering::Relaxed);
         }
-        let has_tries = *sent < MOST_TRIES;
+        let (has_tries, is_half) = (*sent < MOST_TRIES, is_half(target.change, write));
         let result = match confirm::settle(&doubt, now) {
+            SettledWrite::Done if is_half => {
+                progress.deleted();
+                return Ok(());
+            }
             // A delete that was refused and whose object is gone was made by another client.
             SettledWrite::Done if is_plainly_refused && matches!(write.request, WriteRequest::Delete { .. }) => {
                 ChangeResult::AlreadyDone
@@ -441,6 +480,11 @@ impl Progress<'_> {
         })
     }
 
+    /// The delete of a recreate is made: the create is left, of which nothing was sent.
+    fn deleted(&mut self) {
+        (self.has_deleted, self.may_be_made, self.sent, self.tried) = (true, false, 0, None);
+    }
+
     /// What becomes of a change whose object cannot be read.
     fn unread(&mut self, unread: ApiError) -> NextStep {
         self.requests.extend(unread.request_id.clone());
@@ -513,6 +557,24 @@ async fn not_made(write: &Intent, turn: &impl WriteTurn, reason: &str) -> Change
         return ChangeResult::Referred { by };
     }
     ChangeResult::Failed { reason: reason.to_owned() }
+}
+
+/// Whether a write is the delete of a recreate.
+fn is_half(change: &Change, write: &Intent) -> bool {
+    matches!((&change.action, &write.request), (Action::Recreate { .. }, WriteRequest::Delete { .. }))
+}
+
+/// The result of a recreate whose delete was made: without the create it is in doubt, so that a resume finishes it.
+fn half_made(result: ChangeResult) -> ChangeResult {
+    match undecided(result, true) {
+        ChangeResult::InDoubt { reason } => {
+            ChangeResult::InDoubt { reason: format!("deleted, and not created again: {reason}") }
+        }
+        ChangeResult::AlreadyDone => {
+            ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: true, adopted: false }
+        }
+        result => result,
+    }
 }
 
 /// `result`, unless it says that nothing was made of a write that may have been.

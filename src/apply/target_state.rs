@@ -23,7 +23,9 @@ impl<'a> TargetState<'a> {
     pub(super) fn new(change: &'a Change, run: &'a RunId, ignored: Vec<Field>) -> Result<Self, String> {
         let base = match &change.action {
             Action::Create { wanted } => Some(wanted),
-            Action::Replace { before, .. } | Action::Annotate { before } => Some(&before.endpoint),
+            Action::Replace { before, .. } | Action::Recreate { before, .. } | Action::Annotate { before } => {
+                Some(&before.endpoint)
+            }
             Action::Delete { .. } => None,
         };
         let wanted = base.map(|base| change.applied_to(base, run)).transpose();

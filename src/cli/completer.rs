@@ -177,8 +177,16 @@ fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The names that `--allow` takes; those of single endpoints end where the key begins.
 fn allowances(current: &OsStr) -> Vec<CompletionCandidate> {
-    const NAMES: [&str; 7] =
-        ["mass-change", "empty-namespace", "behind-base", "foreign-stack=", "protected=", "referred=", "unverified="];
+    const NAMES: [&str; 8] = [
+        "mass-change",
+        "empty-namespace",
+        "behind-base",
+        "foreign-stack=",
+        "protected=",
+        "recreate=",
+        "referred=",
+        "unverified=",
+    ];
     matching(current, NAMES.map(str::to_owned))
 }
 

@@ -10,7 +10,7 @@ use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, c
 use crate::journal::RunOwner;
 use crate::kind::KindName;
 use crate::load::{Diagnostic, Loaded, SourceMap};
-use crate::model::{Field, Key, Scope, SourceLocation};
+use crate::model::{Desired, Field, Key, Scope, SourceLocation};
 use crate::plan::{
     self, ActionKind, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource,
     RollbackInput,
@@ -83,7 +83,7 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>,
 /// # Errors
 /// A list in which something would be replaced or deleted could not be read.
 pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
-    let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Delete);
+    let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete);
     let changes = plan.changes.iter().filter(|change| counted(change.action.kind()));
     let (namespaces, kinds) = changes.map(|change| (change.key.namespace.clone(), change.key.kind)).unzip();
     let live = LiveSource::of(connection)?.live(&namespaces, &kinds).await;
@@ -152,7 +152,7 @@ async fn build(
 
 /// Blocks the deletes of endpoints that others refer to.
 async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
-    let asked = plan.deletes().map(async |key| (key.clone(), source.referrers(key).await));
+    let asked = plan.going().map(async |key| (key.clone(), source.referrers(key).await));
     let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
     let silent = referrers.iter().filter(|(_, answer)| matches!(answer, Ok(None)));
     let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
@@ -175,6 +175,8 @@ pub fn run_owner(context: &Context) -> Result<RunOwner> {
 pub struct RollbackRequest<'a> {
     /// The run that is undone.
     pub record: &'a RunRecord,
+    /// The definitions that may have the secrets of what it wrote.
+    pub definitions: &'a [Desired],
     /// Which endpoints are restored.
     pub only: &'a dyn Fn(&Key) -> bool,
     /// Fields that are left out of comparison.
@@ -195,6 +197,7 @@ pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Res
     let mut plan = plan::rollback(RollbackInput {
         undone: &back.record.undone(),
         live: &live,
+        definitions: back.definitions,
         only: back.only,
         ignore: back.ignore,
         allow: back.allow,

@@ -15,8 +15,8 @@ use crate::cli::{
 };
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
+use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
-use crate::model::{Namespace, SealedSecrets};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 
 /// The filters of a call.
@@ -332,13 +332,6 @@ pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 
 fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>> {
     Ok(load::directory(first(scope), &configuration::load_options(context)?))
-}
-
-/// The secrets of the definitions of the working directory, none where those cannot be read: for a plan that was read
-/// from a file or a journal, which contain no secret.
-pub fn sealed(context: &Context) -> SealedSecrets {
-    let loaded = configuration::load_options(context).map(|options| load::directory(Path::new("."), &options));
-    loaded.ok().and_then(Result::ok).map(|loaded| loaded.desired.sealed()).unwrap_or_default()
 }
 
 /// Loads a stack and returns its problems as a value.

@@ -180,7 +180,7 @@ impl Plan {
                 drifted.push(Drifted { object: key.clone(), field: field.cloned(), value: ValueDigest::of(value) });
             };
             match changes.get(key).map(|change| &change.action) {
-                Some(Action::Replace { fields, .. }) => {
+                Some(Action::Replace { fields, .. } | Action::Recreate { fields, .. }) => {
                     for field in fields.iter().filter(|field| field.cause != Cause::Pending) {
                         push(Some(&field.field), &field.before);
                     }

@@ -167,7 +167,7 @@ pub(super) fn judged(change: &Change, accepted: impl Fn(Option<&Field>) -> bool)
             let verdict = left(Verdict::of(change.cause.unwrap_or(Cause::Pending)), None);
             Some(ObjectVerdict { verdict, drifted: Vec::new() })
         }
-        Action::Replace { fields, .. } => {
+        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             let verdicts = fields.iter().map(|field| (field, left(Verdict::of(field.cause), Some(&field.field))));
             let drifted = verdicts.clone().filter(|(_, verdict)| matches!(verdict, Verdict::Drift | Verdict::Both));
             Some(ObjectVerdict {

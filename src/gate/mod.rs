@@ -65,7 +65,7 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
     };
     let of_change = |change: &Change| match &change.action {
         Action::Create { wanted } => [site(wanted), None],
-        Action::Replace { before, .. } => {
+        Action::Replace { before, .. } | Action::Recreate { before, .. } => {
             [site(&before.endpoint), after(change, &before.endpoint).as_ref().and_then(site)]
         }
         Action::Delete { before, .. } => [site(&before.endpoint), None],

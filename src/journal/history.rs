@@ -331,7 +331,11 @@ pub fn last_actions(
                     last.extend(left.map(|left_in_place| (step.key, LastAction { at, left_in_place })));
                 }
                 // Whether it took effect is not known: it does not prove that another client deleted it.
-                Line::Intent(Intent { key, action: ActionKind::Create | ActionKind::Delete, .. }) => {
+                Line::Intent(Intent {
+                    key,
+                    action: ActionKind::Create | ActionKind::Recreate | ActionKind::Delete,
+                    ..
+                }) => {
                     last.insert(key, LastAction { at: begun, left_in_place: false });
                 }
                 _ => {}
@@ -349,6 +353,8 @@ fn left_in_place(action: ActionKind, result: &ChangeResult) -> Option<bool> {
             ChangeResult::Skipped { .. } => None,
             result => Some(result.is_done()),
         },
-        ActionKind::Replace | ActionKind::Annotate => result.is_done().then_some(true),
+        // It may be between its delete and its create.
+        ActionKind::Recreate if result.is_in_doubt() => Some(false),
+        ActionKind::Replace | ActionKind::Recreate | ActionKind::Annotate => result.is_done().then_some(true),
     }
 }

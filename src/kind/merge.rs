@@ -95,9 +95,10 @@ fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
     }
 }
 
-/// Takes out of the spec of a replace what only the service writes, what a replace does not have, and what is unset.
+/// Takes out of a live spec what only the service writes, what the request does not have, and what is unset. A field with the
+/// flag `absent` is one that the request does not have.
 #[must_use]
-pub fn pruned_replace(id: &str, live: &Json) -> Json {
+pub fn pruned(id: &str, live: &Json, absent: Flag) -> Json {
     let Json::Object(entries) = live else { return live.clone() };
     let message = message(id);
     let known = without_zeros(message, entries.clone());
@@ -107,8 +108,8 @@ pub fn pruned_replace(id: &str, live: &Json) -> Json {
         };
         // An option that was never set would be a second choice.
         let is_unset = message.group_of(field.name).is_some() && !known.contains_key(field.name);
-        let stays = !value.is_null() && !is_unset && !field.is(Flag::ReadOnly) && !field.is(Flag::CreateOnly);
-        stays.then(|| (key.clone(), each_message(field, value, pruned_replace)))
+        let stays = !value.is_null() && !is_unset && !field.is(Flag::ReadOnly) && !field.is(absent);
+        stays.then(|| (key.clone(), each_message(field, value, |id, value| pruned(id, value, absent))))
     };
     entries.iter().filter_map(of_entry).collect()
 }

@@ -5,6 +5,7 @@
 mod compare;
 mod decode;
 mod fills;
+mod fixed;
 mod form;
 mod hidden;
 mod items;
@@ -20,9 +21,10 @@ mod walk;
 
 pub use compare::{seen_as, unnamed};
 pub use fills::{digested, with_namespaces, without_fills};
+pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
 pub use items::alike;
-pub use merge::{merged, pruned_replace};
+pub use merge::{merged, pruned};
 pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};

@@ -25,8 +25,7 @@ impl Desired {
     /// The secrets of all definitions.
     #[must_use]
     pub fn sealed(&self) -> SealedSecrets {
-        let all = self.definitions.values().flat_map(|definition| definition.sealed.0.clone());
-        SealedSecrets(all.collect())
+        SealedSecrets::of(std::slice::from_ref(self))
     }
 }
 
@@ -41,6 +40,13 @@ impl fmt::Debug for SealedSecrets {
 }
 
 impl SealedSecrets {
+    /// The secrets of all definitions of these.
+    #[must_use]
+    pub fn of(all: &[Desired]) -> Self {
+        let definitions = all.iter().flat_map(|desired| desired.definitions.values());
+        Self(definitions.flat_map(|definition| definition.sealed.0.clone()).collect())
+    }
+
     /// Takes in a secret; returns its digest.
     pub fn insert(&mut self, value: Json) -> String {
         let digest = sealed::digest(&value);

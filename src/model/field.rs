@@ -12,7 +12,7 @@ use super::{
     Described, Endpoint, EndpointSpec, Namespace, Protocol, SnatPool, Spec, StringMap, Target, Where, WireSnatPool,
     WireSpec, WireWhere,
 };
-use crate::kind::{self, Flag, KindName};
+use crate::kind::{self, KindName};
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
 pub type Json = serde_json::Value;
@@ -283,15 +283,12 @@ impl Field {
         !matches!(self, Field::Target | Field::Where | Field::Label(_) | Field::Annotation(_) | Field::Unit(_))
     }
 
-    /// Whether no replace of an object of this kind can change it.
+    /// The path of what no replace of an object of this kind can change, if that differs between two values.
     #[must_use]
-    pub fn is_fixed(&self, kind: KindName) -> bool {
-        let Some(unit) = self.unit().filter(|_| !kind.is_endpoint()) else { return false };
-        let message = kind::message(kind.kind().spec);
-        match message.groups.iter().find(|group| group.name == unit) {
-            Some(group) => group.is_immutable,
-            None => message.field(unit).is_some_and(|field| field.is(Flag::Immutable) || field.is(Flag::CreateOnly)),
-        }
+    pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
+        let unit = self.unit().filter(|_| !kind.is_endpoint())?;
+        let [live, wanted] = [live, wanted].map(|value| Some(value).filter(|value| !value.is_null()));
+        kind::fixed(kind.kind().spec, unit, live, wanted)
     }
 
     /// Whether it is a field of the spec.

@@ -278,6 +278,12 @@ impl AppliedFields {
         is_id.then_some(self.commit.as_str())
     }
 
+    /// The commit that the text of an annotation names.
+    #[must_use]
+    pub fn commit_of(text: &str) -> Option<String> {
+        Self::read(text)?.commit().map(str::to_owned)
+    }
+
     /// Whether the run wrote the annotation `key`.
     #[must_use]
     pub fn wrote_annotation(&self, key: &str) -> bool {

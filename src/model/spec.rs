@@ -115,6 +115,12 @@ impl Described {
         !kind::sealed::digests(spec, &kind::keys_of(spec, name, Some(value))).is_empty()
     }
 
+    /// Whether a value of a unit contains something that no answer shows.
+    #[must_use]
+    pub fn has_hidden(&self, name: &str, value: &Json) -> bool {
+        kind::hidden(self.kind.kind().spec, name, value).is_some()
+    }
+
     /// Whether a unit of this live spec is as `wanted` wants it.
     #[must_use]
     pub fn is_as(&self, name: &str, wanted: &Described) -> bool {

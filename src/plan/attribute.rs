@@ -143,7 +143,7 @@ fn attribute(change: &mut Change, history: DefinitionHistory<'_>) {
             let [merge_base, base, head] = history.whole(&key);
             change.attribution = Some(side(merge_base, base, head, change.cause.unwrap_or(Cause::Pending)));
         }
-        Action::Replace { fields, .. } => {
+        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             for change in fields {
                 let [merge_base, base, head] = history.field(&key, &change.field);
                 change.attribution = Some(side(merge_base, base, head, change.cause));

@@ -93,6 +93,11 @@ pub enum Unchangeable {
         /// Where.
         path: String,
     },
+    /// It had a secret whose value is not known any more: it cannot be as it was.
+    SecretBefore {
+        /// Where.
+        path: String,
+    },
     /// A field that no replace can change.
     Immutable {
         /// Which.

@@ -13,7 +13,7 @@ use crate::model::{
     SourceLocation, words,
 };
 
-/// One endpoint that is created, replaced, deleted or annotated.
+/// One endpoint that is created, replaced, created anew, deleted or annotated.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -24,7 +24,8 @@ pub struct Change {
     /// The ownership annotations that are written, `None` where they stay as they are.
     #[serde(default)]
     pub ownership: Option<OwnershipAnnotations>,
-    /// The units of its definition that contain secrets: no answer shows a secret, so every write has all of them.
+    /// The units of its definition that contain secrets, and for a recreate what else no answer shows: every write has all of
+    /// them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Json>,
     /// Why a whole object is created or deleted; a replace has causes per field.
@@ -64,6 +65,13 @@ pub enum Action {
         /// The object as it was read.
         before: BeforeImage,
     },
+    /// It is deleted and created again as it was but for some fields, of which one cannot change in any other way.
+    Recreate {
+        /// The fields, in the order of [`Field`].
+        fields: Vec<FieldChange>,
+        /// The object as it was read.
+        before: BeforeImage,
+    },
     /// Only its ownership annotations change.
     Annotate {
         /// The object as it was read.
@@ -79,7 +87,7 @@ pub enum Action {
     },
 }
 
-/// The kinds of [`Action`], in the order in which they are applied; annotates are applied with replaces.
+/// The kinds of [`Action`], in the order in which they are applied; recreates and annotates are applied with replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
@@ -87,13 +95,21 @@ pub enum ActionKind {
     Create,
     /// [`Action::Replace`]
     Replace,
+    /// [`Action::Recreate`]
+    Recreate,
     /// [`Action::Annotate`]
     Annotate,
     /// [`Action::Delete`]
     Delete,
 }
 
-words!(ActionKind { Create = "create", Replace = "replace", Annotate = "annotate", Delete = "delete" });
+words!(ActionKind {
+    Create = "create",
+    Replace = "replace",
+    Recreate = "recreate",
+    Annotate = "annotate",
+    Delete = "delete",
+});
 
 /// A live object as a plan saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -206,11 +222,11 @@ impl Change {
         }
     }
 
-    /// The fields of a replace; other actions have none.
+    /// The fields of a replace or recreate; other actions have none.
     #[must_use]
     pub fn fields(&self) -> &[FieldChange] {
         match &self.action {
-            Action::Replace { fields, .. } => fields,
+            Action::Replace { fields, .. } | Action::Recreate { fields, .. } => fields,
             Action::Create { .. } | Action::Annotate { .. } | Action::Delete { .. } => &[],
         }
     }
@@ -298,12 +314,19 @@ impl Plan {
 }
 
 impl Action {
+    /// Whether it deletes the object, for good or to create it anew.
+    #[must_use]
+    pub fn deletes(&self) -> bool {
+        matches!(self, Action::Delete { .. } | Action::Recreate { .. })
+    }
+
     /// The kind.
     #[must_use]
     pub fn kind(&self) -> ActionKind {
         match self {
             Action::Create { .. } => ActionKind::Create,
             Action::Replace { .. } => ActionKind::Replace,
+            Action::Recreate { .. } => ActionKind::Recreate,
             Action::Annotate { .. } => ActionKind::Annotate,
             Action::Delete { .. } => ActionKind::Delete,
         }
@@ -314,9 +337,10 @@ impl Action {
     pub fn before(&self) -> Option<&BeforeImage> {
         match self {
             Action::Create { .. } => None,
-            Action::Replace { before, .. } | Action::Annotate { before } | Action::Delete { before, .. } => {
-                Some(before)
-            }
+            Action::Replace { before, .. }
+            | Action::Recreate { before, .. }
+            | Action::Annotate { before }
+            | Action::Delete { before, .. } => Some(before),
         }
     }
 }
@@ -347,15 +371,15 @@ impl BeforeImage {
 
 impl ActionKind {
     /// Every kind, in order.
-    pub const ALL: [ActionKind; 4] =
-        [ActionKind::Create, ActionKind::Replace, ActionKind::Annotate, ActionKind::Delete];
+    pub const ALL: [ActionKind; 5] =
+        [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Annotate, ActionKind::Delete];
 
-    /// The phase of an apply: creates, then replaces and annotates, then deletes.
+    /// The phase of an apply: creates, then replaces, recreates and annotates, then deletes.
     #[must_use]
     pub fn phase(self) -> u8 {
         match self {
             ActionKind::Create => 0,
-            ActionKind::Replace | ActionKind::Annotate => 1,
+            ActionKind::Replace | ActionKind::Recreate | ActionKind::Annotate => 1,
             ActionKind::Delete => 2,
         }
     }

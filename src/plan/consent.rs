@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
 use super::settings::KeyAllowance;
-use super::{Action, Allowances, Change, GuardHit, GuardLimits, Plan};
+use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, Plan};
 use crate::model::Ownership;
 use crate::model::policy::Prune;
 
@@ -89,18 +89,21 @@ impl Plan {
 fn needed(plan: &Plan, change: &Change) -> impl Iterator<Item = KeyAllowance> + use<> {
     let ownership = change.action.before().and_then(|before| Ownership::read(&before.endpoint.annotations));
     let owner = Owner::of(ownership.as_ref(), &change.key, plan.stack.as_deref());
-    let (protected, referred, unverified) = match &change.action {
-        Action::Delete { before, referrers } => {
-            let protected = before.endpoint.is_protected();
+    let protected = change.action.before().is_some_and(|before| before.endpoint.is_protected());
+    let (referred, unverified) = match &change.action {
+        Action::Delete { referrers, .. } => {
             let may_be_a_copy = plan.settings.safeguards.prune == Prune::Owned;
             let is_unproven = (may_be_a_copy && owner == Owner::Unverified) || matches!(owner, Owner::Moved(_));
-            (protected, !referrers.is_empty(), is_unproven && plan.undone().is_none())
+            (!referrers.is_empty(), is_unproven && plan.undone().is_none())
         }
-        Action::Create { .. } | Action::Replace { .. } | Action::Annotate { .. } => (false, false, false),
+        Action::Create { .. } | Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => {
+            (false, false)
+        }
     };
     [
         (matches!(owner, Owner::Foreign(_)), KeyAllowance::ForeignStack),
-        (protected, KeyAllowance::Protected),
+        (protected && change.action.deletes(), KeyAllowance::Protected),
+        (change.action.kind() == ActionKind::Recreate, KeyAllowance::Recreate),
         (referred, KeyAllowance::Referred),
         (unverified, KeyAllowance::Unverified),
     ]

@@ -9,7 +9,9 @@ use serde::Serialize;
 use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, ActionKind, Attribution, Change, OwnershipAnnotations, Plan, PlanSettings, ScopeState, share};
+use super::{
+    Action, ActionKind, Attribution, Change, FieldChange, OwnershipAnnotations, Plan, PlanSettings, ScopeState, share,
+};
 use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Ownership, RUN_PENDING, RelatedObject, RunId, Scope};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Who can make two plans
@@ -144,20 +146,22 @@ fn hash(covered: &impl Serialize) -> Output<Sha256> {
     }
 }
 
+fn fields_of(fields: &[FieldChange]) -> Vec<(&Field, &Json, &Json)> {
+    fields.iter().map(|field| (&field.field, &field.before, &field.after)).collect()
+}
+
 fn covering(change: &Change) -> Covering<'_> {
     let wanted = match &change.action {
         Action::Create { wanted } => Wanted::Whole(wanted),
-        Action::Replace { fields, adopts, .. } => Wanted::Fields {
-            adopts: *adopts,
-            fields: fields.iter().map(|field| (&field.field, &field.before, &field.after)).collect(),
-        },
+        Action::Replace { fields, adopts, .. } => Wanted::Fields { adopts: *adopts, fields: fields_of(fields) },
+        Action::Recreate { fields, .. } => Wanted::Fields { adopts: false, fields: fields_of(fields) },
         Action::Annotate { .. } | Action::Delete { .. } => Wanted::Nothing,
     };
     let before = change.action.before().map(|before| (before.uid.as_str(), image(&before.endpoint)));
     // Who is named here was allowed: an apply deletes although they refer to the object.
     let mut referrers: Vec<&RelatedObject> = match &change.action {
         Action::Delete { referrers, .. } => referrers.iter().collect(),
-        Action::Create { .. } | Action::Replace { .. } | Action::Annotate { .. } => Vec::new(),
+        _ => Vec::new(),
     };
     referrers.sort();
     // What is behind the base was refused, or allowed by name: more of it is another plan.

@@ -135,7 +135,7 @@ pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
         let share = namespaces.entry(&change.key.namespace).or_default().entry(change.key.kind);
         let share = share.or_insert_with(|| ChangeShare::of(change.key.kind));
         match change.action.kind() {
-            ActionKind::Delete => share.deletes += 1,
+            ActionKind::Delete | ActionKind::Recreate => share.deletes += 1,
             ActionKind::Replace => share.replaces += 1,
             ActionKind::Create | ActionKind::Annotate => {}
         }

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    AppliedFields, Definition, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership, RelatedObject,
-    STACK, Scope, WrittenFor,
+    AppliedFields, Definition, Described, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership,
+    RelatedObject, STACK, Scope, WrittenFor,
 };
 
 /// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name.
@@ -202,21 +202,23 @@ impl NamespaceBuilder<'_, '_> {
                 self.plan.notes.extend(unnamed.map(note));
             }
         }
+        let fixed = |Difference { field, live, desired }: &Difference| field.fixed(key.kind, live, desired);
+        let fixed = differences.iter().find_map(fixed);
+        let may_recreate = fixed.is_some() && self.input.allow.recreate(key);
         let change = self.change(definition, live, ownership.as_ref(), &differences);
+        let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
         let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
         // What has another owner is not part of any share, and what is going is not ours to count.
         let counts = live.owner_view.is_none() && !live.deleting;
         let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);
         self.owned += usize::from(counts && !is_blocked_foreign);
         self.removable += usize::from(counts && owner.is_ours());
-        let fixed = differences.iter().find(|difference| difference.field.is_fixed(key.kind));
-        let fixed = fixed.map(|difference| Unchangeable::Immutable { path: difference.field.to_string() });
-        if let Some(blocked) = blocked(live, change.as_ref()).or(fixed) {
-            return self.block(
-                BlockedChange::new(key.clone(), BlockReason::Unchangeable(blocked), change),
-                Some(definition),
-                Some(live),
-            );
+        let fixed = fixed.filter(|_| !may_recreate).map(|path| Unchangeable::Immutable { path });
+        let reason = blocked(live, change.as_ref()).or(fixed).map(BlockReason::Unchangeable);
+        let is_protected = may_recreate && live.endpoint.is_protected() && !self.input.allow.protected(key);
+        if let Some(reason) = reason.or(is_protected.then_some(BlockReason::Protected)) {
+            let blocked = BlockedChange::new(key.clone(), reason, change);
+            return self.block(blocked, Some(definition), Some(live));
         }
         if differences.is_empty() {
             self.in_sync += usize::from(selected);
@@ -370,15 +372,30 @@ impl NamespaceBuilder<'_, '_> {
 }
 
 /// The units of a definition that contain secrets.
-fn secrets(definition: &Definition) -> BTreeMap<String, Json> {
-    let Some(spec) = definition.endpoint.spec.described().filter(|_| !definition.sealed.is_empty()) else {
+pub(super) fn secrets(definition: &Definition) -> BTreeMap<String, Json> {
+    if definition.sealed.is_empty() {
         return BTreeMap::new();
-    };
+    }
+    units(&definition.endpoint, Described::has_secret)
+}
+
+/// The units of a spec of another kind than endpoint of which something holds.
+fn units(endpoint: &Endpoint, holds: impl Fn(&Described, &str, &Json) -> bool) -> BTreeMap<String, Json> {
+    let Some(spec) = endpoint.spec.described() else { return BTreeMap::new() };
     let units = spec.names().filter_map(|name| Some((name, spec.unit(name)?)));
     units
-        .filter(|(name, value)| spec.has_secret(name, value))
+        .filter(|(name, value)| holds(spec, name, value))
         .map(|(name, value)| (name.to_owned(), value.clone()))
         .collect()
+}
+
+impl Change {
+    /// A replace as a recreate, which also writes what no answer shows of the object that goes.
+    fn recreating(self, definition: &Definition) -> Self {
+        let Action::Replace { fields, before, .. } = self.action else { return self };
+        let secrets = units(&definition.endpoint, Described::has_hidden);
+        Self { action: Action::Recreate { fields, before }, secrets, ..self }
+    }
 }
 
 /// Whether a field that the model does not know survives these differences.

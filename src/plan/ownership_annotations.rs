@@ -41,6 +41,12 @@ impl OwnershipAnnotations {
         Self { stack: annotation(STACK), applied: annotation(APPLIED) }
     }
 
+    /// The commit that they name.
+    #[must_use]
+    pub fn commit(&self) -> Option<String> {
+        AppliedFields::commit_of(self.applied.as_deref()?)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.stack.is_none() && self.applied.is_none()
     }

@@ -127,7 +127,7 @@ impl<'f> References<'f> {
 fn writes(change: &Change, target: &Target) -> bool {
     match &change.action {
         Action::Create { .. } => true,
-        Action::Replace { fields, .. } => {
+        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             let spec = kind::message(change.key.kind.kind().spec);
             let field = target.path.strip_prefix("spec.").unwrap_or_default();
             let field = field.split(['.', '[']).next().unwrap_or_default();
@@ -151,9 +151,10 @@ fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
     let changes = plan.changes.iter().filter(|change| change.action.kind() == kind);
     let objects = changes.map(|change| match &change.action {
         Action::Create { wanted } => wanted,
-        Action::Replace { before, .. } | Action::Annotate { before } | Action::Delete { before, .. } => {
-            &before.endpoint
-        }
+        Action::Replace { before, .. }
+        | Action::Recreate { before, .. }
+        | Action::Annotate { before }
+        | Action::Delete { before, .. } => &before.endpoint,
     });
     let objects: BTreeMap<&Key, _> = objects.map(|object| (&object.key, object)).collect();
     let mut left: BTreeMap<&Key, Vec<WrittenReference>> = BTreeMap::new();

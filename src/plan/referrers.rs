@@ -7,9 +7,14 @@ use super::{Action, ActionKind, Allowances, BlockReason, BlockedChange, Change, 
 use crate::model::{Key, RelatedObject};
 
 impl Plan {
-    /// The endpoints that would go: the planner asks the service who refers to each.
+    /// The endpoints that would go for good.
     pub fn deletes(&self) -> impl Iterator<Item = &Key> {
         self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })).map(|change| &change.key)
+    }
+
+    /// The endpoints that would go, for good or to be created anew: the planner asks the service who refers to each.
+    pub fn going(&self) -> impl Iterator<Item = &Key> {
+        self.changes.iter().filter(|change| change.action.deletes()).map(|change| &change.key)
     }
 
     /// Blocks the deletes for which there is a reason.
@@ -27,7 +32,9 @@ impl Plan {
             let count = self.changes.len();
             let referring = self.referring_afterwards();
             self.block_changes(|change| {
-                let Action::Delete { referrers: known, .. } = &mut change.action else { return None };
+                if !change.action.deletes() {
+                    return None;
+                }
                 match referrers(&change.key) {
                     Ok(mut by) => {
                         // What goes before it, or lets it go, does not refer to it then.
@@ -36,8 +43,15 @@ impl Plan {
                             afterwards.is_none_or(|targets| targets.contains(&change.key))
                         };
                         by.retain(refers);
-                        known.clone_from(&by);
-                        let is_blocked = !by.is_empty() && !allow.referred(&change.key);
+                        let is_allowed = match &mut change.action {
+                            Action::Delete { referrers, .. } => {
+                                referrers.clone_from(&by);
+                                allow.referred(&change.key)
+                            }
+                            // What is created again is another object to those that refer to it.
+                            _ => false,
+                        };
+                        let is_blocked = !by.is_empty() && !is_allowed;
                         is_blocked.then_some(BlockReason::Referred { by })
                     }
                     Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
@@ -52,9 +66,10 @@ impl Plan {
 
     /// The objects that this plan deletes or replaces, each with what it refers to afterwards.
     fn referring_afterwards(&self) -> BTreeMap<Key, BTreeSet<Key>> {
-        // Nothing that is no endpoint, and nothing to let go of: the usual case.
-        let others = self.changes.iter().filter(|change| !change.key.kind.is_endpoint());
-        let changed = others.filter(|change| matches!(change.action.kind(), ActionKind::Replace | ActionKind::Delete));
+        // Endpoints alone do not refer to one another: the usual case.
+        let is_mixed = self.changes.iter().any(|change| !change.key.kind.is_endpoint());
+        let writes = [ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
+        let changed = self.changes.iter().filter(|change| is_mixed && writes.contains(&change.action.kind()));
         let targets =
             |change: &Change| waves::afterwards(change).as_deref().map(waves::target_keys).unwrap_or_default();
         changed.map(|change| (change.key.clone(), targets(change))).collect()

@@ -17,7 +17,7 @@ impl Plan {
             match action {
                 Action::Create { wanted } => pairs.entry(&key.name).or_default().created.push(wanted),
                 Action::Delete { before, .. } => pairs.entry(&key.name).or_default().deleted.push(&before.endpoint),
-                Action::Replace { .. } | Action::Annotate { .. } => {}
+                Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => {}
             }
         }
         let notes: Vec<Note> = pairs.into_values().filter_map(Pair::note).collect();

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
-    Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable,
+    Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable, namespace,
 };
 use crate::diff::{self, Context};
 use crate::kind;
 use crate::model::{
-    Endpoint, Field, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RunId, Scope, is_ownership_annotation,
+    Desired, Endpoint, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RunId, Scope, SealedSecrets,
+    is_ownership_annotation,
 };
 
 /// A run that is undone.
@@ -46,6 +47,9 @@ pub struct RollbackInput<'a> {
     pub undone: &'a UndoneRun<'a>,
     /// What is live now, of every namespace and kind that the run wrote in.
     pub live: &'a Live,
+    /// The definitions of the working directory, and those of the commits that were applied before the run: they have the
+    /// secrets that no before-image has.
+    pub definitions: &'a [Desired],
     /// Which endpoints are restored.
     pub only: &'a dyn Fn(&Key) -> bool,
     /// Fields that are left out of comparison.
@@ -92,6 +96,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         let Some(change) = changes.get(write.key).copied() else { continue };
         Undo { input: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
+    plan.sealed = SealedSecrets::of(input.definitions);
     plan.order()
 }
 
@@ -151,7 +156,8 @@ impl Undo<'_, '_> {
             (ActionKind::Create, None) => {}
             (ActionKind::Create, Some(live)) => self.created(live),
             (ActionKind::Replace | ActionKind::Annotate, live) => self.replaced(live),
-            (ActionKind::Delete, live) => self.deleted(live),
+            (ActionKind::Recreate, Some(live)) => self.replaced(Some(live)),
+            (ActionKind::Delete | ActionKind::Recreate, live) => self.deleted(live),
         }
     }
 
@@ -201,6 +207,11 @@ impl Undo<'_, '_> {
         }
         let mut wanted = before.endpoint.clone();
         wanted.annotations.retain(|key, _| !is_ownership_annotation(key));
+        let secrets = self.secrets(&before.endpoint);
+        for (unit, value) in &secrets {
+            // A unit as the definition has it is one that the object can have.
+            let _ = Field::of_unit(unit).assign(&mut wanted, &Json::Null, value);
+        }
         let ownership = Some(OwnershipAnnotations::of(&before.endpoint)).filter(|of| !of.is_empty());
         let create = Change { ownership, ..self.new_change(Action::Create { wanted }) };
         if let Some(live) = live {
@@ -214,8 +225,9 @@ impl Undo<'_, '_> {
         };
         let spec = before.endpoint.spec.described();
         let places = spec.map(|spec| kind::sealed::places(spec.kind().kind().spec, &spec.json())).unwrap_or_default();
-        if let Some(path) = places.into_iter().next() {
-            return self.block(BlockReason::Unchangeable(Unchangeable::Secret { path }), Some(create));
+        let with_secrets = Change { secrets, ..create.clone() };
+        if let Some(path) = places.into_iter().find(|place| !with_secrets.provides(place)) {
+            return self.block(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }), Some(create));
         }
         self.plan.notes.push(Note::Recreated { key: self.change.key.clone(), referrers });
         self.plan.changes.push(create);
@@ -242,20 +254,31 @@ impl Undo<'_, '_> {
         let (annotations, fields): (Vec<Field>, Vec<Field>) =
             to_restore.into_iter().partition(Field::is_ownership_annotation);
         let before_now = BeforeImage::of(live);
-        let action = if fields.is_empty() {
-            Action::Annotate { before: before_now }
-        } else {
-            let fields = fields
-                .into_iter()
-                .map(|field| {
-                    let (before, after) = (field.value(&live.endpoint), field.value(original));
-                    FieldChange::new(field, before, after, Cause::Pending)
-                })
-                .collect();
-            Action::Replace { fields, adopts: false, before: before_now }
+        let secrets = self.secrets(original);
+        // A secret that the run wrote is another one, although no answer shows it.
+        let is_another = |change: &&FieldChange| {
+            change.field.unit().and_then(|unit| secrets.get(unit)).is_some_and(|value| *value != change.after)
+        };
+        let rewritten = self.change.fields().iter().filter(is_another).map(|change| change.field.clone());
+        let fields: BTreeSet<Field> = fields.into_iter().chain(rewritten).collect();
+        let kind = self.change.key.kind;
+        let fields: Vec<FieldChange> = fields
+            .into_iter()
+            .map(|field| {
+                let known = field.unit().and_then(|unit| secrets.get(unit)).cloned();
+                let (before, after) = (field.value(&live.endpoint), known.unwrap_or_else(|| field.value(original)));
+                FieldChange::new(field, before, after, Cause::Pending)
+            })
+            .collect();
+        let fixed = fields.iter().find_map(|change| change.field.fixed(kind, &change.before, &change.after));
+        let may_recreate = self.input.allow.recreate(&self.change.key);
+        let action = match &fixed {
+            _ if fields.is_empty() => Action::Annotate { before: before_now },
+            Some(_) if may_recreate => Action::Recreate { fields, before: before_now },
+            _ => Action::Replace { fields, adopts: false, before: before_now },
         };
         let restored = || OwnershipAnnotations::of(original);
-        let change = Change { ownership: (!annotations.is_empty()).then(restored), ..self.new_change(action) };
+        let change = Change { ownership: (!annotations.is_empty()).then(restored), secrets, ..self.new_change(action) };
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
@@ -263,14 +286,21 @@ impl Undo<'_, '_> {
             Some(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())))
         } else if live.deleting {
             Some(BlockReason::Unchangeable(Unchangeable::Deleting))
-        } else if live.uid != before.uid {
+        } else if live.uid != before.uid && self.write.action != ActionKind::Recreate {
             Some(BlockReason::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
         } else if !changed_since.is_empty() {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
         } else if let Some(path) = live.secrets.iter().find(|place| !change.provides(place)) {
-            Some(BlockReason::Unchangeable(Unchangeable::Secret { path: path.clone() }))
+            Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path: path.clone() }))
         } else if let (Some(field), Action::Replace { .. }) = (blocking, &change.action) {
             Some(BlockReason::Unchangeable(Unchangeable::UnknownOption { path: field.path.clone() }))
+        } else if let Some(path) = fixed.filter(|_| !may_recreate) {
+            Some(BlockReason::Unchangeable(Unchangeable::Immutable { path }))
+        } else if change.action.deletes()
+            && live.endpoint.is_protected()
+            && !self.input.allow.protected(&self.change.key)
+        {
+            Some(BlockReason::Protected)
         } else {
             None
         };
@@ -278,6 +308,25 @@ impl Undo<'_, '_> {
             Some(reason) => self.block(reason, Some(change)),
             None => self.plan.changes.push(change),
         }
+    }
+
+    /// The units with secrets of an object as it was, of the definition that was applied to it then.
+    fn secrets(&self, original: &Endpoint) -> BTreeMap<String, Json> {
+        let ownership = Ownership::read(&original.annotations);
+        let Some(applied) = ownership.and_then(|ownership| ownership.applied) else { return BTreeMap::new() };
+        let Some(was) = original.spec.described() else { return BTreeMap::new() };
+        let of_key = |desired: &Desired| desired.definitions.get(&self.change.key).cloned();
+        let units = self.input.definitions.iter().filter_map(of_key).map(|definition| {
+            let (units, wanted) = (namespace::secrets(&definition), &definition.endpoint);
+            let is_as_applied = |unit: &String| {
+                let field = Field::of_unit(unit);
+                applied.is_as_applied(&field, wanted)
+                    && applied.hidden_as_applied(&field, wanted)
+                    && wanted.spec.described().is_some_and(|wanted| was.is_as(unit, wanted))
+            };
+            if units.keys().all(is_as_applied) { units } else { BTreeMap::new() }
+        });
+        units.max_by_key(BTreeMap::len).unwrap_or_default()
     }
 
     /// The fields that the run wrote, its ownership annotations among them.

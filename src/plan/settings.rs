@@ -40,18 +40,25 @@ pub struct Allowances {
 pub(super) enum KeyAllowance {
     ForeignStack,
     Protected,
+    Recreate,
     Referred,
     Unverified,
 }
 
 impl KeyAllowance {
-    const ALL: [KeyAllowance; 4] =
-        [KeyAllowance::ForeignStack, KeyAllowance::Protected, KeyAllowance::Referred, KeyAllowance::Unverified];
+    const ALL: [KeyAllowance; 5] = [
+        KeyAllowance::ForeignStack,
+        KeyAllowance::Protected,
+        KeyAllowance::Recreate,
+        KeyAllowance::Referred,
+        KeyAllowance::Unverified,
+    ];
 
     fn as_str(self) -> &'static str {
         match self {
             KeyAllowance::ForeignStack => "foreign-stack",
             KeyAllowance::Protected => "protected",
+            KeyAllowance::Recreate => "recreate",
             KeyAllowance::Referred => "referred",
             KeyAllowance::Unverified => "unverified",
         }
@@ -67,7 +74,8 @@ impl KeyAllowance {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`--allow {text}` names nothing that can be allowed: mass-change, empty-namespace, behind-base, \
-     foreign-stack=NAMESPACE/NAME (or a glob), protected=NAMESPACE/NAME, referred=NAMESPACE/NAME, unverified=NAMESPACE/NAME"
+     foreign-stack=NAMESPACE/NAME (or a glob), protected=NAMESPACE/NAME, recreate=NAMESPACE/NAME, \
+     referred=NAMESPACE/NAME, unverified=NAMESPACE/NAME"
 )]
 pub struct AllowError {
     text: String,
@@ -139,6 +147,12 @@ impl Allowances {
     #[must_use]
     pub fn protected(&self, key: &Key) -> bool {
         self.key(KeyAllowance::Protected, key)
+    }
+
+    /// Whether an object may be deleted and created again.
+    #[must_use]
+    pub fn recreate(&self, key: &Key) -> bool {
+        self.key(KeyAllowance::Recreate, key)
     }
 
     /// Whether an object may be deleted whose annotations do not prove that they are its own.

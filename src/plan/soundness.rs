@@ -29,9 +29,10 @@ impl Plan {
         let key = &change.key;
         let endpoint = match &change.action {
             Action::Create { wanted } => wanted,
-            Action::Replace { before, .. } | Action::Annotate { before } | Action::Delete { before, .. } => {
-                &before.endpoint
-            }
+            Action::Replace { before, .. }
+            | Action::Recreate { before, .. }
+            | Action::Annotate { before }
+            | Action::Delete { before, .. } => &before.endpoint,
         };
         if endpoint.key != *key {
             return Err(format!("the change of `{key}` holds the endpoint `{}`", endpoint.key));
@@ -100,7 +101,7 @@ impl Plan {
         for change in &self.changes {
             let [written, deleted] = keys.entry((&change.key).into()).or_default();
             match change.action.kind() {
-                ActionKind::Delete => {
+                ActionKind::Delete | ActionKind::Recreate => {
                     written.insert(&change.key);
                     deleted.insert(&change.key);
                 }

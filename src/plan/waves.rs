@@ -1,5 +1,6 @@
 //! The order of the changes of a plan. A create or replace waits for the creates that it refers to; a delete for the deletes
-//! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace.
+//! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace. A
+//! recreate is a create to those that will refer to its object, and a delete to those that let go of it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,8 +54,8 @@ fn is_delete(change: &Change) -> bool {
 
 fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
     let keys_of = |kind| changes.iter().filter(move |change| change.action.kind() == kind).map(|change| &change.key);
-    let creates: BTreeSet<&Key> = keys_of(ActionKind::Create).collect();
-    let deletes: BTreeSet<&Key> = keys_of(ActionKind::Delete).collect();
+    let mut creates: BTreeSet<&Key> = keys_of(ActionKind::Create).collect();
+    let mut deletes: BTreeSet<&Key> = keys_of(ActionKind::Delete).collect();
     let mut needs: BTreeMap<&Key, BTreeSet<&Key>> = BTreeMap::new();
     // What moves to another namespace is there before it is gone here.
     let mut moved: BTreeMap<(KindName, &Name), Vec<&Key>> = BTreeMap::new();
@@ -70,6 +71,8 @@ fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
     if changes.iter().all(|change| change.key.kind.is_endpoint()) {
         return needs;
     }
+    creates.extend(keys_of(ActionKind::Recreate));
+    deletes.extend(keys_of(ActionKind::Recreate));
     for change in changes {
         let key = &change.key;
         let before = change.action.before().map(|before| &before.endpoint);
@@ -95,7 +98,7 @@ pub(super) fn afterwards(change: &Change) -> Option<Cow<'_, Endpoint>> {
     match &change.action {
         Action::Create { wanted } => Some(Cow::Borrowed(wanted)),
         Action::Annotate { before } => Some(Cow::Borrowed(&before.endpoint)),
-        Action::Replace { before, .. } => {
+        Action::Replace { before, .. } | Action::Recreate { before, .. } => {
             let mut after = before.endpoint.clone();
             let set = |field: &FieldChange| field.field.assign(&mut after, &field.before, &field.after).is_ok();
             Some(if change.fields().iter().all(set) { Cow::Owned(after) } else { Cow::Borrowed(&before.endpoint) })

@@ -190,7 +190,7 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
             State::Blocked => (Finding::Blocked, AnnotationLevel::Warning),
             State::Changed => (Finding::Drift, AnnotationLevel::Warning),
             State::Pending => match row.change.map(|change| &change.action) {
-                Some(Action::Delete { .. }) => (Finding::Delete, AnnotationLevel::Warning),
+                Some(Action::Delete { .. } | Action::Recreate { .. }) => (Finding::Delete, AnnotationLevel::Warning),
                 Some(Action::Create { .. }) => (Finding::Create, AnnotationLevel::Notice),
                 Some(Action::Replace { .. } | Action::Annotate { .. }) | None => {
                     (Finding::Pending, AnnotationLevel::Notice)
@@ -335,13 +335,14 @@ fn of_change(change: &Change) -> Vec<Annotation> {
             let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
             vec![annotation(finding, AnnotationLevel::Warning, change.place.clone(), title, message)]
         }
-        Action::Replace { fields, .. } => fields
+        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => fields
             .iter()
             .flat_map(|field| {
                 let quiet = field.attribution.map_or(field.cause == Cause::Pending, |side| {
                     matches!(side, Attribution::ThisChange | Attribution::PendingOnBase)
                 });
-                let level = if quiet { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
+                let level =
+                    if quiet && !change.action.deletes() { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
                 let why = field.attribution.map_or(field.cause.as_str(), Attribution::as_str);
                 let place = field.place.clone().or_else(|| change.place.clone());
                 let title = title.clone();

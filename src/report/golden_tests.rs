@@ -206,7 +206,7 @@ fn outcome(plan: &Plan, text: &str) -> Outcome {
 fn whole(plan: &Plan) -> Outcome {
     let step = |change: &Change| {
         let confirmation = match change.action.kind() {
-            ActionKind::Create | ActionKind::Delete => Confirmation::Unguarded,
+            ActionKind::Create | ActionKind::Recreate | ActionKind::Delete => Confirmation::Unguarded,
             ActionKind::Replace | ActionKind::Annotate => Confirmation::Guarded,
         };
         let result = ChangeResult::Done { confirmation, by_reading: false, adopted: false };

@@ -413,6 +413,8 @@ pub struct Counts(BTreeMap<Cow<'static, str>, u64>);
 fn counts(plan: &Plan) -> Counts {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let of_kinds = ActionKind::ALL.map(|kind| (kind.as_str(), number(plan.count(kind))));
+    // Most plans have none, and few programs know them.
+    let of_kinds = of_kinds.into_iter().filter(|(name, count)| *count > 0 || *name != ActionKind::Recreate.as_str());
     let read = plan.read_scope();
     let others = [
         ("blocked", number(plan.blocked.len())),
@@ -423,5 +425,5 @@ fn counts(plan: &Plan) -> Counts {
         ("namespaces_not_read", number(read.unread)),
         ("requests", plan.source.requests),
     ];
-    Counts(of_kinds.into_iter().chain(others).map(|(name, number)| (name.into(), number)).collect())
+    Counts(of_kinds.chain(others).map(|(name, number)| (name.into(), number)).collect())
 }

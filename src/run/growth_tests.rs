@@ -70,6 +70,7 @@ fn neither_a_rollback_nor_the_rest_of_a_run_searches_all_changes_for_each() {
         let input = RollbackInput {
             undone: &undone,
             live: &live,
+            definitions: &[],
             only: &|_| true,
             ignore: &Ignore::default(),
             allow: &Allowances::default(),

@@ -58,10 +58,18 @@ pub struct RunCounts {
     pub create: usize,
     /// Replaces.
     pub replace: usize,
+    /// Recreates.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub recreate: usize,
     /// Annotations.
     pub annotate: usize,
     /// Deletes.
     pub delete: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(count: &usize) -> bool {
+    *count == 0
 }
 
 impl RunSummary {
@@ -84,6 +92,7 @@ impl RunSummary {
             planned: RunCounts {
                 create: count(ActionKind::Create),
                 replace: count(ActionKind::Replace),
+                recreate: count(ActionKind::Recreate),
                 annotate: count(ActionKind::Annotate),
                 delete: count(ActionKind::Delete),
             },
@@ -125,6 +134,6 @@ impl RunCounts {
     /// All together.
     #[must_use]
     pub fn whole(self) -> usize {
-        self.create + self.replace + self.annotate + self.delete
+        self.create + self.replace + self.recreate + self.annotate + self.delete
     }
 }

@@ -310,7 +310,7 @@ fn decides(plan: &Plan) -> Value {
             let rest = match &change.action {
                 Action::Create { wanted } => json!(wanted),
                 Action::Delete { referrers, .. } => json!(referrers),
-                Action::Replace { .. } | Action::Annotate { .. } => Value::Null,
+                Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => Value::Null,
             };
             let output = json!([change.action.kind(), fields, before, rest, change.ownership, change.is_behind_base()]);
             (change.key.to_string(), output)

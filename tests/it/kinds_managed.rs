@@ -8,6 +8,7 @@ mod graphs;
 mod offline;
 mod order;
 mod properties;
+mod recreated;
 mod secrets;
 mod threads;
 mod unread;

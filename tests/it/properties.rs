@@ -66,7 +66,9 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
                 continue;
             }
             Action::Create { wanted } => serde_json::to_value(wanted).expect("JSON"),
-            Action::Replace { .. } | Action::Annotate { .. } => serde_json::to_value(&live[&change.key]).expect("JSON"),
+            Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => {
+                serde_json::to_value(&live[&change.key]).expect("JSON")
+            }
         };
         for field in change.fields() {
             field.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &field.before, &field.after);

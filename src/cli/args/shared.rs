@@ -143,7 +143,7 @@ pub struct FilterArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct PermissionArgs {
     /// Allow what a guard blocks: mass-change, empty-namespace, behind-base,
-    /// foreign-stack=KEY|GLOB, protected=KEY, referred=KEY, unverified=KEY; repeatable
+    /// foreign-stack=KEY|GLOB, protected=KEY, recreate=KEY, referred=KEY, unverified=KEY; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
     /// Take ownership of objects that are in sync and have no ownership annotations

@@ -150,6 +150,12 @@ fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
                 context.output.notice(&message);
             }
             LiveItem::Object(object) => {
+                for place in &object.secrets {
+                    let key = object.endpoint.key.to_string();
+                    let message =
+                        format!("not shown: {} of {}: no answer shows a secret", safe::line(place), safe::line(&key));
+                    context.output.notice(&message);
+                }
                 documents.push(definition::text(&object.endpoint, DefinitionOptions::of_live(object)));
             }
         }

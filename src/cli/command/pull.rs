@@ -141,6 +141,9 @@ fn pulled(
                 for field in &object.unknown {
                     not_written(&field.path, "this trueup does not know it");
                 }
+                for place in &object.secrets {
+                    not_written(place, "no answer shows a secret; write it in its sealed form to change the object");
+                }
                 for label in definition::platform_labels(&object.endpoint) {
                     not_written(&format!("labels.{label}"), "the service sets it");
                 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use crate::cli::args::{FilterArgs, RollbackArgs};
+use crate::cli::commits::secrets;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{Context, ExitStatus, Result, hint, planning, policy, session, settings, stack, state};
 use crate::journal;
@@ -26,7 +27,14 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
         return Err(stack::unmatched(unmatched));
     }
     let only = |key: &_| selection.selects(key, None, None);
-    let request = planning::RollbackRequest { record: &record, only: &only, ignore: &ignore, allow: &allow };
+    let definitions = secrets::before_run(context, &record);
+    let request = planning::RollbackRequest {
+        record: &record,
+        definitions: &definitions,
+        only: &only,
+        ignore: &ignore,
+        allow: &allow,
+    };
     let mut plan = planning::rollback(&connection, request).await?;
     policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
     planning::consent(context, &mut plan, &arguments.allow)?;

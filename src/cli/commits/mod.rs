@@ -8,3 +8,4 @@ mod blame;
 pub mod dropped_namespaces;
 mod moved;
 pub mod repository;
+pub mod secrets;

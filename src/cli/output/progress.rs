@@ -89,7 +89,7 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: RunEven
         }
         RunEvent::Phase { kind, .. } => show(match kind {
             ActionKind::Create => "creating",
-            ActionKind::Replace | ActionKind::Annotate => "replacing",
+            ActionKind::Replace | ActionKind::Recreate | ActionKind::Annotate => "replacing",
             ActionKind::Delete => "deleting",
         }),
         RunEvent::Sending { .. } => {}

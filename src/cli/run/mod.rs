@@ -16,9 +16,10 @@ use tokio::sync::watch;
 use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::ApprovalArgs;
+use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::approval::{PlanPrompt, PromptResult};
-use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, stack, state};
+use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
 use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
@@ -277,7 +278,7 @@ async fn begin(
         concurrency: work.connection.concurrency(),
         version_checked: work.trust.safeguards.version_checked,
         sealed: match plan.sealed.is_empty() && plan.changes.iter().any(|change| !change.sealed().is_empty()) {
-            true => stack::sealed(context),
+            true => secrets::of_plan(context, plan),
             false => plan.sealed.clone(),
         },
         ignore: Ignore::new(&work.trust.safeguards.ignore).with_status(ExitStatus::Refused)?,

@@ -9,8 +9,8 @@ use crate::kind::{self, KindName};
 use crate::model::{Name, Namespace};
 
 /// The names that `--allow` takes, without their keys.
-pub const CONSENTS: [&str; 6] =
-    ["mass-change", "empty-namespace", "behind-base", "foreign-stack", "protected", "referred"];
+pub const CONSENTS: [&str; 7] =
+    ["mass-change", "empty-namespace", "behind-base", "foreign-stack", "protected", "recreate", "referred"];
 
 /// Limits from outside the repository: the most that a configuration may set. Everything that a policy
 /// does not name is left to the configuration.

@@ -101,7 +101,9 @@ impl Row<'_> {
             (State::Unmanaged, _) => ["not managed", "live"],
             (_, Some(Action::Create { .. })) => ["defined", "not there"],
             (_, Some(Action::Delete { .. })) => ["definition removed", "live"],
-            (_, Some(Action::Replace { .. } | Action::Annotate { .. }) | None) => ["defined", "differs"],
+            (_, Some(Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. }) | None) => {
+                ["defined", "differs"]
+            }
         }
     }
 }
@@ -129,7 +131,7 @@ fn row<'a>(
     let state = match (is_outside, change.map(|change| &change.action)) {
         (true, Some(Action::Create { .. })) => State::Deleted,
         (true, Some(Action::Delete { .. }) | None) => State::Unmanaged,
-        (true, Some(Action::Replace { .. } | Action::Annotate { .. })) => State::Changed,
+        (true, Some(Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. })) => State::Changed,
         (false, _) if blocked.is_some() => State::Blocked,
         (false, _) => State::Pending,
     };

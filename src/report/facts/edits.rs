@@ -87,7 +87,9 @@ impl FoldedChanges<'_> {
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
         Action::Create { wanted } => of_endpoint(wanted),
-        Action::Replace { fields, .. } => fields.iter().flat_map(|field| of_field(change.key.kind, field)).collect(),
+        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
+            fields.iter().flat_map(|field| of_field(change.key.kind, field)).collect()
+        }
         Action::Annotate { .. } => Vec::new(),
         Action::Delete { before, .. } => of_endpoint(&before.endpoint)
             .into_iter()
@@ -192,6 +194,10 @@ fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
 
 /// The values in which two differ; items of a list that both have are in neither.
 fn differences(path: &str, before: Option<&Json>, after: Option<&Json>, edits: &mut Vec<ValueEdit>) {
+    // What it is live is never shown, and whether there is one.
+    if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
+        return edits.push(edit(path.to_owned(), Some("(not shown)".to_owned()), Some(secret)));
+    }
     match (before, after) {
         (before, after) if before == after => {}
         (Some(Json::Object(before)), Some(Json::Object(after))) => {
@@ -228,10 +234,16 @@ fn differences(path: &str, before: Option<&Json>, after: Option<&Json>, edits: &
     }
 }
 
+/// What stands for a secret.
+fn sealed(value: &Json) -> Option<String> {
+    kind::sealed::digest_of(value).map(|digest| format!("sealed {digest}"))
+}
+
 /// The values below a value, each with its path; `{}` is one.
 fn leaves(path: &str, value: &Json, found: &mut Vec<(String, String)>) {
     match value {
         Json::Null => {}
+        value if let Some(secret) = sealed(value) => found.push((path.to_owned(), secret)),
         Json::Object(entries) if !entries.is_empty() => {
             entries.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, found));
         }

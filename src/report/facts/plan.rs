@@ -22,7 +22,7 @@ pub enum Rank {
     Drift,
     /// The same where the files moved on as well.
     Both,
-    /// A delete.
+    /// A delete, also of what is created again.
     Delete,
     /// Nothing is done although the files ask for it.
     Blocked,
@@ -35,7 +35,7 @@ impl Rank {
         let causes = |cause| change.fields().iter().any(|field| field.cause == cause);
         match &change.action {
             Action::Create { .. } => Rank::Create,
-            Action::Delete { .. } => Rank::Delete,
+            Action::Delete { .. } | Action::Recreate { .. } => Rank::Delete,
             _ if causes(Cause::Both) => Rank::Both,
             _ if causes(Cause::Drift) || causes(Cause::Unannotated) => Rank::Drift,
             Action::Replace { .. } | Action::Annotate { .. } => Rank::Pending,
@@ -49,6 +49,7 @@ pub fn sign(kind: ActionKind) -> (&'static str, Role) {
     match kind {
         ActionKind::Create => ("+ create ", Role::Create),
         ActionKind::Replace => ("~ replace", Role::Replace),
+        ActionKind::Recreate => ("-/+ recreate", Role::Delete),
         ActionKind::Annotate => ("* annotate", Role::Quiet),
         ActionKind::Delete => ("- delete ", Role::Delete),
     }
@@ -117,7 +118,7 @@ pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
 /// How many changes of each kind an apply makes: `2 to create`.
 #[must_use]
 pub fn actions(plan: &Plan) -> Vec<(ActionKind, usize)> {
-    let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete];
+    let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
     kinds.into_iter().map(|kind| (kind, plan.count(kind))).filter(|(_, number)| *number > 0).collect()
 }
 
@@ -241,10 +242,10 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
     commands
 }
 
-/// How much a plan changes: the fields of a replace, and any other change as one.
+/// How much a plan changes: the fields of a replace or recreate, and any other change as one.
 fn units(plan: &Plan) -> usize {
     let of = |change: &Change| match &change.action {
-        Action::Replace { fields, .. } => fields.len(),
+        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => fields.len(),
         _ => 1,
     };
     plan.changes.iter().map(of).sum()

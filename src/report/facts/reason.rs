@@ -26,7 +26,7 @@ pub fn reason(change: &Change) -> &'static str {
         (Action::Delete { .. }, _) => "definition removed",
         (Action::Annotate { .. }, _) => "in sync",
         (Action::Replace { adopts: true, .. }, _) => "adopts",
-        (Action::Replace { fields, .. }, _) => of_fields(fields),
+        (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _) => of_fields(fields),
     }
 }
 
@@ -80,7 +80,7 @@ pub fn remarkable_reason(change: &Change) -> Line<'_> {
     let implied = match &change.action {
         Action::Create { .. } => change.cause != Some(Cause::Drift),
         Action::Delete { .. } => change.cause != Some(Cause::Unannotated),
-        Action::Replace { .. } | Action::Annotate { .. } => false,
+        Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => false,
     };
     if implied && change.attribution.is_none() { Line::default() } else { reason_since(change) }
 }
@@ -114,7 +114,12 @@ pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
         ),
         BlockReason::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), 4);
-            (by.and(" would be left without it"), allow("referred"))
+            match blocked.change.as_ref().map(|change| &change.action) {
+                Some(Action::Recreate { .. }) => {
+                    (by.and(" refers to it: let go of it in one apply, and create it anew in the next"), None)
+                }
+                _ => (by.and(" would be left without it"), allow("referred")),
+            }
         }
         BlockReason::DefinedElsewhere { stack, directory, environment, same_stack, transfer } => {
             let stack = stack.as_deref().map_or_else(|| line!["a stack"], |stack| line!["stack ", code(stack)]);
@@ -137,6 +142,7 @@ pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
             (line![foreign(&conflict.reason), fields], None)
         }
         BlockReason::Reference(broken) => (reference(broken), None),
+        BlockReason::Unchangeable(why @ Unchangeable::Immutable { .. }) => (unchangeable(why), allow("recreate")),
         BlockReason::Unchangeable(why) => (unchangeable(why), None),
     }
 }
@@ -172,13 +178,19 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
         Unchangeable::Deleting => line!["it is being deleted: plan again when it is gone"],
         Unchangeable::Unsupported { reason } => line!["this trueup cannot read the live object: ", foreign(reason)],
         Unchangeable::Secret { path } => {
-            line![code(path), " may contain a secret, which no answer shows: a replace would remove it"]
-        }
-        Unchangeable::Immutable { path } => {
             line![
                 code(path),
-                " cannot change after the create: delete the object in one apply and create it in the next"
+                " may contain a secret, which no answer shows, and a replace would remove it: write the secret into the \
+                 definition, in its sealed form (`blindfold_secret_info`)"
             ]
+        }
+        Unchangeable::SecretBefore { path } => line![
+            "it cannot be restored: the secret that it had in ",
+            code(path),
+            " is neither in its definition nor in the commit that was applied; put its file back with that secret, and apply it"
+        ],
+        Unchangeable::Immutable { path } => {
+            line![code(path), " cannot change after the create: the object has to be deleted and created anew"]
         }
         Unchangeable::UnknownOption { path } => {
             line![code(path), " may be its target and is not known to this trueup"]

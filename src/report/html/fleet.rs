@@ -101,6 +101,7 @@ fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
     vec![
         count("create", sum(&|plan| plan.count(ActionKind::Create)), "to create"),
         count("replace", sum(&|plan| plan.count(ActionKind::Replace)), "to replace"),
+        count("delete", sum(&|plan| plan.count(ActionKind::Recreate)), "to recreate"),
         count("delete", sum(&|plan| plan.count(ActionKind::Delete)), "to delete"),
         failed,
         count("blocked", sum(&|plan| plan.blocked.len()), "blocked"),

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const at = (id) => document.getElementById(id);
-  const SIGNS = { create: '+', replace: '~', delete: '−', blocked: '!', annotate: '·' };
+  const SIGNS = { create: '+', replace: '~', recreate: '∓', delete: '−', blocked: '!', annotate: '·' };
   // A check shows the actions of its plan by what was done outside.
   const SIGN_OF = { changed: '~', deleted: '−', unmanaged: '+', pending: '·' };
   const looks = data.sides[0] === 'defined';
@@ -274,7 +274,7 @@
   };
 
   const distinct = (pick) => [...new Set(data.changes.map(pick))];
-  const actions = ['delete', 'blocked', 'replace', 'create', 'annotate'].filter((a) => data.changes.some((change) => change.a === a));
+  const actions = ['delete', 'recreate', 'blocked', 'replace', 'create', 'annotate'].filter((a) => data.changes.some((change) => change.a === a));
   const reasons = distinct((change) => change.r).sort();
   const namespaces = distinct((change) => change.n).sort();
 

@@ -317,6 +317,14 @@ fn deletes(deletes: &[&Change], now: Option<Timestamp>) -> String {
 /// A delete with what is known of it.
 fn delete(change: &Change, now: Option<Timestamp>) -> Line<'_> {
     let mut line = line![key(&change.key), ": ", reason(change)];
+    if let Action::Recreate { .. } = &change.action {
+        let value = |edit: &ValueEdit| match edit.is_long() {
+            true => line![code(edit.name.clone())],
+            false => line![code(format!("{} {} → {}", edit.name, edit.live(), edit.wanted()))],
+        };
+        let values = Line::joined(edits::of(change).iter().map(value), ", ");
+        line = line.and(line![", deleted and created again for ", values]);
+    }
     line = line.and(removal(change).map(|place| line![", removed in ", at(place)]));
     line = line.and(
         change
@@ -410,6 +418,7 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
 fn would(change: &Change, now: Option<Timestamp>) -> Line<'_> {
     match &change.action {
         Action::Delete { .. } => line!["would delete ", delete(change, now)],
+        Action::Recreate { .. } => line!["would recreate ", delete(change, now)],
         _ => {
             let fold = FoldedChanges { changes: vec![change] };
             let edits = fold.edits();
@@ -432,7 +441,8 @@ fn namespaces(plan: &Plan) -> String {
     for (list, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
         let changes = |kind| changes.get(&(list.clone(), kind)).copied().unwrap_or_default();
         let held = held.get(list).copied().unwrap_or_default();
-        let numbers = [changes(ActionKind::Create), changes(ActionKind::Replace), changes(ActionKind::Delete), held];
+        let deletes = changes(ActionKind::Delete) + changes(ActionKind::Recreate);
+        let numbers = [changes(ActionKind::Create), changes(ActionKind::Replace), deletes, held];
         let in_sync = match &scope.read {
             ScopeRead::Complete { .. } if numbers == [0; 4] => continue,
             ScopeRead::Complete { .. } => line![scope.in_sync],

@@ -36,7 +36,7 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
                 text.push_str(&row(edit, (width, None), false, view));
             }
         }
-        Action::Replace { fields, before, .. } => {
+        Action::Replace { fields, before, .. } | Action::Recreate { fields, before } => {
             text.push_str(&rows(change.key.kind, fields, before.modified.as_deref(), view));
         }
         Action::Annotate { .. } => {}
@@ -76,7 +76,11 @@ fn head(change: &Change, view: &TextView) -> String {
         }
         (Action::Delete { .. }, None) => line!["no definition"],
         // The fields of a replace carry their own places.
-        (Action::Replace { fields, .. }, _) if fields.iter().all(|field| field.place.is_some()) => Line::default(),
+        (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _)
+            if fields.iter().all(|field| field.place.is_some()) =>
+        {
+            Line::default()
+        }
         _ => at(change.place.as_ref()),
     };
     let name = view.plain(&line![key(&change.key)]);

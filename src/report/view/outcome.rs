@@ -191,6 +191,7 @@ fn kind_sum(steps: &[&ChangeStep], kind: ActionKind) -> Option<Line<'static>> {
         ActionKind::Create if adopted > 0 => return Some(line![all - adopted, " created, ", adopted, " adopted"]),
         ActionKind::Create => return Some(line![all, " created"]),
         ActionKind::Delete => return Some(line![all, " deleted (unguarded)"]),
+        ActionKind::Recreate => return Some(line![all, " recreated (unguarded)"]),
         ActionKind::Replace => " replaced (",
         ActionKind::Annotate => " annotated (",
     };

@@ -170,6 +170,7 @@ fn counts(plan: &Plan) -> Vec<Count> {
         .map(|(kind, number)| match kind {
             ActionKind::Create => count("create", number, "to create"),
             ActionKind::Delete => count("delete", number, "to delete"),
+            ActionKind::Recreate => count("delete", number, "to recreate"),
             ActionKind::Replace | ActionKind::Annotate => count("replace", number, "to replace"),
         })
         .collect();

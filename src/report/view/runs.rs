@@ -68,9 +68,15 @@ fn row(run: &RunSummary) -> [Line<'_>; 7] {
     ]
 }
 
-/// `+12 ~3 -1`, with `=` for annotates.
+/// `+12 ~3 -1`, with `=` for annotates and `-/+` for recreates.
 fn signs(counts: RunCounts) -> Line<'static> {
-    let parts = [("+", counts.create), ("~", counts.replace), ("=", counts.annotate), ("-", counts.delete)];
+    let parts = [
+        ("+", counts.create),
+        ("~", counts.replace),
+        ("-/+", counts.recreate),
+        ("=", counts.annotate),
+        ("-", counts.delete),
+    ];
     let parts = Line::joined(
         parts.into_iter().filter(|(_, number)| *number > 0).map(|(sign, number)| line![sign, number]),
         " ",

@@ -196,6 +196,7 @@ impl Bench {
         let mut plan = plan::rollback(RollbackInput {
             undone: &self.record(run).undone(),
             live: &live,
+            definitions: &[],
             only: &|_| true,
             ignore: &Ignore::default(),
             allow: &Allowances::default(),

@@ -614,6 +614,7 @@ fn roll_back(
     let rollback = plan::rollback(RollbackInput {
         undone,
         live: &bench.live(read),
+        definitions: &[],
         only: &|_| true,
         ignore: &Ignore::default(),
         allow: &Allowances::default(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, commit, git};
 
 /// The sealed keys; nothing but a request may contain one.
 const FIRST: &str = "string:///Zmlyc3Q=";
@@ -77,7 +77,7 @@ fn a_sealed_secret_reaches_the_service_and_no_file_or_report() {
         run("plan .").stdout_contains("In sync");
         run("drift . --format json");
         stage.write("d/web.yaml", &certificate(SECOND));
-        run("plan .").stdout_contains("spec.private_key");
+        run("plan .").stdout_contains("spec.private_key").stdout_contains("(not shown) -> sealed ");
         run("plan . --output plan.json");
         run("apply plan.json --yes");
         has(&service, mode, SECOND);
@@ -106,7 +106,10 @@ fn no_write_goes_without_a_secret_that_the_service_has() {
     stage.write("d/web.yaml", &without);
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.edit("d/web.yaml", "string:///Y2VydA==", "string:///bmV3");
-    stage.run("plan .").stdout_contains("spec.private_key");
+    stage
+        .run("plan .")
+        .stdout_contains("spec.private_key may contain a secret")
+        .stdout_contains("write the secret into the definition");
     stage.run("apply . --yes").stderr_ignored();
     assert_eq!(writes(&service), 1);
     stage.write("d/web.yaml", &certificate(SECOND));
@@ -119,8 +122,61 @@ fn no_write_goes_without_a_secret_that_the_service_has() {
     stage.run("apply plan.json --yes").code(0).stderr_ignored();
     assert_eq!(writes(&service), 2);
     // The run before had another key, which nobody has any more.
-    stage.run("rollback last --yes").stderr_ignored();
+    stage.run("rollback last --yes").stdout_contains("it cannot be restored").stderr_ignored();
     assert_eq!(writes(&service), 2);
+}
+
+#[test]
+fn a_rollback_writes_the_secret_of_the_definition_where_it_is_the_one_of_then() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {secrets: sent}}]");
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.edit("d/web.yaml", "string:///Y2VydA==", "string:///bmV3");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    has(&service, "sent", FIRST);
+    stage.edit("d/web.yaml", "string:///bmV3", "string:///Y2VydA==");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    // Nothing but the definition has the secret of what was deleted.
+    let text = stage.read("d/web.yaml");
+    stage.remove("d/web.yaml");
+    stage.write("d/other.yaml", &crate::support::definition("shop/other", 80));
+    stage.run("apply . --yes --allow empty-namespace").code(0).stderr_ignored();
+    stage.run("rollback last --yes --only certificate:*").stdout_contains("it cannot be restored").stderr_ignored();
+    stage.write("d/web.yaml", &text);
+    stage.run("rollback last --yes --only certificate:* --allow empty-namespace").code(0).stderr_ignored();
+    has(&service, "sent", FIRST);
+}
+
+#[test]
+fn a_rollback_takes_an_old_secret_from_the_commit_that_was_applied() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {secrets: sent}}]");
+    let stage = stack(&service);
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("d/web.yaml", &certificate(SECOND));
+    commit(&stage, "second");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    has(&service, "sent", SECOND);
+    stage
+        .run("rollback last --output undo.json")
+        .code(0)
+        .stdout_contains("spec.private_key")
+        .stdout_contains("(not shown) -> sealed ")
+        .does_not_say("Zmlyc3Q");
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    has(&service, "sent", FIRST);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.remove("d/web.yaml");
+    stage.write("d/other.yaml", &crate::support::definition("shop/other", 80));
+    commit(&stage, "none");
+    stage.run("apply . --yes --allow empty-namespace").code(0).stderr_ignored();
+    stage.run("rollback last --yes --only certificate:* --allow empty-namespace").code(0).stderr_ignored();
+    has(&service, "sent", SECOND);
+    assert_eq!(leaks(&stage), Vec::<String>::new());
 }
 
 #[test]
@@ -128,7 +184,14 @@ fn what_is_pulled_without_its_secret_is_valid_and_in_sync() {
     let service = Service::start();
     let stage = stack(&service);
     stage.run("apply . --yes").code(0).stderr_ignored();
-    stage.run("pull --output p").code(0).stderr_ignored();
+    stage
+        .run("pull --output p")
+        .code(0)
+        .stderr_contains("not written: spec.private_key of certificate:shop/web: no answer shows a secret");
+    stage
+        .run("get certificate:shop/web -o yaml")
+        .code(0)
+        .stderr_contains("not shown: spec.private_key of certificate:shop/web");
     stage.remove("d/web.yaml");
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.run("drift .").code(0);

@@ -1,0 +1,54 @@
+//! Where the secrets are that a plan or a journal names by their digests: in the definitions of now, or in those of a commit
+//! that was applied.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::at_commit::{CommitLookup, StackAtCommit};
+use super::repository::LazyRepository;
+use crate::cli::{Context, configuration};
+use crate::load;
+use crate::model::{Desired, Ownership, SealedSecrets};
+use crate::plan::{Change, Plan};
+use crate::run::RunRecord;
+
+/// The definitions that may have the secrets of the objects that a run wrote over: those of the working directory, and those
+/// of the commits that the objects named. None where nothing that it wrote can have a secret.
+pub fn before_run(context: &Context, record: &RunRecord) -> Vec<Desired> {
+    let mut writes = record.writes();
+    writes.retain(|write| !write.key.kind.is_endpoint() && !write.key.kind.kind().secrets().is_empty());
+    if writes.is_empty() {
+        return Vec::new();
+    }
+    let before = writes.iter().filter_map(|write| Ownership::read(&write.before.as_ref()?.endpoint.annotations));
+    let commits = before.filter_map(|ownership| ownership.applied?.commit().map(str::to_owned)).collect();
+    definitions(context, |_| commits)
+}
+
+/// The secrets that a plan from a file or a journal needs, as far as the definitions of the working directory, or of the
+/// commit that a rollback restores, have them.
+pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
+    let commits = |here: &Desired| {
+        let sealed = here.sealed();
+        let lacks = |change: &&Change| change.sealed().iter().any(|digest| !sealed.contains(digest));
+        let lacking = plan.changes.iter().filter(lacks).filter_map(|change| change.ownership.as_ref()?.commit());
+        lacking.collect()
+    };
+    SealedSecrets::of(&definitions(context, commits))
+}
+
+/// The definitions of the working directory, and of these commits. What cannot be read has none: each object whose secret is
+/// missing is refused by itself.
+fn definitions(context: &Context, commits: impl FnOnce(&Desired) -> BTreeSet<String>) -> Vec<Desired> {
+    let Ok(options) = configuration::load_options(context) else { return Vec::new() };
+    let Ok(loaded) = load::directory(Path::new("."), &options) else { return Vec::new() };
+    let mut all = vec![loaded.desired.clone()];
+    let repository = LazyRepository::new(context, &loaded.root);
+    for commit in commits(&loaded.desired) {
+        let Ok(repository) = repository.open() else { break };
+        if let Ok(StackAtCommit::Loaded { loaded, .. }) = CommitLookup::new(&loaded, repository, &commit).load() {
+            all.push(loaded.desired);
+        }
+    }
+    all
+}

@@ -1,0 +1,91 @@
+//! What cannot change after the create.
+
+use serde_json::{Map, Value as Json};
+
+use super::compare::{is_same, seen_as};
+use super::hidden::{is_hidden, shown};
+use super::items::align;
+use super::spec::{keys_of, without_zeros};
+use super::walk::messages;
+use super::{Field, FieldKind, Flag, Group, Message, message};
+
+/// The path of what differs between a live unit and a definition and is beyond a replace: a field or a choice that the service
+/// fixes, or a field that no replace has.
+#[must_use]
+pub fn fixed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
+    let of = message(spec);
+    if of.field(unit).is_some_and(is_fixed) {
+        return Some(format!("spec.{unit}"));
+    }
+    // What the definition does not name at all goes whole.
+    let seen = if wanted.is_some() { seen_as(spec, unit, live, wanted) } else { live.cloned() };
+    let (seen, wanted) = (keys_of(spec, unit, seen.as_ref()), keys_of(spec, unit, wanted));
+    let (Json::Object(seen), Json::Object(wanted)) = (seen, wanted) else { return None };
+    let wanted = without_zeros(of, wanted);
+    let is_shown = shown(spec, &seen.clone().into()) != shown(spec, &wanted.clone().into());
+    // Where all that answers show is equal, the difference is in what they do not show.
+    if is_shown { fixed_below(of, "spec", Some(&seen), &wanted) } else { fixed_hidden(of, "spec", &wanted) }
+}
+
+fn is_fixed(field: &Field) -> bool {
+    field.is(Flag::Immutable) || field.is(Flag::CreateOnly)
+}
+
+fn fixed_below(
+    of: &Message,
+    path: &str,
+    live: Option<&Map<String, Json>>,
+    wanted: &Map<String, Json>,
+) -> Option<String> {
+    let is_another = |group: &&Group| {
+        let chosen = |object: &Map<String, Json>| group.members.iter().copied().find(|name| object.contains_key(*name));
+        group.is_immutable && live.and_then(chosen).is_some_and(|was| Some(was) != chosen(wanted))
+    };
+    if let Some(group) = of.groups.iter().find(is_another) {
+        return Some(format!("{path}.{}", group.name));
+    }
+    let keys = live.into_iter().flat_map(Map::keys).chain(wanted.keys());
+    let differs = |field: &Field| {
+        let (now, then) = (live.and_then(|live| live.get(field.name)), wanted.get(field.name));
+        if now == then || is_hidden(field) {
+            return None;
+        }
+        let path = format!("{path}.{}", field.name);
+        // What is new as a whole may have any value that a replace has.
+        if field.is(Flag::CreateOnly) || (live.is_some() && field.is(Flag::Immutable)) {
+            return Some(path);
+        }
+        fixed_in(field, &path, now, then?)
+    };
+    keys.filter_map(|key| of.field(key)).find_map(differs)
+}
+
+fn fixed_in(field: &Field, path: &str, live: Option<&Json>, wanted: &Json) -> Option<String> {
+    let aligned = match (field.below(), live, wanted) {
+        (Some(id), Some(Json::Array(items)), Json::Array(wants)) => align(items, wants, &is_same(message(id))),
+        _ => Vec::new(),
+    };
+    messages(field, wanted).iter().enumerate().find_map(|(at, below)| {
+        let live = match (&field.kind, live) {
+            (_, Some(Json::Array(items))) => aligned.iter().position(|to| *to == Some(at)).map(|index| &items[index]),
+            (FieldKind::Map(_), Some(live)) => live.get(below.step.trim_start_matches('.')),
+            (_, live) => live,
+        };
+        let path = format!("{path}{}", below.step);
+        fixed_below(message(below.id), &path, live.and_then(Json::as_object), below.value.as_object()?)
+    })
+}
+
+/// The path of what no answer shows of a definition, and no replace can change.
+fn fixed_hidden(of: &Message, path: &str, wanted: &Map<String, Json>) -> Option<String> {
+    wanted.iter().find_map(|(key, value)| {
+        let field = of.field(key)?;
+        let path = format!("{path}.{key}");
+        match is_hidden(field) {
+            true => Some(path).filter(|_| is_fixed(field)),
+            false => messages(field, value).iter().find_map(|below| {
+                fixed_hidden(message(below.id), &format!("{path}{}", below.step), below.value.as_object()?)
+            }),
+        }
+    })
+}
