@@ -116,7 +116,7 @@ impl<'a> TargetState<'a> {
         }
         match (Ownership::read(&wanted.annotations), Ownership::read(&now.annotations)) {
             (None, None) => true,
-            (Some(wanted), Some(now)) => wanted.fits(&now),
+            (Some(wanted), Some(now)) => now.fits(&wanted),
             _ => false,
         }
     }

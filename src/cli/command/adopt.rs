@@ -11,7 +11,7 @@ use crate::file::{Directory, FileMode};
 use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::model::{Field, Json, Key, Live, LiveItem, SourceLocation};
-use crate::plan::{ActionKind, Cause, Change, Note, Plan};
+use crate::plan::{ActionKind, BlockReason, Cause, Change, Note, Plan, Unchangeable};
 use crate::report::safe;
 
 /// Lets the definitions take over what was changed outside.
@@ -106,9 +106,22 @@ fn deleted(plan: &Plan) -> impl Iterator<Item = &Change> {
     plan.changes.iter().filter(is_deleted)
 }
 
+/// What differs, also where no apply can change it: a definition can.
+fn changes(plan: &Plan) -> impl Iterator<Item = &Change> {
+    let blocked = plan.blocked.iter().filter(|held| {
+        matches!(
+            held.reason,
+            BlockReason::Unchangeable(
+                Unchangeable::Immutable { .. } | Unchangeable::Secret { .. } | Unchangeable::UnknownOption { .. }
+            )
+        )
+    });
+    plan.changes.iter().chain(blocked.filter_map(|held| held.change.as_ref()))
+}
+
 /// What was changed outside, and nothing else.
 fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
-    let fields = plan.changes.iter().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
+    let fields = changes(plan).flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
     fields
         .filter(|(_, field)| matches!(field.cause, Cause::Drift | Cause::Unannotated))
         .map(|(key, field)| ValueToAdopt {
@@ -220,7 +233,7 @@ fn summary(
         .iter()
         .map(|(key, field, place, reason)| line(key, &name(field), place.as_ref(), &reason.to_string()))
         .collect();
-    for change in &plan.changes {
+    for change in changes(plan) {
         for field in change.fields().iter().filter(|field| field.cause == Cause::Both) {
             left.push_str(&line(&change.key, &name(&field.field), None, "changed here and outside: decide"));
         }

@@ -194,6 +194,22 @@ fn what_somebody_changes_or_creates_meanwhile_is_a_conflict() {
     assert_eq!(site_type(&service), "REGIONAL_EDGE");
 }
 
+#[test]
+fn a_definition_takes_over_what_no_apply_could_change() {
+    let service = Service::start();
+    let stage = changed(&service);
+    stage.edit("site.yaml", "CUSTOMER_EDGE", "REGIONAL_EDGE");
+    let mut now = site(&service).expect("the site");
+    now["spec"]["site_type"] = json!("CUSTOMER_EDGE");
+    let body = json!({"metadata": now["metadata"].take(), "spec": now["spec"].take()});
+    let path = "/api/config/namespaces/shop/virtual_sites";
+    assert_eq!(service.send("DELETE", &format!("{path}/edge"), Some("{}")).0, 200);
+    assert_eq!(service.send("POST", path, Some(&body.to_string())).0, 200);
+    stage.run("pull --drift .").code(0).stdout_contains("spec.site_type").stdout_contains("site.yaml:4");
+    assert_eq!(stage.read("site.yaml"), SITE.replace("REGIONAL", "CUSTOMER"));
+    stage.run("plan .").code(0).stdout_contains("3 in sync");
+}
+
 /// The keys of what a plan blocks because it is fixed.
 fn fixed(plan: &Value) -> Vec<String> {
     let blocked = plan["plan"]["blocked"].as_array().expect("a list").iter();
