@@ -81,8 +81,10 @@ fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>
     match (field, &live.spec, &desired.spec) {
         (field, Spec::Described(seen), Spec::Described(wanted)) if field.is_of_spec() => {
             let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
-            seen.is_as(field.unit().unwrap_or_default(), wanted)
-                && context.applied.is_none_or(hidden_as_applied)
+            let unit = field.unit().unwrap_or_default();
+            seen.is_as(unit, wanted)
+                // What was never applied may be taken.
+                && context.applied.map_or_else(|| seen.taken(unit, wanted).1.is_empty(), hidden_as_applied)
                 && !covers(field, live, desired, context)
         }
         (Field::Target, Spec::Endpoint(now), Spec::Endpoint(wanted)) => same_target(live, (now, wanted), context),

@@ -133,6 +133,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         | Note::ForeignEqual { .. }
         | Note::Owned { .. }
         | Note::UnknownField { .. }
+        | Note::NotTaken { .. }
         | Note::DroppedField { .. }
         | Note::EmptyNamespace { .. }
         | Note::NotOffered { .. }

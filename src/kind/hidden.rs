@@ -1,9 +1,9 @@
-//! What no answer shows: fields that the service keeps to itself, and secrets.
+//! What no answer shows: fields that the service keeps to itself, and secrets. What no description knows may be one of them.
 
 use serde_json::{Map, Value as Json};
 
 use super::spec::{by_unit, keys_of};
-use super::walk::each_message;
+use super::walk::{each_message, messages};
 use super::{Field, Flag, hides, message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
@@ -23,8 +23,17 @@ pub(super) fn is_hidden(field: &Field) -> bool {
     field.is(Flag::Unanswered) || field.is(Flag::Secret)
 }
 
+/// Whether something in a value is not described.
+fn has_unknown(id: &str, value: &Json) -> bool {
+    let message = message(id);
+    value.as_object().into_iter().flatten().any(|(key, value)| match message.field(key) {
+        Some(field) => messages(field, value).iter().any(|below| has_unknown(below.id, below.value)),
+        None => true,
+    })
+}
+
 fn hidden_below(id: &str, value: &Json) -> Option<Json> {
-    if !hides(id) {
+    if !hides(id) && !has_unknown(id, value) {
         return None;
     }
     let is_nothing = |value: &Json| match value {
@@ -33,7 +42,7 @@ fn hidden_below(id: &str, value: &Json) -> Option<Json> {
         value => value.is_null(),
     };
     let of_entry = |(key, value): (&String, &Json)| {
-        let field = message(id).field(key)?;
+        let Some(field) = message(id).field(key) else { return Some((key.clone(), value.clone())) };
         if is_hidden(field) {
             return Some((key.clone(), value.clone()));
         }

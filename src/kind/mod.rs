@@ -16,6 +16,7 @@ mod rule;
 pub mod sealed;
 mod spec;
 mod taken;
+mod untaken;
 mod value;
 mod walk;
 
@@ -30,6 +31,7 @@ pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
 pub use spec::{canonical, keys_of, named, significant, unit_of, units};
 pub use taken::{taken_over, with_unnamed};
+pub use untaken::taken;
 pub use value::Value;
 pub use walk::{is_reference, is_zero};
 

@@ -99,7 +99,7 @@ pub(super) fn object(message: &Message, value: &Json, zeros: Zeros) -> Map<Strin
     for (key, value) in entries {
         let key = snake(key);
         let Some(field) = message.field(&key) else {
-            if !is_zero(value) {
+            if !value.is_null() && (zeros == Zeros::Kept || !is_zero(value)) {
                 known.insert(key.into_owned(), value.clone());
             }
             continue;

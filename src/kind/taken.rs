@@ -49,8 +49,11 @@ impl Taker<'_> {
         let (message, is_named) = (message(id), self.taken == Taken::Named);
         let mut over = Map::new();
         for (key, value) in live {
-            // What the description does not know, no definition can name.
-            let Some(field) = message.field(key) else { continue };
+            // What the description does not know, a definition names only where it was told to.
+            let Some(field) = message.field(key) else {
+                over.extend(written.get(key).map(|before| (key.clone(), self.scalar(value, before))));
+                continue;
+            };
             let value = match (written.get(key), open(message, key, value, written)) {
                 (Some(before), _) => Some(self.field(field, value, before)),
                 (None, Some(Open::Default)) => None,
@@ -64,7 +67,7 @@ impl Taker<'_> {
         }
         for (key, before) in written.iter().filter(|(key, _)| !live.contains_key(*key)) {
             let means_nothing = |field: &Field| message.group_of(key).is_none() && is_zero_of(field, before);
-            let stays = message.field(key).is_some_and(|field| is_hidden(field) || means_nothing(field));
+            let stays = message.field(key).is_none_or(|field| is_hidden(field) || means_nothing(field));
             if stays || !is_named {
                 over.insert(key.clone(), before.clone());
             }

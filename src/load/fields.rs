@@ -29,6 +29,8 @@ pub(super) struct Decoder {
     spelling: KeySpelling,
     /// What says where an unknown key belongs.
     shape: Option<&'static ShapeNode>,
+    /// The kind of the object, whose description may be older than a key.
+    pub(super) kind: Option<&'static str>,
 }
 
 /// Which spellings of a key are read.
@@ -42,7 +44,7 @@ pub(super) enum KeySpelling {
 
 impl Decoder {
     pub(super) fn new(spelling: KeySpelling) -> Self {
-        Self { faults: Vec::new(), spelling, shape: None }
+        Self { faults: Vec::new(), spelling, shape: None, kind: None }
     }
 
     /// The same with a shape that says where an unknown key belongs.
@@ -352,6 +354,13 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         self.item.entries()
     }
 
+    /// The entry of a name that nothing describes.
+    pub(super) fn other(&mut self, name: &str) -> Option<&'i MapEntry<'s>> {
+        let at = self.item.entries().iter().position(|entry| snake(&entry.key) == name)?;
+        self.taken[at] = true;
+        self.item.entries().get(at)
+    }
+
     /// Takes an entry without reading it.
     pub(super) fn skip(&mut self, name: &'static str) -> Option<&'i MapEntry<'s>> {
         let found = self.entry(name);
@@ -380,6 +389,14 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                     format!("it belongs under `{home}`")
                 }
                 _ => String::new(),
+            };
+            let keys = || self.path.iter().filter_map(Segment::key).collect::<Vec<_>>().join(".");
+            let allowed = match self.decoder.kind.filter(|_| label.is_none() && keys().starts_with("spec")) {
+                Some(kind) => {
+                    let path = format!("{kind}.{}.{}", keys(), snake(&entry.key));
+                    format!("{allowed}; if it is newer than this trueup, list it in trueup.yaml: `unchecked: [{path}]`")
+                }
+                None => allowed,
             };
             let what = format!("unknown field `{}`", entry.key);
             self.decoder.fault(&path, entry.key_at.error(what, beside).with_help(allowed));

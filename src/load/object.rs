@@ -33,8 +33,15 @@ pub(super) struct ObjectRead {
 pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<ObjectRead> {
     let mut decoder = Decoder::new(KeySpelling::Both);
     let mut notes = Vec::new();
-    let mut reader =
-        ObjectReader { kind: kind.name, notes: Vec::new(), sealed: SealedSecrets::default(), has_secret: false };
+    decoder.kind = Some(kind.name);
+    let mut reader = ObjectReader {
+        kind: kind.name,
+        rules,
+        at: format!("{}.spec", kind.name),
+        notes: Vec::new(),
+        sealed: SealedSecrets::default(),
+        has_secret: false,
+    };
     let mut fields = Fields::open(&mut decoder, root, &root.span, Vec::new())?;
     let at = fields.entry("kind")?.value_at();
     no_removal(&mut fields);
@@ -111,15 +118,18 @@ impl Place<'_, '_> {
     }
 }
 
-struct ObjectReader {
+struct ObjectReader<'r> {
     kind: &'static str,
+    rules: &'r StackRules,
+    /// Where it is, as `unchecked:` names it.
+    at: String,
     notes: Vec<Diagnostic>,
     sealed: SealedSecrets,
     /// Something is written at the position of a secret.
     has_secret: bool,
 }
 
-impl ObjectReader {
+impl ObjectReader<'_> {
     /// The value of a message; nothing where it is not a mapping.
     fn message(&mut self, decoder: &mut Decoder, place: Place<'_, '_>, id: &str) -> Option<Value> {
         let message = kind::message(id);
@@ -146,7 +156,10 @@ impl ObjectReader {
                 continue;
             }
             let is_option = message.group_of(field.name).is_some();
+            let length = self.at.len();
+            self.at.extend([".", field.name]);
             let value = self.field(fields.decoder, entry_place(entry, below), field, is_option);
+            self.at.truncate(length);
             let is_empty = value == Some(Value::Text(String::new()));
             if is_option && !is_empty {
                 chosen.insert(field.name, entry.key_at);
@@ -155,6 +168,10 @@ impl ObjectReader {
             values.extend(value.filter(|_| !is_option || !is_empty).map(|value| (field.name.to_owned(), value)));
         }
         let written = place.item.entries();
+        for name in self.rules.unchecked(&self.at).filter(|name| message.field(name).is_none()) {
+            let entry = fields.other(name).filter(|entry| !entry.item.is_null());
+            values.extend(entry.map(|entry| (name.to_owned(), Value::Any(json(&entry.item).to_string()))));
+        }
         fields.finish();
         for group in &message.groups {
             exclusive(decoder, &place, group, &chosen);

@@ -19,6 +19,7 @@ pub(super) struct StackRules {
     namespaces: BTreeSet<Namespace>,
     stack: Option<String>,
     annotates: bool,
+    unchecked: BTreeSet<String>,
 }
 
 impl StackRules {
@@ -27,7 +28,15 @@ impl StackRules {
             namespaces: config.namespaces.iter().cloned().collect(),
             stack: config.stack.as_ref().map(ToString::to_string),
             annotates: config.safeguards.ownership_annotations,
+            unchecked: config.unchecked.clone(),
         }
+    }
+
+    /// The names that a definition of a kind may give at this path of its fields, whatever is known of them.
+    pub(super) fn unchecked(&self, path: &str) -> impl Iterator<Item = &str> {
+        let below = move |name: &str| !name.contains('.');
+        let names = self.unchecked.iter().filter_map(move |one| one.strip_prefix(path)?.strip_prefix('.'));
+        names.filter(move |name| below(name)).collect::<Vec<_>>().into_iter()
     }
 
     /// What the settings forbid.

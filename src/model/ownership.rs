@@ -335,7 +335,10 @@ impl AppliedFields {
             }
             _ => as_applied(live),
         };
+        // No digest has what no description knows: where the definition is whole as applied, that was changed live.
+        let is_whole = || matches!(live.spec, Spec::Described(_)) && self.hidden_as_applied(field, desired);
         match (live_as_applied, as_applied(desired)) {
+            (true, true) if is_whole() => AppliedCause::Drift,
             (true, _) => AppliedCause::Pending,
             (false, true) => AppliedCause::Drift,
             (false, false) => AppliedCause::Both,

@@ -124,7 +124,20 @@ impl Described {
     /// Whether a unit of this live spec is as `wanted` wants it.
     #[must_use]
     pub fn is_as(&self, name: &str, wanted: &Described) -> bool {
-        self.unit(name) == wanted.unit(name) || self.seen_as(name, wanted) == wanted.significant(name)
+        let is_untaken = || {
+            let (taken, paths) = self.taken(name, wanted);
+            let taken =
+                Described { kind: self.kind, units: taken.map(|taken| (name.to_owned(), taken)).into_iter().collect() };
+            !paths.is_empty() && self.seen_as(name, &taken) == taken.significant(name)
+        };
+        self.unit(name) == wanted.unit(name) || self.seen_as(name, wanted) == wanted.significant(name) || is_untaken()
+    }
+
+    /// A unit of `wanted` without what no description knows and this live spec does not have, and the paths of that.
+    #[must_use]
+    pub fn taken(&self, name: &str, wanted: &Described) -> (Option<Json>, Vec<String>) {
+        let taken = |unit| kind::taken(self.kind.kind().spec, name, self.unit(name), unit);
+        wanted.unit(name).map(taken).unwrap_or_default()
     }
 
     /// The paths of a unit of this live spec that `wanted` does not name and no description explains.

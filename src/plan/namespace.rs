@@ -205,6 +205,11 @@ impl NamespaceBuilder<'_, '_> {
         let fixed = |Difference { field, live, desired }: &Difference| field.fixed(key.kind, live, desired);
         let fixed = differences.iter().find_map(fixed);
         let may_recreate = fixed.is_some() && self.input.allow.recreate(key);
+        if let (Some(seen), Some(wanted)) = (live.endpoint.spec.described(), definition.endpoint.spec.described()) {
+            let is_same = |unit: &&str| !differences.iter().any(|difference| difference.field.unit() == Some(*unit));
+            let paths = wanted.names().filter(is_same).flat_map(|unit| seen.taken(unit, wanted).1);
+            self.plan.notes.extend(paths.map(|path| Note::NotTaken { key: key.clone(), path }));
+        }
         let change = self.change(definition, live, ownership.as_ref(), &differences);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
         let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));

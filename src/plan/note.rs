@@ -60,6 +60,13 @@ pub enum Note {
         /// Its path.
         path: String,
     },
+    /// A value that the definition names and no description knows, and that no answer has although it was applied.
+    NotTaken {
+        /// Of which object.
+        key: Key,
+        /// Its path.
+        path: String,
+    },
     /// A live field that the model does not know; the replace removes it with the option of a group that
     /// contains it.
     DroppedField {

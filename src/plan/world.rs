@@ -155,6 +155,7 @@ impl World {
             Note::Unsupported { key, .. } => Some(format!("unsupported {}", key.name)),
             Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
             Note::Unnamed { path, .. } => Some(format!("unnamed {path}")),
+            Note::NotTaken { path, .. } => Some(format!("not taken {path}")),
             Note::DroppedField { path, .. } => Some(format!("dropped field {path}")),
             Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
             Note::NotOffered { scope } => Some(format!("not offered {scope}")),

@@ -11,6 +11,7 @@ mod properties;
 mod recreated;
 mod secrets;
 mod threads;
+mod unchecked;
 mod unread;
 mod whole_namespace;
 

@@ -49,6 +49,36 @@ fn kinds(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<BTreeSet<
     Some(listed)
 }
 
+/// Paths as `explain` takes them, each of a field that its message does not have.
+fn unchecked(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<String>> {
+    let texts = fields.texts("unchecked")?;
+    let entry = fields.given("unchecked")?;
+    let Value::List(items) = &entry.item.value else { return None };
+    let mut paths = BTreeSet::new();
+    for (text, item) in texts.into_iter().zip(items) {
+        if is_below_known(&text) {
+            paths.insert(text);
+            continue;
+        }
+        let fault = item.span.error(format!("`{text}` is not a path below a known field"), "KIND.spec.FIELD");
+        let path = fields.join("unchecked");
+        fields
+            .decoder
+            .fault(&path, fault.with_help("lists and maps have no step of their own, as in `trueup explain`"));
+    }
+    Some(paths)
+}
+
+fn is_below_known(path: &str) -> bool {
+    let mut steps = path.split('.');
+    let kind = steps.next().and_then(KindName::find).filter(|kind| !kind.is_endpoint());
+    let (Some(kind), Some("spec")) = (kind, steps.next()) else { return false };
+    let (Some(name), above) = (steps.next_back().filter(|name| !name.is_empty()), steps) else { return false };
+    let below = |id: &'static str, step| kind::message(id).field(step).and_then(kind::Field::below);
+    let known = above.into_iter().try_fold(kind.kind().spec, below);
+    known.is_some() && *name == *kind::snake(name)
+}
+
 /// The settings of one mapping: the top level of the file, a layer of it, or several of them merged. What is not
 /// set has its default; `prune` is none where the mapping does not set it.
 pub(super) fn settings(fields: &mut Fields<'_, '_, '_>) -> Config {
@@ -59,6 +89,7 @@ pub(super) fn settings(fields: &mut Fields<'_, '_, '_>) -> Config {
         labels: labels(fields),
         namespaces: namespaces(fields).unwrap_or_default(),
         kinds: kinds(fields, "kinds").unwrap_or_default(),
+        unchecked: unchecked(fields).unwrap_or_default(),
         ..Config::default()
     };
     safeguards(fields, &mut config.safeguards);

@@ -38,6 +38,9 @@ pub struct Config {
     pub namespaces: Vec<Namespace>,
     /// The kinds that the stack manages besides endpoints; others are never deleted.
     pub kinds: BTreeSet<KindName>,
+    /// Fields that are newer than the description of their kind, such as `origin_pool.spec.new_option`: definitions may
+    /// name them.
+    pub unchecked: BTreeSet<String>,
     /// What limits a run in them.
     pub safeguards: Safeguards,
     /// Values of `${name}`, the environment's over the general ones, `--var` over both.
@@ -73,6 +76,7 @@ impl Default for Config {
             environments: BTreeMap::new(),
             namespaces: Vec::new(),
             kinds: BTreeSet::new(),
+            unchecked: BTreeSet::new(),
             // Without namespaces nothing is deleted.
             safeguards: Safeguards { prune: Prune::None, ..Safeguards::default() },
             variables: BTreeMap::new(),

@@ -16,6 +16,9 @@ const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|the
     as its next plan shows: {{names}}";
 const NOT_OFFERED: &str = "{{reason}}: the service does not offer objects of this kind: {{names}}";
 const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
+const DROPPED: &str = "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and removes with the \
+                       option that contains it: {{names}}";
+const NOT_TAKEN: &str = "{{reason}} was applied and was not taken by the service: {{names}}";
 const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition does|their definitions do}} not name and an \
     apply keeps (write it there to manage it)";
 const WEAK: &str = "{{names}}: known from the published schemas alone, so which fields exclude each other, what a field \
@@ -121,12 +124,8 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.to_string(),
         ),
         Note::Unnamed { key, path } => (UNNAMED, path.clone(), key.to_string()),
-        Note::DroppedField { key, path } => (
-            "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and removes with the \
-             option that contains it: {{names}}",
-            path.clone(),
-            key.to_string(),
-        ),
+        Note::NotTaken { key, path } => (NOT_TAKEN, path.clone(), key.to_string()),
+        Note::DroppedField { key, path } => (DROPPED, path.clone(), key.to_string()),
         Note::EmptyNamespace { namespace } => (
             "{{names}}: nothing is there yet; the service answers the same for a namespace that does not exist",
             none(),

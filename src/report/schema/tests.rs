@@ -192,7 +192,7 @@ fn the_settings_schema_knows_what_the_reader_knows() {
     let validator = validator(SchemaKind::Config);
     let mut good = json!({
         "base_url": "https://acme.example.net", "layout": "published", "stack": "shop-prod",
-        "namespaces": ["shop", "pay"], "kinds": ["origin_pool"], "strict": ["origin_pool"], "prune": "owned", "guards": {"percent": 30, "least": 10},
+        "namespaces": ["shop", "pay"], "kinds": ["origin_pool"], "unchecked": ["origin_pool.spec.new_option"], "strict": ["origin_pool"], "prune": "owned", "guards": {"percent": 30, "least": 10},
         "gates": {"upgrade": "block", "ddos": "warn", "events": {"mode": "warn", "minutes": 15, "threshold": 1000}},
         "ignore": [{"object": "shop/*", "field": "spec.port"}], "variables": {"stage": "prod"},
         "files": {"include": ["**"], "exclude": ["archive/**"]}, "token_variable": "TRUEUP_TOKEN_PROD",

@@ -1,0 +1,58 @@
+//! What a definition names that no description knows, and that the service did not take.
+
+use serde_json::{Map, Value as Json};
+
+use super::compare::is_same;
+use super::items::align;
+use super::spec::{by_unit, keys_of};
+use super::walk::is_zero;
+use super::{Field, FieldKind, Message, message};
+
+/// A unit of a definition without what no description knows and a live unit does not have, and the paths of that.
+#[must_use]
+pub fn taken(spec: &str, unit: &str, live: Option<&Json>, wanted: &Json) -> (Option<Json>, Vec<String>) {
+    let mut paths = Vec::new();
+    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, Some(wanted)));
+    let (Json::Object(live), Json::Object(mut wanted)) = (live, wanted) else { return (None, paths) };
+    strip(message(spec), &live, &mut wanted, "spec", &mut paths);
+    (by_unit(spec, wanted).remove(unit), paths)
+}
+
+fn strip(of: &Message, live: &Map<String, Json>, wanted: &mut Map<String, Json>, above: &str, paths: &mut Vec<String>) {
+    wanted.retain(|key, value| {
+        let path = format!("{above}.{key}");
+        match (of.field(key), live.get(key)) {
+            (None, None) => {
+                paths.extend(Some(path).filter(|_| !is_zero(value)));
+                return false;
+            }
+            (Some(field), Some(live)) => strip_in(field, live, value, &path, paths),
+            (None, Some(_)) | (Some(_), None) => {}
+        }
+        true
+    });
+}
+
+fn strip_in(field: &Field, live: &Json, wanted: &mut Json, path: &str, paths: &mut Vec<String>) {
+    let Some(id) = field.below() else { return };
+    let mut below = |live: &Json, wanted: &mut Json, path: &str| {
+        if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
+            strip(message(id), live, wanted, path, paths);
+        }
+    };
+    match (&field.kind, live, wanted) {
+        (_, Json::Array(items), Json::Array(wants)) => {
+            for (index, to) in align(items, wants, &is_same(message(id))).into_iter().enumerate() {
+                if let Some(to) = to {
+                    below(&items[index], &mut wants[to], &format!("{path}[{to}]"));
+                }
+            }
+        }
+        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
+            for (key, wanted) in wanted {
+                below(live.get(key).unwrap_or(&Json::Null), wanted, &format!("{path}.{key}"));
+            }
+        }
+        (_, live, wanted) => below(live, wanted, path),
+    }
+}

@@ -1,0 +1,105 @@
+//! Fields of a service that is newer than what is known of it: a definition names them where the settings list them.
+
+use serde_json::{Value, json};
+
+use super::{CHECK, POOL, change, object};
+use crate::support::{Service, Stage};
+
+const SETTINGS: &str = "stack: chain\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n";
+const UNCHECKED: &str = "unchecked:\n- healthcheck.spec.new_check\n- origin_pool.spec.new_option\n- origin_pool.spec.origin_servers.new_weight\n";
+
+fn stack(service: &Service) -> Stage {
+    let pool = POOL
+        .replace("  healthcheck:\n  - {name: alive}\n", "  new_option: {mode: FAST, is_on: false}\n")
+        .replace("  - public_ip: {ip: 192.0.2.1}\n", "  - public_ip: {ip: 192.0.2.1}\n    new_weight: 7\n");
+    Stage::new()
+        .at(service)
+        .file("trueup.yaml", &format!("{SETTINGS}{UNCHECKED}"))
+        .file("pool.yaml", &pool)
+        .file("check.yaml", &format!("{CHECK}  new_check: 3\n"))
+}
+
+fn spec(service: &Service) -> Value {
+    object(service, "origin_pools", "cart")["spec"].clone()
+}
+
+#[test]
+fn a_listed_field_is_sent_as_it_is_written_and_compared_like_any_other() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    let stage = stack(&service);
+    stage.run("validate .").code(0);
+    stage.run("apply . --yes").code(0).stdout_contains("Verified").stderr_ignored();
+    let option = json!({"mode": "FAST", "is_on": false});
+    assert_eq!(
+        (&spec(&service)["new_option"], &spec(&service)["origin_servers"][0]["new_weight"]),
+        (&option, &json!(7))
+    );
+    stage.run("plan .").code(0).stdout_contains("In sync: 2 ").does_not_say("not taken");
+    stage.run("drift .").code(0);
+    change(&service, "origin_pools", "cart", |body| {
+        body["spec"]["new_option"]["mode"] = json!("SLOW");
+        body["spec"]["origin_servers"][0]["new_weight"] = json!(9);
+    });
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("spec.new_option.mode")
+        .stdout_contains("SLOW -> FAST")
+        .stdout_contains("9 -> 7");
+    stage.run("drift .").code(3);
+    stage.run("pull --drift .").stderr_ignored();
+    assert!(stage.read("pool.yaml").contains("new_weight"), "{}", stage.read("pool.yaml"));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("fmt .").stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync: 2 ");
+    stage.run("rollback last --yes").stderr_ignored();
+}
+
+#[test]
+fn what_the_service_does_not_take_is_a_note_and_no_endless_plan() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes").code(0).stdout_contains("Verified").stderr_ignored();
+    assert_eq!(spec(&service)["new_option"], Value::Null);
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("In sync: 2 ")
+        .stdout_contains("spec.new_option was applied and was not taken by the service")
+        .stdout_contains("spec.origin_servers[0].new_weight");
+    stage.run("drift .").code(0);
+    // Another value is another try.
+    stage.edit("pool.yaml", "mode: FAST", "mode: SLOW");
+    stage.run("plan .").code(0).stdout_contains("1 to replace").stdout_contains("spec.new_option");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync: 2 ");
+    stage.edit("pool.yaml", "port: 443", "port: 444");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync: 2 ");
+}
+
+#[test]
+fn a_field_that_is_not_listed_stays_an_error_that_names_the_setting() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.write("trueup.yaml", SETTINGS);
+    stage
+        .run("validate .")
+        .code(1)
+        .stderr_contains("unknown field `new_option`")
+        .stderr_contains("`unchecked: [origin_pool.spec.new_option]`")
+        .stderr_contains("`unchecked: [origin_pool.spec.origin_servers.new_weight]`");
+    for (wrong, said) in [
+        ("origin_pol.spec.a", "is not a path below a known field"),
+        ("endpoint.spec.a", "is not a path below a known field"),
+        ("origin_pool.a", "is not a path below a known field"),
+        ("origin_pool.spec.a.b", "is not a path below a known field"),
+        ("origin_pool.spec.newOption", "is not a path below a known field"),
+    ] {
+        stage.write("trueup.yaml", &format!("{SETTINGS}unchecked: [{wrong}]\n"));
+        stage.run("validate .").code(1).stderr_contains(said);
+    }
+    stage.write("trueup.yaml", &format!("{SETTINGS}{UNCHECKED}"));
+    stage.run("explain settings .").code(0).stdout_contains("origin_pool.spec.new_option");
+}
