@@ -542,7 +542,10 @@ fn change(bench: &mut Bench, desired: &Desired, seed: u64, found: &mut Found) {
 
 fn assert_is_held_for_a_secret(plan: &Plan, key: &Key, why: &str) {
     let blocked = plan.blocked.iter().find(|blocked| blocked.key == *key).map(|blocked| &blocked.reason);
-    let is_secret = matches!(blocked, Some(BlockReason::Unchangeable(Unchangeable::Secret { .. })));
+    let is_secret = matches!(
+        blocked,
+        Some(BlockReason::Unchangeable(Unchangeable::Secret { .. } | Unchangeable::SecretBefore { .. }))
+    );
     assert!(is_secret, "no change: {blocked:?} {why}");
 }
 
