@@ -14,6 +14,7 @@ mod threads;
 mod unchecked;
 mod unread;
 mod whole_namespace;
+mod writers;
 
 use serde_json::{Value, json};
 use trueup::kind::Kind;

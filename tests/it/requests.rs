@@ -28,15 +28,20 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn before(service: &Service) -> Self {
+        Self::hooked(service, |_| {})
+    }
+
+    /// The same; `hook` runs before each request is handed on.
+    pub fn hooked(service: &Service, hook: impl Fn(&Sent) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let to = service.url().trim_start_matches("http://").to_owned();
         let sent = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&sent);
+        let (kept, hook) = (Arc::clone(&sent), Arc::new(hook));
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (to, kept) = (to.clone(), Arc::clone(&kept));
-                std::thread::spawn(move || hand_on(client, &to, &kept));
+                let (to, kept, hook) = (to.clone(), Arc::clone(&kept), Arc::clone(&hook));
+                std::thread::spawn(move || hand_on(client, &to, &kept, &*hook));
             }
         });
         Self { url, sent }
@@ -49,7 +54,7 @@ impl Recorder {
 }
 
 /// One request on a connection, which is closed after its answer.
-fn hand_on(mut client: TcpStream, to: &str, kept: &Mutex<Vec<Sent>>) {
+fn hand_on(mut client: TcpStream, to: &str, kept: &Mutex<Vec<Sent>>, hook: &dyn Fn(&Sent)) {
     let mut bytes = Vec::new();
     let mut piece = [0; 16_384];
     let (head, length) = loop {
@@ -75,12 +80,14 @@ fn hand_on(mut client: TcpStream, to: &str, kept: &Mutex<Vec<Sent>>) {
     let (method, target) = (words.next().expect("a method"), words.next().expect("a path"));
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let body = &bytes[head.len() + 4..];
-    kept.lock().expect("nobody panics with it").push(Sent {
+    let sent = Sent {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),
         body: (!body.is_empty()).then(|| serde_json::from_slice(body).expect("a body is JSON")),
-    });
+    };
+    hook(&sent);
+    kept.lock().expect("nobody panics with it").push(sent);
     let mut service = TcpStream::connect(to).expect("the service is there");
     let rest = &bytes[first.len()..];
     let sent =
