@@ -10,7 +10,7 @@ use super::walk::is_reference;
 use super::{Field, FieldKind, Flag, Message, message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
-/// left. It equals the [`significant`] form of `wanted` where live is as the definition wants it.
+/// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
 #[must_use]
 pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
     let message = message(spec);
