@@ -66,7 +66,7 @@ impl CurrentState {
             _ if !key.kind.is_endpoint() => {
                 let read: GetAnswer<Metadata, JsonTree, SystemMetadata> =
                     serde_json::from_str(answer).map_err(|error| describe(&error))?;
-                let spec = read.spec.map(|JsonTree(spec)| described(key.kind, &spec));
+                let spec = read.spec.map(|JsonTree(spec)| described(key.kind, spec));
                 let GetAnswer { metadata, system_metadata, resource_version, .. } = read;
                 GetAnswer { metadata, spec, system_metadata, resource_version }
             }

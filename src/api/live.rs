@@ -263,7 +263,7 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
     let tree = || serde_json::from_str::<JsonTree>(spec.get()).unwrap_or_default().0;
     let spec = match kind.is_endpoint() {
         true => read_spec(serde_json::from_str(spec.get()), tree),
-        false => described(kind, &tree()),
+        false => described(kind, tree()),
     };
     Ok(Some(assemble(key, metadata, system, None, spec, raw)))
 }
@@ -285,11 +285,12 @@ pub(super) enum ReadSpec {
 pub(super) type SpecRead = Result<ReadSpec, String>;
 
 /// The spec of another kind than endpoint.
-pub(super) fn described(kind: KindName, spec: &Json) -> SpecRead {
+pub(super) fn described(kind: KindName, spec: Json) -> SpecRead {
     if !spec.is_object() {
         return Err("its spec is no object".to_owned());
     }
-    Ok(ReadSpec::Described(Described::live(kind, spec), kind::sealed::places(kind.kind().spec, spec)))
+    let places = kind::sealed::places(kind.kind().spec, &spec);
+    Ok(ReadSpec::Described(Described::live(kind, spec), places))
 }
 
 pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::fills::is_default_choice;
 use super::hidden::is_hidden;
 use super::items::align;
-use super::spec::{by_unit, keys_of, without_zeros};
+use super::spec::{Keys, keys_of, value_of, without_zeros};
 use super::walk::is_reference;
 use super::{Field, FieldKind, Flag, Message, message};
 
@@ -17,10 +17,8 @@ pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json
     let is_filled = message.groups.iter().any(|group| group.name == unit && group.is_filled);
     // A field that no definition names belongs to others; so does a group that has no default.
     let live = live.filter(|_| wanted.is_some() || is_filled);
-    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
-    let (Json::Object(live), Json::Object(wanted)) = (live, wanted) else { return None };
-    let seen = seen_message(message, &live, &wanted);
-    by_unit(spec, without_zeros(message, seen)).remove(unit)
+    let seen = seen_message(message, keys_of(spec, unit, live), keys_of(spec, unit, wanted));
+    value_of(spec, unit, without_zeros(message, seen))
 }
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
@@ -31,9 +29,7 @@ pub fn unnamed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json
         return paths;
     }
     let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
-    if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
-        unnamed_below(message(spec), (&live, &[]), &wanted, "", &mut paths);
-    }
+    unnamed_below(message(spec), (live, &[]), wanted, "", &mut paths);
     paths
 }
 
@@ -48,12 +44,12 @@ pub(super) enum Open {
 }
 
 /// The same for the option of a group; nothing where the definition chooses an option of it.
-pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: &Map<String, Json>) -> Option<Open> {
+pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>) -> Option<Open> {
     if message.field(key).is_some_and(|field| field.is(Flag::Filled)) {
         return Some(Open::Default);
     }
     let Some(group) = message.group_of(key) else { return Some(Open::Unnamed) };
-    if group.members.iter().any(|member| wanted.contains_key(*member)) {
+    if group.members.iter().any(|member| wanted.has(member)) {
         return None;
     }
     Some(match () {
@@ -63,27 +59,27 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: &Map<Stri
     })
 }
 
-fn seen_message(message: &Message, live: &Map<String, Json>, wanted: &Map<String, Json>) -> Map<String, Json> {
+fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<String, Json> {
     let mut seen = Map::new();
-    for (key, value) in live {
+    for (key, value) in live.iter() {
         match wanted.get(key) {
             Some(wanted) => {
                 let value = match message.field(key) {
                     Some(field) => seen_field(field, value, wanted),
                     None => value.clone(),
                 };
-                seen.insert(key.clone(), value);
+                seen.insert(key.to_owned(), value);
             }
             None => {
                 if matches!(open(message, key, value, wanted), None | Some(Open::Difference)) {
-                    seen.insert(key.clone(), value.clone());
+                    seen.insert(key.to_owned(), value.clone());
                 }
             }
         }
     }
     // What no answer shows is taken for what was asked for, and so is what the service makes of it.
-    for field in message.fields.iter().filter(|field| is_hidden(field)) {
-        let Some(value) = wanted.get(field.name) else { continue };
+    for (key, value) in wanted.iter() {
+        let Some(field) = message.field(key).filter(|field| is_hidden(field)) else { continue };
         let others = message.group_of(field.name).map(|group| group.members.as_slice()).unwrap_or_default();
         seen.retain(|key, _| !others.contains(&key.as_str()));
         seen.insert(field.name.to_owned(), value.clone());
@@ -95,38 +91,33 @@ fn seen_message(message: &Message, live: &Map<String, Json>, wanted: &Map<String
 pub(super) fn is_same(message: &Message) -> impl Fn(&Json, &Json) -> bool {
     move |live, wanted| match (live, wanted) {
         (Json::Object(live), Json::Object(wanted)) => {
-            without_zeros(message, seen_message(message, live, wanted)) == without_zeros(message, wanted.clone())
+            let seen = seen_message(message, Keys::All(live), Keys::All(wanted));
+            without_zeros(message, seen) == without_zeros(message, wanted.clone())
         }
         _ => live == wanted,
     }
 }
 
 fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {
+    let Some(id) = field.below() else { return live.clone() };
+    let message = message(id);
     match (&field.kind, live, wanted) {
-        (FieldKind::Message(id), Json::Array(items), Json::Array(wants)) => {
-            let message = message(id);
+        (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
             let aligned = align(items, wants, &is_same(message));
-            let seen = |(item, to): (&Json, &Option<usize>)| match (item, to.map(|to| &wants[to])) {
-                (Json::Object(item), Some(Json::Object(wanted))) => Json::Object(seen_message(message, item, wanted)),
-                _ => item.clone(),
-            };
-            items.iter().zip(&aligned).map(seen).collect()
+            let seen = |(item, to): (&Json, Option<usize>)| seen_value(message, item, to.map(|to| &wants[to]));
+            items.iter().zip(aligned).map(seen).collect()
         }
-        (FieldKind::Message(id), Json::Object(live), Json::Object(wanted)) => {
-            Json::Object(seen_message(message(id), live, wanted))
+        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
+            live.iter().map(|(key, value)| (key.clone(), seen_value(message, value, wanted.get(key)))).collect()
         }
-        (FieldKind::Map(kind), Json::Object(live), Json::Object(wanted)) => {
-            let FieldKind::Message(id) = **kind else { return Json::Object(live.clone()) };
-            let seen = |(key, value): (&String, &Json)| {
-                let value = match (value, wanted.get(key)) {
-                    (Json::Object(live), Some(Json::Object(wanted))) => {
-                        Json::Object(seen_message(message(id), live, wanted))
-                    }
-                    _ => value.clone(),
-                };
-                (key.clone(), value)
-            };
-            live.iter().map(seen).collect()
+        _ => seen_value(message, live, Some(wanted)),
+    }
+}
+
+fn seen_value(message: &Message, live: &Json, wanted: Option<&Json>) -> Json {
+    match (live, wanted) {
+        (Json::Object(live), Some(Json::Object(wanted))) => {
+            Json::Object(seen_message(message, Keys::All(live), Keys::All(wanted)))
         }
         _ => live.clone(),
     }
@@ -134,22 +125,21 @@ fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {
 
 fn unnamed_below(
     message: &Message,
-    (live, known): (&Map<String, Json>, &[&str]),
-    wanted: &Map<String, Json>,
+    (live, known): (Keys<'_>, &[&str]),
+    wanted: Keys<'_>,
     above: &str,
     paths: &mut Vec<String>,
 ) {
-    for (key, value) in live {
-        if known.contains(&key.as_str()) {
-            continue;
-        }
-        let path = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
+    let path = |key: &str| if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
+    for (key, value) in live.iter().filter(|(key, _)| !known.contains(key)) {
         match (wanted.get(key), message.field(key)) {
-            (Some(wanted), Some(field)) => unnamed_in(field, value, wanted, &path, paths),
-            (Some(_), None) => {}
+            (Some(wanted), Some(field)) if field.below().is_some() => {
+                unnamed_in(field, value, wanted, &path(key), paths);
+            }
+            (Some(_), _) => {}
             (None, _) => {
                 if matches!(open(message, key, value, wanted), Some(Open::Unnamed)) {
-                    paths.push(path);
+                    paths.push(path(key));
                 }
             }
         }
@@ -160,10 +150,10 @@ fn unnamed_in(field: &Field, live: &Json, wanted: &Json, path: &str, paths: &mut
     let Some(id) = field.below() else { return };
     let message = message(id);
     let mut below = |live: &Json, wanted: &Json, path: String| {
-        if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
+        if live.is_object() && wanted.is_object() {
             // What the service fills in a reference is known.
             let known = if is_reference(id) { &["namespace", "tenant", "uid"][..] } else { &[] };
-            unnamed_below(message, (live, known), wanted, &path, paths);
+            unnamed_below(message, (Keys::of(live), known), Keys::of(wanted), &path, paths);
         }
     };
     match (&field.kind, live, wanted) {

@@ -31,7 +31,7 @@ fn shown() -> Json {
 }
 
 fn is_as(live: &Json, wanted: &Json) -> Vec<String> {
-    let (live, wanted) = (canonical(POOL, live), named(POOL, wanted));
+    let (live, wanted) = (canonical(POOL, live.clone()), named(POOL, wanted.clone()));
     let names: std::collections::BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let differs = |name: &&&String| {
         let (live, wanted) = (live.get(**name), wanted.get(**name));
@@ -79,7 +79,7 @@ fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
     let mut live = shown();
     live["origin_servers"][0]["of_the_future"] = json!({"a": [1]});
     let Json::Object(mut live) = live else { panic!("an object") };
-    let wanted = named(POOL, &json!({"origin_servers": [{"public_ip": {"ip": "192.0.2.9"}}]}));
+    let wanted = named(POOL, json!({"origin_servers": [{"public_ip": {"ip": "192.0.2.9"}}]}));
     merged(POOL, "origin_servers", &mut live, None, wanted.get("origin_servers"));
     assert_eq!(live["origin_servers"][0]["of_the_future"], json!({"a": [1]}));
     assert_eq!(live["origin_servers"][0]["public_ip"], json!({"ip": "192.0.2.9"}));
@@ -102,7 +102,7 @@ fn the_zero_word_of_an_option_beside_the_chosen_one_is_no_choice() {
     let chosen = json!({"routes": [{"custom": {}, "dont_send": {}}]});
     let mut live = chosen.clone();
     live["routes"][0]["alertname"] = json!("SITE_CUSTOMER_TUNNEL_INTERFACE_DOWN");
-    assert_eq!(canonical(policy, &live), canonical(policy, &chosen));
+    assert_eq!(canonical(policy, live), canonical(policy, chosen));
 }
 
 #[test]

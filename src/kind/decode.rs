@@ -56,25 +56,24 @@ pub fn values(line: &'static str) -> Vec<(&'static str, Option<i32>)> {
 
 /// The lines of a message: groups with `|`, keys that only answers have with `<`, and fields.
 pub fn message(block: &'static str) -> Message {
-    let mut message = Message::default();
+    let (mut groups, mut fields) = (Vec::new(), Vec::new());
     for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(line) = line.strip_prefix('|') {
-            message.groups.push(group(line));
+            groups.push(group(line));
         } else if let Some(line) = line.strip_prefix('<') {
             let served = |name| Field { flags: vec![Flag::ReadOnly], ..Field::new(name, FieldKind::Any) };
-            message.fields.extend(line.split_whitespace().map(served));
+            fields.extend(line.split_whitespace().map(served));
         } else {
-            message.fields.push(field(line));
+            fields.push(field(line));
         }
     }
     // A member of a group without a line of its own is an option without fields.
-    let members: Vec<&'static str> = message.groups.iter().flat_map(|group| group.members.iter().copied()).collect();
-    for member in members {
-        if message.field(member).is_none() {
-            message.fields.push(Field::new(member, FieldKind::Empty));
+    for member in groups.iter().flat_map(|group: &Group| &group.members) {
+        if !fields.iter().any(|field: &Field| field.name == *member) {
+            fields.push(Field::new(member, FieldKind::Empty));
         }
     }
-    message
+    Message::new(groups, fields)
 }
 
 fn group(line: &'static str) -> Group {

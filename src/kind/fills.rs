@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::hidden::shown;
-use super::spec::{Zeros, by_unit, keys_of, object};
-use super::walk::{each_message, is_reference};
+use super::hidden::conceal;
+use super::spec::{Zeros, keys_of, tidy, value_of};
+use super::walk::{each_message_mut, is_reference};
 use super::{Field, FieldKind, Group, Message, message};
 
 /// How much of what the service fills is left out.
@@ -19,65 +19,65 @@ pub(super) enum Fills<'a> {
 
 /// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
 #[must_use]
-pub fn without_fills(spec: &str, value: &Json, tenant: Option<&str>) -> Json {
-    unfilled(spec, value, Fills::Sure(tenant))
+pub fn without_fills(spec: &str, mut value: Json, tenant: Option<&str>) -> Json {
+    unfill(spec, &mut value, Fills::Sure(tenant));
+    value
 }
 
-/// A spec that a definition of `namespace` writes, with what its references leave out: the namespace of the object itself.
-#[must_use]
-pub fn with_namespaces(id: &str, value: &Json, namespace: &str) -> Json {
-    let Json::Object(entries) = value else { return value.clone() };
-    let mut object = entries.clone();
+/// Adds to a spec that a definition of `namespace` writes what its references leave out: the namespace of the object itself.
+pub fn add_namespaces(id: &str, value: &mut Json, namespace: &str) {
+    let Json::Object(entries) = value else { return };
     if is_reference(id) {
-        object.entry("namespace").or_insert_with(|| namespace.into());
-        return object.into();
+        entries.entry("namespace").or_insert_with(|| namespace.into());
+        return;
     }
-    for (key, value) in &mut object {
-        if let Some(field) = message(id).field(key) {
-            *value = each_message(field, value, |id, value| with_namespaces(id, value, namespace));
+    let message = message(id);
+    for (key, value) in entries {
+        if let Some(field) = message.field(key) {
+            each_message_mut(field, value, &mut |id, value| add_namespaces(id, value, namespace));
         }
     }
-    object.into()
 }
 
 /// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
 #[must_use]
 pub fn digested(spec: &str, unit: &str, value: &Json, namespace: &str) -> Option<Json> {
-    let keys = object(message(spec), &shown(spec, &keys_of(spec, unit, Some(value))), Zeros::Dropped);
-    let Json::Object(keys) = unfilled(spec, &Json::Object(keys), Fills::All(namespace)) else { return None };
-    by_unit(spec, keys).remove(unit)
+    let mut keys = keys_of(spec, unit, Some(value)).owned();
+    conceal(spec, &mut keys);
+    tidy(message(spec), &mut keys, Zeros::Dropped);
+    unfill_message(spec, &mut keys, Fills::All(namespace));
+    value_of(spec, unit, keys)
 }
 
-pub(super) fn unfilled(id: &str, value: &Json, fills: Fills<'_>) -> Json {
-    let Json::Object(entries) = value else { return value.clone() };
+/// Takes out of the value of a message what the service fills.
+pub(super) fn unfill(id: &str, value: &mut Json, fills: Fills<'_>) {
+    if let Json::Object(keys) = value {
+        unfill_message(id, keys, fills);
+    }
+}
+
+/// The same of its keys.
+pub(super) fn unfill_message(id: &str, keys: &mut Map<String, Json>, fills: Fills<'_>) {
     if is_reference(id) {
-        return unfilled_reference(entries, fills);
+        return unfill_reference(keys, fills);
     }
     let message = message(id);
-    let is_fill = |key: &str, value: &Json| {
+    keys.retain(|key, value| {
+        // What the description does not know, no definition can name.
+        let Some(field) = message.field(key) else { return false };
+        each_message_mut(field, value, &mut |id, value| unfill(id, value, fills));
         let group = message.group_of(key).filter(|group| matches!(fills, Fills::All(_)) || group.is_filled);
-        group.is_some_and(|group| is_default_choice(message, group, key, value))
-    };
-    // What the description does not know, no definition can name.
-    let below = |(key, value): (&String, &Json)| {
-        let value = each_message(message.field(key)?, value, |id, value| unfilled(id, value, fills));
-        (!is_fill(key, &value)).then(|| (key.clone(), value))
-    };
-    entries.iter().filter_map(below).collect()
+        !group.is_some_and(|group| is_default_choice(message, group, key, value))
+    });
 }
 
-fn unfilled_reference(parts: &Map<String, Json>, fills: Fills<'_>) -> Json {
-    let is_filled = |key: &str, value: &Json| match (key, fills) {
-        ("uid" | "kind", _) | ("tenant", Fills::All(_)) => true,
-        ("tenant", Fills::Sure(tenant)) => value.as_str() == tenant,
-        ("namespace", Fills::All(own)) => value == own,
-        _ => false,
-    };
-    parts
-        .iter()
-        .filter(|(key, value)| !is_filled(key, value))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+fn unfill_reference(parts: &mut Map<String, Json>, fills: Fills<'_>) {
+    parts.retain(|key, value| match (key.as_str(), fills) {
+        ("uid" | "kind", _) | ("tenant", Fills::All(_)) => false,
+        ("tenant", Fills::Sure(tenant)) => value.as_str() != tenant,
+        ("namespace", Fills::All(own)) => value != own,
+        _ => true,
+    });
 }
 
 /// The default choice of a group, which says no more than an open group.

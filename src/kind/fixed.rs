@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::compare::{is_same, seen_as};
-use super::hidden::{is_hidden, shown};
+use super::hidden::{conceal, is_hidden};
 use super::items::align;
 use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
@@ -19,10 +19,13 @@ pub fn fixed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>)
     }
     // What the definition does not name at all goes whole.
     let seen = if wanted.is_some() { seen_as(spec, unit, live, wanted) } else { live.cloned() };
-    let (seen, wanted) = (keys_of(spec, unit, seen.as_ref()), keys_of(spec, unit, wanted));
-    let (Json::Object(seen), Json::Object(wanted)) = (seen, wanted) else { return None };
+    let (seen, wanted) = (keys_of(spec, unit, seen.as_ref()).owned(), keys_of(spec, unit, wanted).owned());
     let wanted = without_zeros(of, wanted);
-    let is_shown = shown(spec, &seen.clone().into()) != shown(spec, &wanted.clone().into());
+    let shown = |mut keys: Map<String, Json>| {
+        conceal(spec, &mut keys);
+        keys
+    };
+    let is_shown = shown(seen.clone()) != shown(wanted.clone());
     // Where all that answers show is equal, the difference is in what they do not show.
     if is_shown { fixed_below(of, "spec", Some(&seen), &wanted) } else { fixed_hidden(of, "spec", &wanted) }
 }

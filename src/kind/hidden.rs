@@ -2,38 +2,39 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::spec::{by_unit, keys_of};
-use super::walk::{each_message, messages};
+use super::spec::{Keys, keys_of, value_of};
+use super::walk::{each_message, each_message_mut, messages};
 use super::{Field, Flag, hides, message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
 #[must_use]
 pub fn hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
-    hidden_below(spec, &keys_of(spec, unit, Some(value)))
+    hidden_below(spec, keys_of(spec, unit, Some(value)))
 }
 
 /// The value of a unit as answers show it.
 #[must_use]
 pub fn without_hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
-    let Json::Object(keys) = shown(spec, &keys_of(spec, unit, Some(value))) else { return None };
-    by_unit(spec, keys).remove(unit)
+    let mut keys = keys_of(spec, unit, Some(value)).owned();
+    conceal(spec, &mut keys);
+    value_of(spec, unit, keys)
 }
 
 pub(super) fn is_hidden(field: &Field) -> bool {
     field.is(Flag::Unanswered) || field.is(Flag::Secret)
 }
 
-/// Whether something in a value is not described.
-fn has_unknown(id: &str, value: &Json) -> bool {
+/// Whether something of a message is not described.
+fn has_unknown(id: &str, keys: Keys<'_>) -> bool {
     let message = message(id);
-    value.as_object().into_iter().flatten().any(|(key, value)| match message.field(key) {
-        Some(field) => messages(field, value).iter().any(|below| has_unknown(below.id, below.value)),
+    keys.iter().any(|(key, value)| match message.field(key) {
+        Some(field) => messages(field, value).iter().any(|below| has_unknown(below.id, Keys::of(below.value))),
         None => true,
     })
 }
 
-fn hidden_below(id: &str, value: &Json) -> Option<Json> {
-    if !hides(id) && !has_unknown(id, value) {
+fn hidden_below(id: &str, keys: Keys<'_>) -> Option<Json> {
+    if !hides(id) && !has_unknown(id, keys) {
         return None;
     }
     let is_nothing = |value: &Json| match value {
@@ -41,29 +42,32 @@ fn hidden_below(id: &str, value: &Json) -> Option<Json> {
         Json::Object(values) => values.values().all(Json::is_null),
         value => value.is_null(),
     };
-    let of_entry = |(key, value): (&String, &Json)| {
-        let Some(field) = message(id).field(key) else { return Some((key.clone(), value.clone())) };
+    let of_entry = |(key, value): (&str, &Json)| {
+        let Some(field) = message(id).field(key) else { return Some((key.to_owned(), value.clone())) };
         if is_hidden(field) {
-            return Some((key.clone(), value.clone()));
+            return Some((key.to_owned(), value.clone()));
         }
         field.below()?;
-        let found = each_message(field, value, |id, value| hidden_below(id, value).unwrap_or_default());
-        (!is_nothing(&found)).then(|| (key.clone(), found))
+        let found = each_message(field, value, |id, value| hidden_below(id, Keys::of(value)).unwrap_or_default());
+        (!is_nothing(&found)).then(|| (key.to_owned(), found))
     };
-    let found: Map<String, Json> = value.as_object()?.iter().filter_map(of_entry).collect();
+    let found: Map<String, Json> = keys.iter().filter_map(of_entry).collect();
     (!found.is_empty()).then_some(Json::Object(found))
 }
 
-/// A value of a message without what no answer shows.
-pub(super) fn shown(id: &str, value: &Json) -> Json {
-    let Json::Object(entries) = value else { return value.clone() };
+/// Takes out of the keys of a message what no answer shows.
+pub(super) fn conceal(id: &str, keys: &mut Map<String, Json>) {
     if !hides(id) {
-        return value.clone();
+        return;
     }
-    let of_entry = |(key, value): (&String, &Json)| match message(id).field(key) {
-        Some(field) if is_hidden(field) => None,
-        Some(field) => Some((key.clone(), each_message(field, value, shown))),
-        None => Some((key.clone(), value.clone())),
-    };
-    entries.iter().filter_map(of_entry).collect()
+    let message = message(id);
+    keys.retain(|key, value| {
+        let Some(field) = message.field(key) else { return true };
+        each_message_mut(field, value, &mut |id, value| {
+            if let Json::Object(keys) = value {
+                conceal(id, keys);
+            }
+        });
+        !is_hidden(field)
+    });
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::compare::is_same;
 use super::items::{align, is_of_messages};
-use super::spec::{Zeros, keys_of, one, unit_of, without_zeros};
+use super::spec::{Keys, Zeros, keys_of, tidy_field, unit_of, without_zeros};
 use super::walk::{each_message, is_reference};
 use super::{Field, FieldKind, Flag, Message, message, snake};
 
@@ -14,36 +14,37 @@ use super::{Field, FieldKind, Flag, Message, message, snake};
 pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Option<&Json>, wanted: Option<&Json>) {
     let message = message(spec);
     let (before, wanted) = (keys_of(spec, unit, before), keys_of(spec, unit, wanted));
-    let Json::Object(wanted) = wanted else { return };
     let is_of_unit = |key: &str| unit_of(spec, key) == unit;
     live.retain(|key, _| {
         let key = snake(key);
-        !is_of_unit(&key) || wanted.contains_key(&*key)
+        !is_of_unit(&key) || wanted.has(&key)
     });
-    merge_message(message, live, &before, &wanted);
+    merge_message(message, live, before, wanted);
 }
 
 /// Lays what a definition writes over a live message as the service shows it.
-fn merge_message(message: &Message, live: &mut Map<String, Json>, before: &Json, wanted: &Map<String, Json>) {
+fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'_>, wanted: Keys<'_>) {
     // Where an option goes, what the service shows of the others is no choice.
     let is_let_go = |key: &str| {
         let group = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
-        before.get(key).is_some() || group.iter().any(|option| before.get(*option).is_some())
+        before.has(key) || group.iter().any(|option| before.has(option))
     };
     live.retain(|key, _| {
         let key = snake(key);
-        wanted.contains_key(&*key) || !is_let_go(&key)
+        wanted.has(&key) || !is_let_go(&key)
     });
-    for (key, value) in wanted {
+    for (key, value) in wanted.iter() {
         let others = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
-        let spelled = live.keys().find(|live| snake(live) == *key).cloned();
+        let spelled = live.keys().find(|live| snake(live) == key).cloned();
         let current = spelled.and_then(|spelled| live.remove(&spelled)).unwrap_or_default();
         live.retain(|live, _| !others.contains(&&*snake(live)));
         let value = match message.field(key) {
-            Some(field) if !field.is(Flag::Secret) => merge_field(field, current, &before[key], value),
+            Some(field) if !field.is(Flag::Secret) => {
+                merge_field(field, current, before.get(key).unwrap_or(&Json::Null), value)
+            }
             _ => value.clone(),
         };
-        live.insert(key.clone(), value);
+        live.insert(key.to_owned(), value);
     }
 }
 
@@ -51,9 +52,11 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
     let Some(id) = field.below() else { return wanted.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) if is_of_messages(&items) => {
-            let known: Vec<Json> = items.iter().map(|item| one(&field.kind, item, Zeros::Dropped)).collect();
+            let mut known = Json::Array(items.clone());
+            tidy_field(field, &mut known, Zeros::Dropped);
+            let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
             let mut of: Vec<Option<usize>> = vec![None; wants.len()];
-            for (index, to) in align(&known, wants, &is_same(message(id))).into_iter().enumerate() {
+            for (index, to) in align(known, wants, &is_same(message(id))).into_iter().enumerate() {
                 if let Some(to) = to {
                     of[to] = Some(index);
                 }
@@ -88,7 +91,7 @@ fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
             if is_another {
                 live.clear();
             }
-            merge_message(message(id), &mut live, before, wanted);
+            merge_message(message(id), &mut live, Keys::of(before), Keys::All(wanted));
             Json::Object(live)
         }
         (_, wanted) => wanted.clone(),

@@ -21,7 +21,7 @@ mod value;
 mod walk;
 
 pub use compare::{seen_as, unnamed};
-pub use fills::{digested, with_namespaces, without_fills};
+pub use fills::{add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
 pub use items::alike;
@@ -29,7 +29,7 @@ pub use merge::{merged, pruned};
 pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
-pub use spec::{canonical, keys_of, named, significant, unit_of, units};
+pub use spec::{Keys, canonical, keys_of, named, significant, unit_of, units};
 pub use taken::{taken_over, with_unnamed};
 pub use untaken::taken;
 pub use value::Value;
@@ -38,6 +38,9 @@ pub use walk::{is_reference, is_zero};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{LazyLock, OnceLock};
+
+// Every key of every object is looked up several times; nobody but the program writes what is looked up in.
+use foldhash::fast::FixedState;
 
 /// The description of all kinds; `kinds/README.md` explains its form.
 const DATA: &str = include_str!("../../kinds/kinds.txt");
@@ -70,12 +73,20 @@ pub struct Kind {
 }
 
 /// The fields of one level of an object.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     /// Its exclusive groups.
     pub groups: Vec<Group>,
     /// Its fields: those of the vendor in their order, and then the options without fields.
     pub fields: Vec<Field>,
+    places: HashMap<&'static str, FieldPlace, FixedState>,
+}
+
+/// Where a field of a message and its group are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct FieldPlace {
+    field: usize,
+    group: Option<usize>,
 }
 
 /// Fields of which at most one may be set.
@@ -173,19 +184,19 @@ pub enum FieldKind {
 
 /// All kinds, by name.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    INDEX.kinds.values().map(|(line, kind)| kind.get_or_init(|| decode::kind(line)))
+    INDEX.kinds.values().map(KindBlock::kind)
 }
 
 /// The kind of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Kind> {
-    INDEX.kinds.get(name).map(|(line, kind)| kind.get_or_init(|| decode::kind(line)))
+    INDEX.kinds.get(name).map(KindBlock::kind)
 }
 
 /// The message with this id, decoded at the first call; empty where the description has none, which a test rules out.
 #[must_use]
 pub fn message(id: &str) -> &'static Message {
-    static NONE: Message = Message { groups: Vec::new(), fields: Vec::new() };
+    static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new()));
     let Some(known) = INDEX.messages.get(id) else { return &NONE };
     known.message.get_or_init(|| decode::message(known.block))
 }
@@ -213,8 +224,9 @@ fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
 
 /// The names of an enumeration with their numbers, where those are known.
 #[must_use]
-pub fn values(id: &str) -> Vec<(&'static str, Option<i32>)> {
-    INDEX.enums.get(id).map(|line| decode::values(line)).unwrap_or_default()
+pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
+    let Some((line, values)) = INDEX.enums.get(id) else { return &[] };
+    values.get_or_init(|| decode::values(line))
 }
 
 /// Whether this is the name of the number 0, which is the first where no number is known.
@@ -272,16 +284,23 @@ fn secrets_below(id: &'static str, path: &str, above: &mut Vec<&'static str>, fo
 }
 
 impl Message {
+    fn new(groups: Vec<Group>, fields: Vec<Field>) -> Self {
+        let group = |name| groups.iter().position(|group| group.members.contains(&name));
+        let place = |(at, field): (usize, &Field)| (field.name, FieldPlace { field: at, group: group(field.name) });
+        let places = fields.iter().enumerate().map(place).collect();
+        Self { groups, fields, places }
+    }
+
     /// The field with this key in snake case.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| field.name == key)
+        self.fields.get(self.places.get(key)?.field)
     }
 
     /// The group that this key is a member of.
     #[must_use]
     pub fn group_of(&self, key: &str) -> Option<&Group> {
-        self.groups.iter().find(|group| group.members.contains(&key))
+        self.groups.get(self.places.get(key)?.group?)
     }
 }
 
@@ -330,9 +349,21 @@ pub fn snake(key: &str) -> Cow<'_, str> {
 
 /// The blocks of a description.
 struct Index {
-    kinds: BTreeMap<&'static str, (&'static str, OnceLock<Kind>)>,
-    enums: HashMap<&'static str, &'static str>,
-    messages: HashMap<&'static str, MessageBlock>,
+    kinds: BTreeMap<&'static str, KindBlock>,
+    enums: HashMap<&'static str, (&'static str, OnceLock<Vec<(&'static str, Option<i32>)>>), FixedState>,
+    messages: HashMap<&'static str, MessageBlock, FixedState>,
+}
+
+/// The line of a kind, decoded when somebody asks.
+struct KindBlock {
+    line: &'static str,
+    kind: OnceLock<Kind>,
+}
+
+impl KindBlock {
+    fn kind(&self) -> &Kind {
+        self.kind.get_or_init(|| decode::kind(self.line))
+    }
 }
 
 /// The lines of a message, and what is known of it once somebody asked.
@@ -344,7 +375,7 @@ struct MessageBlock {
 
 impl Index {
     fn of(data: &'static str) -> Self {
-        let mut index = Self { kinds: BTreeMap::new(), enums: HashMap::new(), messages: HashMap::new() };
+        let mut index = Self { kinds: BTreeMap::new(), enums: HashMap::default(), messages: HashMap::default() };
         let mut rest = data;
         while !rest.is_empty() {
             // The lines of a message are indented.
@@ -355,8 +386,11 @@ impl Index {
             let id = line.split([' ', '\n']).next().unwrap_or_default();
             let line = line[id.len()..].trim_end();
             match what {
-                "kind" => _ = index.kinds.insert(id, (&block["kind ".len()..], OnceLock::new())),
-                "enum" => _ = index.enums.insert(id, line),
+                "kind" => {
+                    let block = KindBlock { line: &block["kind ".len()..], kind: OnceLock::new() };
+                    index.kinds.insert(id, block);
+                }
+                "enum" => _ = index.enums.insert(id, (line, OnceLock::new())),
                 "message" => {
                     let block = MessageBlock { block: line, message: OnceLock::new(), hides: OnceLock::new() };
                     index.messages.insert(id, block);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ENDPOINT, INDEX, Kind, find};
+use super::{ENDPOINT, INDEX, Kind, KindBlock};
 
 /// The name of a kind that the description has, such as `origin_pool`: the number that it has among them, so that a key is
 /// small. Endpoints come first, the others by name.
@@ -24,7 +24,7 @@ impl KindName {
         if name == ENDPOINT {
             return Some(Self::ENDPOINT);
         }
-        let at = others().binary_search(&name).ok()?;
+        let at = BLOCKS[1..].binary_search_by_key(&name, |(name, _)| name).ok()?;
         u8::try_from(at + 1).ok().map(Self)
     }
 
@@ -36,10 +36,7 @@ impl KindName {
     /// The name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self.0.checked_sub(1) {
-            None => ENDPOINT,
-            Some(at) => others()[usize::from(at)],
-        }
+        BLOCKS[usize::from(self.0)].0
     }
 
     /// Whether it is an endpoint.
@@ -49,21 +46,18 @@ impl KindName {
     }
 
     /// Its description.
-    ///
-    /// # Panics
-    /// Never: a name is made of a description.
     #[must_use]
     pub fn kind(self) -> &'static Kind {
-        find(self.as_str()).expect("a name of the description")
+        BLOCKS[usize::from(self.0)].1.kind()
     }
 }
 
-/// The kinds but for endpoints, by name.
-fn others() -> &'static [&'static str] {
-    static OTHERS: LazyLock<Vec<&str>> =
-        LazyLock::new(|| INDEX.kinds.keys().copied().filter(|name| *name != ENDPOINT).collect());
-    &OTHERS
-}
+/// The kinds by number.
+static BLOCKS: LazyLock<Vec<(&'static str, &'static KindBlock)>> = LazyLock::new(|| {
+    let mut blocks: Vec<_> = INDEX.kinds.iter().map(|(name, block)| (*name, block)).collect();
+    blocks.sort_by_key(|(name, _)| *name != ENDPOINT);
+    blocks
+});
 
 impl Default for KindName {
     fn default() -> Self {

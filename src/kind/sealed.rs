@@ -4,6 +4,7 @@
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
+use super::spec::Keys;
 use super::walk::{each_message, is_zero, messages};
 use super::{Field, FieldKind, Flag, Message, hides, message, snake};
 
@@ -31,53 +32,55 @@ pub fn digest_of(value: &Json) -> Option<&str> {
     entries.get(KEY)?.as_str()
 }
 
-/// The digests of the secrets of a spec.
+/// The digests of the secrets of these keys of a spec.
 #[must_use]
-pub fn digests(spec: &str, value: &Json) -> Vec<String> {
+pub fn digests(spec: &str, keys: Keys<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    digests_below(message(spec), value, &mut found);
+    digests_below(message(spec), keys, &mut found);
     found
 }
 
-fn digests_below(of: &Message, value: &Json, found: &mut Vec<String>) {
-    let Json::Object(entries) = value else { return };
-    for (key, value) in entries {
+fn digests_below(of: &Message, keys: Keys<'_>, found: &mut Vec<String>) {
+    for (key, value) in keys.iter() {
         let Some(field) = of.field(&snake(key)) else { continue };
         if field.is(Flag::Secret) {
             found.extend(digest_of(value).map(str::to_owned));
         } else {
-            messages(field, value).iter().for_each(|below| digests_below(message(below.id), below.value, found));
+            messages(field, value)
+                .iter()
+                .for_each(|below| digests_below(message(below.id), Keys::of(below.value), found));
         }
     }
 }
 
-/// Whether a replace that writes `wanted` as the spec, or as part of it, leaves no secret behind at a place of the live
+/// Whether a replace that writes `wanted` as keys of the spec leaves no secret behind at a place of the live
 /// spec as [`places`] names it: the definition has the secret, another option of its group, or an item
 /// or an entry less.
 #[must_use]
-pub fn provides(spec: &str, wanted: &Json, place: &str) -> bool {
+pub fn provides(spec: &str, wanted: Keys<'_>, place: &str) -> bool {
     let steps: Vec<&str> = place.split('.').skip(1).collect();
     provides_below(message(spec), wanted, &steps)
 }
 
-fn provides_below(of: &Message, wanted: &Json, steps: &[&str]) -> bool {
-    let ([step, rest @ ..], Some(entries)) = (steps, wanted.as_object()) else { return false };
+fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
+    let [step, rest @ ..] = steps else { return false };
     let key = step.split('[').next().unwrap_or(step);
     let Some(field) = of.field(key) else { return false };
-    let Some(value) = entries.get(field.name) else {
+    let Some(value) = wanted.get(field.name) else {
         let others = of.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
-        return others.iter().any(|other| entries.contains_key(*other));
+        return others.iter().any(|other| wanted.has(other));
     };
     if field.is(Flag::Secret) {
         return digest_of(value).is_some();
     }
     let Some(id) = field.below() else { return false };
+    let provides = |value, rest| provides_below(message(id), Keys::of(value), rest);
     match (&field.kind, value, rest) {
-        (_, Json::Array(items), rest) => items.iter().all(|item| provides_below(message(id), item, rest)),
+        (_, Json::Array(items), rest) => items.iter().all(|item| provides(item, rest)),
         (FieldKind::Map(_), Json::Object(values), [key, rest @ ..]) => {
-            values.get(*key).is_some_and(|value| provides_below(message(id), value, rest))
+            values.get(*key).is_some_and(|value| provides(value, rest))
         }
-        (_, value, rest) => provides_below(message(id), value, rest),
+        (_, value, rest) => provides(value, rest),
     }
 }
 
@@ -107,6 +110,9 @@ pub fn places(spec: &str, value: &Json) -> Vec<String> {
 
 fn places_below(id: &str, value: &Json, path: &str, found: &mut Vec<String>) {
     let Json::Object(entries) = value else { return };
+    if !hides(id) {
+        return;
+    }
     let message = message(id);
     let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.below().is_some_and(hides);
     for field in message.fields.iter().filter(may_have_one) {

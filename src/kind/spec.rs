@@ -4,12 +4,13 @@
 //! A **unit** is a field of the spec, or an exclusive group of it as a whole: the unit of causes, digests and
 //! conflicts. Its value is that of the field; of a group an object of its one option.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
 use super::walk::{is_reference, is_zero};
-use super::{Field, FieldKind, Flag, Group, Message, Value, message, sealed, snake};
+use super::{Field, FieldKind, Flag, Message, Value, message, sealed, snake};
 
 /// Which values of nothing a canonical form keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,17 +38,23 @@ pub fn unit_of<'k>(spec: &str, key: &'k str) -> &'k str {
 /// A live spec in canonical form, by unit: keys in snake case, names of enumerations, numbers as numbers, without what
 /// says nothing, what only the service writes, and secrets. Unknown keys stay as they are.
 #[must_use]
-pub fn canonical(spec: &str, live: &Json) -> BTreeMap<String, Json> {
-    by_unit(spec, object(message(spec), live, Zeros::Dropped))
+pub fn canonical(spec: &str, live: Json) -> BTreeMap<String, Json> {
+    by_unit(spec, known(spec, live, Zeros::Dropped))
 }
 
 /// What a definition writes as its spec, by unit; what it sets to nothing stays.
 #[must_use]
-pub fn named(spec: &str, written: &Json) -> BTreeMap<String, Json> {
-    by_unit(spec, object(message(spec), written, Zeros::Kept))
+pub fn named(spec: &str, written: Json) -> BTreeMap<String, Json> {
+    by_unit(spec, known(spec, written, Zeros::Kept))
 }
 
-pub(super) fn by_unit(spec: &str, keys: Map<String, Json>) -> BTreeMap<String, Json> {
+fn known(spec: &str, value: Json, zeros: Zeros) -> Map<String, Json> {
+    let Json::Object(mut keys) = value else { return Map::new() };
+    tidy(message(spec), &mut keys, zeros);
+    keys
+}
+
+fn by_unit(spec: &str, keys: Map<String, Json>) -> BTreeMap<String, Json> {
     let mut units = BTreeMap::new();
     for (key, value) in keys {
         match message(spec).group_of(&key) {
@@ -66,21 +73,82 @@ pub(super) fn by_unit(spec: &str, keys: Map<String, Json>) -> BTreeMap<String, J
 /// The value of a unit without what says nothing; `None` where nothing is left.
 #[must_use]
 pub fn significant(spec: &str, unit: &str, value: &Json) -> Option<Json> {
-    let keys = object(message(spec), &keys_of(spec, unit, Some(value)), Zeros::Dropped);
-    by_unit(spec, keys).remove(unit)
+    let mut keys = keys_of(spec, unit, Some(value)).owned();
+    tidy(message(spec), &mut keys, Zeros::Dropped);
+    value_of(spec, unit, keys)
+}
+
+/// Keys of a message with their values.
+#[derive(Debug, Clone, Copy)]
+pub enum Keys<'v> {
+    /// None.
+    None,
+    /// One.
+    One(&'v str, &'v Json),
+    /// Those of an object.
+    All(&'v Map<String, Json>),
+}
+
+impl<'v> Keys<'v> {
+    /// Those of a value that is an object.
+    pub(super) fn of(value: &'v Json) -> Self {
+        value.as_object().map_or(Keys::None, Keys::All)
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<&'v Json> {
+        match self {
+            Keys::None => None,
+            Keys::One(name, value) => (name == key).then_some(value),
+            Keys::All(keys) => keys.get(key),
+        }
+    }
+
+    pub(super) fn has(self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Each key with its value.
+    pub(super) fn iter(self) -> impl Iterator<Item = (&'v str, &'v Json)> {
+        let (one, all) = match self {
+            Keys::None => (None, None),
+            Keys::One(key, value) => (Some((key, value)), None),
+            Keys::All(keys) => (None, Some(keys)),
+        };
+        one.into_iter().chain(all.into_iter().flatten().map(|(key, value)| (key.as_str(), value)))
+    }
+
+    /// An object of them.
+    #[must_use]
+    pub fn owned(self) -> Map<String, Json> {
+        match self {
+            Keys::None => Map::new(),
+            Keys::One(key, value) => Map::from_iter([(key.to_owned(), value.clone())]),
+            Keys::All(keys) => keys.clone(),
+        }
+    }
 }
 
 /// The keys of the spec with which a unit is written.
 #[must_use]
-pub fn keys_of(spec: &str, unit: &str, value: Option<&Json>) -> Json {
-    let Some(value) = value else { return Json::Object(Map::new()) };
-    match is_group(spec, unit) {
-        true => value.clone(),
-        false => Json::Object(Map::from_iter([(unit.to_owned(), value.clone())])),
+pub fn keys_of<'v>(spec: &str, unit: &'v str, value: Option<&'v Json>) -> Keys<'v> {
+    match value {
+        None => Keys::None,
+        Some(value) if is_group(spec, unit) => Keys::of(value),
+        Some(value) => Keys::One(unit, value),
     }
 }
 
-pub(super) fn is_group(spec: &str, unit: &str) -> bool {
+/// The unit that these keys of the spec write; `None` where there are none.
+pub(super) fn value_of(spec: &str, unit: &str, mut keys: Map<String, Json>) -> Option<Json> {
+    match is_group(spec, unit) {
+        true => (!keys.is_empty()).then_some(Json::Object(keys)),
+        false => keys.remove(unit),
+    }
+}
+
+fn is_group(spec: &str, unit: &str) -> bool {
     message(spec).groups.iter().any(|group| group.name == unit)
 }
 
@@ -93,100 +161,101 @@ pub(super) fn is_zero_of(field: &Field, value: &Json) -> bool {
     is_zero(value) || zero()
 }
 
-pub(super) fn object(message: &Message, value: &Json, zeros: Zeros) -> Map<String, Json> {
-    let mut known = Map::new();
-    let Json::Object(entries) = value else { return known };
-    for (key, value) in entries {
-        let key = snake(key);
-        let Some(field) = message.field(&key) else {
-            if !value.is_null() && (zeros == Zeros::Kept || !is_zero(value)) {
-                known.insert(key.into_owned(), value.clone());
-            }
-            continue;
-        };
-        // A reference is to what it names, whatever the service calls the kind.
-        if value.is_null() || field.is(Flag::ReadOnly) {
-            continue;
+/// Brings the keys of a message into their canonical form.
+pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros) {
+    if keys.keys().any(|key| matches!(snake(key), Cow::Owned(_))) {
+        *keys = std::mem::take(keys).into_iter().map(|(key, value)| (snake(&key).into_owned(), value)).collect();
+    }
+    let mut zero_options = Vec::new();
+    keys.retain(|key, value| {
+        if value.is_null() {
+            return false;
+        }
+        let Some(field) = message.field(key) else { return zeros == Zeros::Kept || !is_zero(value) };
+        if field.is(Flag::ReadOnly) {
+            return false;
         }
         if field.is(Flag::Secret) {
             // Of a live spec nothing is kept, of a definition what stands for it.
-            if sealed::digest_of(value).is_some() {
-                known.insert(key.into_owned(), value.clone());
-            }
-            continue;
+            return sealed::digest_of(value).is_some();
         }
-        let value = part(field, value, zeros);
+        tidy_field(field, value, zeros);
+        if zeros == Zeros::Kept || !is_zero_of(field, value) {
+            return true;
+        }
         let is_option = message.group_of(field.name).is_some();
-        if is_option || zeros == Zeros::Kept || !is_zero_of(field, &value) {
-            known.insert(key.into_owned(), value);
-        }
-    }
-    if zeros == Zeros::Dropped {
-        for group in &message.groups {
-            drop_unchosen(message, group, &mut known);
-        }
-    }
-    known
+        zero_options.extend(is_option.then_some(field));
+        is_option
+    });
+    drop_unchosen(message, &zero_options, keys);
 }
 
-/// Takes out the options of a group that were never set: a service may write their zeros.
-fn drop_unchosen(message: &Message, group: &Group, known: &mut Map<String, Json>) {
-    let is_zero = |name: &str, value: &Json| message.field(name).is_some_and(|field| is_zero_of(field, value));
-    let is_one_chosen = group.members.iter().any(|name| known.get(*name).is_some_and(|value| !is_zero(name, value)));
-    for name in &group.members {
-        let Some(value) = known.get(*name).filter(|value| is_zero(name, value)) else { continue };
-        let value = match value {
+/// Takes out the options of groups that were never set: a service may write their zeros.
+fn drop_unchosen(message: &Message, zeros: &[&Field], keys: &mut Map<String, Json>) {
+    for field in zeros {
+        let Some(zero) = keys.get(field.name) else { continue };
+        let zero = match zero {
             Json::String(text) if text.is_empty() => Value::Text(String::new()),
             Json::Bool(_) => Value::Flag(false),
             _ => Value::Integer(0),
         };
-        let rules = message.field(name).map(|field| field.rules.as_slice()).unwrap_or_default();
-        if is_one_chosen
-            || value == Value::Text(String::new())
-            || rules.iter().any(|(_, rule)| rule.broken(&value).is_some())
+        let is_chosen = |name: &&str| keys.contains_key(*name) && !zeros.iter().any(|zero| zero.name == *name);
+        let members = message.group_of(field.name).map(|group| group.members.as_slice()).unwrap_or_default();
+        if members.iter().any(is_chosen)
+            || zero == Value::Text(String::new())
+            || field.rules.iter().any(|(_, rule)| rule.broken(&zero).is_some())
         {
-            known.remove(*name);
+            keys.remove(field.name);
         }
     }
 }
 
-fn part(field: &Field, value: &Json, zeros: Zeros) -> Json {
+/// Brings the value of a field into its canonical form.
+pub(super) fn tidy_field(field: &Field, value: &mut Json, zeros: Zeros) {
     match value {
-        Json::Array(items) if field.is_list => items.iter().map(|item| one(&field.kind, item, zeros)).collect(),
-        _ => one(&field.kind, value, zeros),
+        Json::Array(items) if field.is_list => {
+            items.iter_mut().for_each(|item| tidy_value(&field.kind, item, zeros));
+        }
+        value => tidy_value(&field.kind, value, zeros),
     }
 }
 
 /// One value in its canonical writing; what does not have its type stays as it is.
-pub(super) fn one(kind: &FieldKind, value: &Json, zeros: Zeros) -> Json {
-    match (kind, value) {
-        (FieldKind::Message(id), Json::Object(_)) => {
-            let mut known = object(message(id), value, zeros);
+fn tidy_value(kind: &FieldKind, value: &mut Json, zeros: Zeros) {
+    let written = match (kind, &mut *value) {
+        (FieldKind::Message(id), Json::Object(keys)) => {
+            tidy(message(id), keys, zeros);
+            // A reference is to what it names, whatever the service calls the kind.
             if is_reference(id) {
-                known.remove("kind");
+                keys.remove("kind");
             }
-            Json::Object(known)
+            None
         }
         (FieldKind::Map(kind), Json::Object(entries)) => {
-            entries.iter().map(|(key, value)| (key.clone(), one(kind, value, zeros))).collect()
+            entries.values_mut().for_each(|value| tidy_value(kind, value, zeros));
+            None
         }
-        (FieldKind::Empty, Json::Object(_)) => Json::Object(Map::new()),
-        (FieldKind::Integer { .. }, Json::String(digits)) => digits
-            .parse::<i64>()
-            .map(Json::from)
-            .or_else(|_| digits.parse::<u64>().map(Json::from))
-            .unwrap_or(value.clone()),
+        (FieldKind::Empty, Json::Object(keys)) => {
+            keys.clear();
+            None
+        }
+        (FieldKind::Integer { .. }, Json::String(digits)) => {
+            digits.parse::<i64>().map(Json::from).or_else(|_| digits.parse::<u64>().map(Json::from)).ok()
+        }
         (FieldKind::Enum(id), Json::Number(number)) => {
             let number = number.as_i64();
-            let known = super::values(id).into_iter().find(|(_, of)| of.is_some() && of.map(i64::from) == number);
-            known.map_or_else(|| value.clone(), |(name, _)| name.into())
+            let known = super::values(id).iter().find(|(_, of)| of.is_some() && of.map(i64::from) == number);
+            known.map(|(name, _)| (*name).into())
         }
-        (FieldKind::Float, Json::Number(number)) => number.as_f64().map_or_else(|| value.clone(), Json::from),
-        (FieldKind::Duration, Json::String(text)) => seconds(text).unwrap_or_else(|| value.clone()),
+        (FieldKind::Float, Json::Number(number)) => number.as_f64().map(Json::from),
+        (FieldKind::Duration, Json::String(text)) => seconds(text),
         (FieldKind::Timestamp, Json::String(text)) => {
-            text.parse::<jiff::Timestamp>().map_or_else(|_| value.clone(), |time| time.to_string().into())
+            text.parse::<jiff::Timestamp>().ok().map(|time| time.to_string().into())
         }
-        _ => value.clone(),
+        _ => None,
+    };
+    if let Some(written) = written {
+        *value = written;
     }
 }
 
@@ -197,6 +266,7 @@ fn seconds(text: &str) -> Option<Json> {
     Some(if part.is_empty() { format!("{whole}s") } else { format!("{whole}.{part}s") }.into())
 }
 
-pub(super) fn without_zeros(message: &Message, keys: Map<String, Json>) -> Map<String, Json> {
-    object(message, &Json::Object(keys), Zeros::Dropped)
+pub(super) fn without_zeros(message: &Message, mut keys: Map<String, Json>) -> Map<String, Json> {
+    tidy(message, &mut keys, Zeros::Dropped);
+    keys
 }

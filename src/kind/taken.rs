@@ -4,10 +4,10 @@
 use serde_json::{Map, Value as Json};
 
 use super::compare::{Open, is_same, open};
-use super::fills::{Fills, unfilled};
+use super::fills::{Fills, unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::items::align;
-use super::spec::{by_unit, is_zero_of, keys_of};
+use super::spec::{Keys, is_zero_of, keys_of, value_of};
 use super::walk::is_reference;
 use super::{Field, FieldKind, message};
 
@@ -40,18 +40,18 @@ struct Taker<'a> {
 
 impl Taker<'_> {
     fn unit(&self, spec: &str, unit: &str, live: &Json, written: &Json) -> Json {
-        let keys = |value: &Json| keys_of(spec, unit, Some(value).filter(|value| !value.is_null()));
-        let (Json::Object(live), Json::Object(written)) = (keys(live), keys(written)) else { return Json::Null };
-        by_unit(spec, self.message(spec, &live, &written)).remove(unit).unwrap_or_default()
+        let [live, written] =
+            [live, written].map(|value| keys_of(spec, unit, Some(value).filter(|value| !value.is_null())));
+        value_of(spec, unit, self.message(spec, live, written)).unwrap_or_default()
     }
 
-    fn message(&self, id: &str, live: &Map<String, Json>, written: &Map<String, Json>) -> Map<String, Json> {
+    fn message(&self, id: &str, live: Keys<'_>, written: Keys<'_>) -> Map<String, Json> {
         let (message, is_named) = (message(id), self.taken == Taken::Named);
         let mut over = Map::new();
-        for (key, value) in live {
+        for (key, value) in live.iter() {
             // What the description does not know, a definition names only where it was told to.
             let Some(field) = message.field(key) else {
-                over.extend(written.get(key).map(|before| (key.clone(), self.scalar(value, before))));
+                over.extend(written.get(key).map(|before| (key.to_owned(), self.scalar(value, before))));
                 continue;
             };
             let value = match (written.get(key), open(message, key, value, written)) {
@@ -59,33 +59,40 @@ impl Taker<'_> {
                 (None, Some(Open::Default)) => None,
                 (None, None | Some(Open::Difference)) if !is_named => None,
                 (None, _) => {
-                    let alone = Json::Object(Map::from_iter([(key.clone(), value.clone())]));
-                    unfilled(id, &alone, Fills::Sure(self.tenant)).get(key).cloned()
+                    let mut alone = Keys::One(key, value).owned();
+                    unfill_message(id, &mut alone, Fills::Sure(self.tenant));
+                    alone.remove(key)
                 }
             };
-            over.extend(value.map(|value| (key.clone(), value)));
+            over.extend(value.map(|value| (key.to_owned(), value)));
         }
-        for (key, before) in written.iter().filter(|(key, _)| !live.contains_key(*key)) {
+        for (key, before) in written.iter().filter(|(key, _)| !live.has(key)) {
             let means_nothing = |field: &Field| message.group_of(key).is_none() && is_zero_of(field, before);
             let stays = message.field(key).is_none_or(|field| is_hidden(field) || means_nothing(field));
             if stays || !is_named {
-                over.insert(key.clone(), before.clone());
+                over.insert(key.to_owned(), before.clone());
             }
         }
         over
     }
 
+    /// A live value that the definition does not have yet.
+    fn fresh(&self, id: &str, live: &Json) -> Json {
+        let mut fresh = live.clone();
+        unfill(id, &mut fresh, Fills::Sure(self.tenant));
+        fresh
+    }
+
     fn field(&self, field: &Field, live: &Json, written: &Json) -> Json {
         let is_named = self.taken == Taken::Named;
         let Some(id) = field.below() else { return self.scalar(live, written) };
-        let fresh = |value: &Json| unfilled(id, value, Fills::Sure(self.tenant));
         match (&field.kind, live, written) {
             (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
                 let aligned = align(items, wants, &is_same(message(id)));
                 let pairs = items.iter().zip(aligned);
                 if is_named {
                     return pairs
-                        .map(|(item, to)| to.map_or_else(|| fresh(item), |to| self.one(id, item, &wants[to])))
+                        .map(|(item, to)| to.map_or_else(|| self.fresh(id, item), |to| self.one(id, item, &wants[to])))
                         .collect();
                 }
                 let mut over = wants.clone();
@@ -100,7 +107,7 @@ impl Taker<'_> {
                 for (key, value) in values {
                     match wanted.get(key) {
                         Some(before) => _ = over.insert(key.clone(), self.one(id, value, before)),
-                        None if is_named => _ = over.insert(key.clone(), fresh(value)),
+                        None if is_named => _ = over.insert(key.clone(), self.fresh(id, value)),
                         None => {}
                     }
                 }
@@ -117,13 +124,13 @@ impl Taker<'_> {
     fn one(&self, id: &str, live: &Json, written: &Json) -> Json {
         let (Json::Object(one), Json::Object(before)) = (live, written) else { return self.scalar(live, written) };
         match (is_reference(id), self.taken) {
-            (false, _) => Json::Object(self.message(id, one, before)),
+            (false, _) => Json::Object(self.message(id, Keys::All(one), Keys::All(before))),
             // What the service fills in a reference is known.
             (true, Taken::Unnamed) => written.clone(),
             (true, Taken::Named) if one.get("name") == before.get("name") => {
                 before.iter().map(|(key, value)| (key.clone(), one.get(key).unwrap_or(value).clone())).collect()
             }
-            (true, Taken::Named) => unfilled(id, live, Fills::Sure(self.tenant)),
+            (true, Taken::Named) => self.fresh(id, live),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::compare::is_same;
 use super::items::align;
-use super::spec::{by_unit, keys_of};
+use super::spec::{Keys, keys_of, value_of};
 use super::walk::is_zero;
 use super::{Field, FieldKind, Message, message};
 
@@ -12,13 +12,12 @@ use super::{Field, FieldKind, Message, message};
 #[must_use]
 pub fn taken(spec: &str, unit: &str, live: Option<&Json>, wanted: &Json) -> (Option<Json>, Vec<String>) {
     let mut paths = Vec::new();
-    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, Some(wanted)));
-    let (Json::Object(live), Json::Object(mut wanted)) = (live, wanted) else { return (None, paths) };
-    strip(message(spec), &live, &mut wanted, "spec", &mut paths);
-    (by_unit(spec, wanted).remove(unit), paths)
+    let mut wanted = keys_of(spec, unit, Some(wanted)).owned();
+    strip(message(spec), keys_of(spec, unit, live), &mut wanted, "spec", &mut paths);
+    (value_of(spec, unit, wanted), paths)
 }
 
-fn strip(of: &Message, live: &Map<String, Json>, wanted: &mut Map<String, Json>, above: &str, paths: &mut Vec<String>) {
+fn strip(of: &Message, live: Keys<'_>, wanted: &mut Map<String, Json>, above: &str, paths: &mut Vec<String>) {
     wanted.retain(|key, value| {
         let path = format!("{above}.{key}");
         match (of.field(key), live.get(key)) {
@@ -37,7 +36,7 @@ fn strip_in(field: &Field, live: &Json, wanted: &mut Json, path: &str, paths: &m
     let Some(id) = field.below() else { return };
     let mut below = |live: &Json, wanted: &mut Json, path: &str| {
         if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
-            strip(message(id), live, wanted, path, paths);
+            strip(message(id), Keys::All(live), wanted, path, paths);
         }
     };
     match (&field.kind, live, wanted) {

@@ -38,6 +38,16 @@ pub(super) fn each_message(field: &Field, value: &Json, of: impl Fn(&str, &Json)
     }
 }
 
+/// Does something to each message in the value of a field.
+pub(super) fn each_message_mut(field: &Field, value: &mut Json, of: &mut dyn FnMut(&str, &mut Json)) {
+    let Some(id) = field.below() else { return };
+    match (&field.kind, value) {
+        (_, Json::Array(items)) => items.iter_mut().for_each(|item| of(id, item)),
+        (FieldKind::Map(_), Json::Object(values)) => values.values_mut().for_each(|value| of(id, value)),
+        (_, value) => of(id, value),
+    }
+}
+
 /// A message in the value of a field.
 pub(super) struct Below<'v> {
     /// Its description.

@@ -8,6 +8,7 @@ use super::item::{Item, MapEntry, TextSpan, Value};
 use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
+use crate::kind::{Field, Flag, Message};
 use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, camel, snake};
 use crate::model::{EmptyOption, Segment};
 
@@ -208,15 +209,42 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             }
             self.taken[at] = true;
             if let Some(first) = found {
-                let what = format!("`{}` and `{}` are two spellings of one field", first.key, entry.key);
-                let diagnostic = entry.key_at.error(what, "second time here");
-                let rendered = diagnostic.also(first.key_at.source, first.key_at.range(), "first time here");
-                self.decoder.fault(&self.join(name), rendered);
+                self.twice(name, first, entry);
             } else {
                 found = Some(entry);
             }
         }
         found
+    }
+
+    /// The fields of a message that are written, in the order of the text.
+    pub(super) fn described(&mut self, message: &'static Message) -> Vec<(&'static Field, &'i MapEntry<'s>)> {
+        let field_of = |key: &str| {
+            // A digit has no case: `consecutive5xx` is `consecutive_5xx`.
+            message.field(&snake(key)).or_else(|| message.fields.iter().find(|field| camel(field.name) == key))
+        };
+        let mut written: Vec<(&Field, &'i MapEntry<'s>)> = Vec::with_capacity(self.taken.len());
+        for (at, entry) in self.item.entries().iter().enumerate() {
+            let Some(field) = field_of(&entry.key) else { continue };
+            self.taken[at] = true;
+            match written.iter().find(|(first, _)| first.name == field.name) {
+                Some((_, first)) => self.twice(field.name, first, entry),
+                None => written.push((field, entry)),
+            }
+        }
+        if self.taken.contains(&false) {
+            // What only the service writes is not offered to somebody who misspelt another field.
+            let offered = message.fields.iter().filter(|field| !field.is(Flag::ReadOnly));
+            self.known = offered.map(|field| field.name).collect();
+        }
+        written
+    }
+
+    fn twice(&mut self, name: &'static str, first: &MapEntry<'_>, entry: &MapEntry<'_>) {
+        let what = format!("`{}` and `{}` are two spellings of one field", first.key, entry.key);
+        let diagnostic = entry.key_at.error(what, "second time here");
+        let rendered = diagnostic.also(first.key_at.source, first.key_at.range(), "first time here");
+        self.decoder.fault(&self.join(name), rendered);
     }
 
     /// The entry of `name`, unless its value is null.

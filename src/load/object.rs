@@ -57,8 +57,9 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
     fields.finish();
     let raw = WireEndpoint { metadata: serde_json::from_value(metadata.unwrap_or_default()).ok(), spec: None };
     let namespace = raw.metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
-    let spec = kind::with_namespaces(kind.spec, &spec.map(Value::json).unwrap_or_default(), namespace);
-    let spec = Described::written(kind.into(), &spec);
+    let mut spec = spec.map(Value::json).unwrap_or_default();
+    kind::add_namespaces(kind.spec, &mut spec, namespace);
+    let spec = Described::written(kind.into(), spec);
     let object = raw.metadata.clone().unwrap_or_default().described(spec).ok();
     let mut found = model::check(&raw);
     found.extend(rules.check(&raw, object.as_ref()));
@@ -136,16 +137,14 @@ impl ObjectReader<'_> {
         let mut fields = Fields::open(decoder, place.item, &place.at, place.path.clone())?;
         let mut values = BTreeMap::new();
         let mut chosen: BTreeMap<&'static str, TextSpan<'_>> = BTreeMap::new();
-        for field in &message.fields {
+        let written = fields.described(message);
+        for (field, entry) in &written {
             if field.is(Flag::ReadOnly) {
-                if let Some(entry) = fields.skip(field.name) {
-                    let what = format!("`{}` is written only by the service", field.name);
-                    let (source, range) = (entry.key_at.source, entry.key_at.range());
-                    self.notes.push(Diagnostic::note(what, source, range, "it is left out"));
-                }
+                let what = format!("`{}` is written only by the service", field.name);
+                let (source, range) = (entry.key_at.source, entry.key_at.range());
+                self.notes.push(Diagnostic::note(what, source, range, "it is left out"));
                 continue;
             }
-            let Some(entry) = fields.entry(field.name) else { continue };
             let mut below = place.path.clone();
             below.push(field.name.into());
             if entry.item.is_null() {
@@ -167,7 +166,6 @@ impl ObjectReader<'_> {
             // What is set to nothing is written all the same.
             values.extend(value.filter(|_| !is_option || !is_empty).map(|value| (field.name.to_owned(), value)));
         }
-        let written = place.item.entries();
         for name in self.rules.unchecked(&self.at).filter(|name| message.field(name).is_none()) {
             let entry = fields.other(name).filter(|entry| !entry.item.is_null());
             values.extend(entry.map(|entry| (name.to_owned(), Value::Any(json(&entry.item).to_string()))));
@@ -177,7 +175,7 @@ impl ObjectReader<'_> {
             exclusive(decoder, &place, group, &chosen);
         }
         for field in message.fields.iter().filter(|field| is_enforced(field, message)) {
-            let is_written = written.iter().any(|entry| crate::model::shape::snake(&entry.key) == field.name);
+            let is_written = written.iter().any(|(written, _)| written.name == field.name);
             if !values.contains_key(field.name) && !is_written {
                 let what = format!("`{}` is missing", field.name);
                 decoder.fault(&place.path, place.at.error(what, "it is required"));

@@ -52,13 +52,13 @@ impl Spec {
 impl Described {
     /// A spec as the service shows it.
     #[must_use]
-    pub fn live(kind: KindName, spec: &Json) -> Self {
+    pub fn live(kind: KindName, spec: Json) -> Self {
         Self { kind, units: kind::canonical(kind.kind().spec, spec) }
     }
 
     /// A spec as a definition writes it: what it sets to nothing is named too.
     #[must_use]
-    pub fn written(kind: KindName, spec: &Json) -> Self {
+    pub fn written(kind: KindName, spec: Json) -> Self {
         Self { kind, units: kind::named(kind.kind().spec, spec) }
     }
 
@@ -93,7 +93,7 @@ impl Described {
     /// The spec as a definition would write it, without what the service fills in an object of `tenant`.
     #[must_use]
     pub fn unfilled(&self, tenant: Option<&str>) -> Json {
-        kind::without_fills(self.kind.kind().spec, &self.json(), tenant)
+        kind::without_fills(self.kind.kind().spec, self.json(), tenant)
     }
 
     /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
@@ -112,7 +112,7 @@ impl Described {
     #[must_use]
     pub fn has_secret(&self, name: &str, value: &Json) -> bool {
         let spec = self.kind.kind().spec;
-        !kind::sealed::digests(spec, &kind::keys_of(spec, name, Some(value))).is_empty()
+        !kind::sealed::digests(spec, kind::keys_of(spec, name, Some(value))).is_empty()
     }
 
     /// Whether a value of a unit contains something that no answer shows.
@@ -150,26 +150,32 @@ impl Described {
     pub fn set(&mut self, name: &str, before: Option<&Json>, value: Option<&Json>) {
         let Self { kind, units } = self;
         let spec = kind.kind().spec;
-        let mut keys = keys(units, spec);
+        let mut keys = keys(std::mem::take(units), spec);
         kind::merged(spec, name, &mut keys, before, value);
-        *units = kind::named(spec, &Json::Object(keys));
+        *units = kind::named(spec, Json::Object(keys));
     }
 
     /// The spec as the wire writes it.
     #[must_use]
     pub fn json(&self) -> Json {
-        Json::Object(keys(&self.units, self.kind.kind().spec))
+        Json::Object(self.keys())
+    }
+
+    /// Its keys.
+    #[must_use]
+    pub fn keys(&self) -> Map<String, Json> {
+        keys(self.units.clone(), self.kind.kind().spec)
     }
 }
 
 /// The keys of a spec: the options of its groups are keys of their own.
-fn keys(units: &BTreeMap<String, Json>, spec: &str) -> Map<String, Json> {
+fn keys(units: BTreeMap<String, Json>, spec: &str) -> Map<String, Json> {
     let groups: Vec<&str> = kind::message(spec).groups.iter().map(|group| group.name).collect();
     let mut keys = Map::new();
     for (name, value) in units {
         match value {
-            Json::Object(options) if groups.contains(&name.as_str()) => keys.extend(options.clone()),
-            _ => _ = keys.insert(name.clone(), value.clone()),
+            Json::Object(options) if groups.contains(&name.as_str()) => keys.extend(options),
+            value => _ = keys.insert(name, value),
         }
     }
     keys

@@ -257,7 +257,7 @@ impl Change {
             None => false,
             // The whole unit goes.
             Some(Json::Null) => true,
-            Some(value) => kind::sealed::provides(spec, &kind::keys_of(spec, unit, Some(value)), place),
+            Some(value) => kind::sealed::provides(spec, kind::keys_of(spec, unit, Some(value)), place),
         }
     }
 
@@ -269,11 +269,11 @@ impl Change {
             return wanted
                 .spec
                 .described()
-                .map(|wanted| kind::sealed::digests(spec, &wanted.json()))
+                .map(|wanted| kind::sealed::digests(spec, kind::Keys::All(&wanted.keys())))
                 .unwrap_or_default();
         }
         let units = self.secrets.iter().map(|(unit, value)| kind::keys_of(spec, unit, Some(value)));
-        units.flat_map(|keys| kind::sealed::digests(spec, &keys)).collect()
+        units.flat_map(|keys| kind::sealed::digests(spec, keys)).collect()
     }
 
     /// The ownership annotations that `run` writes with this change (`None`: takes away).

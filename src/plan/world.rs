@@ -20,7 +20,7 @@ pub(crate) fn endpoint(name: &str, port: u16) -> Endpoint {
 /// An object of another kind.
 pub(crate) fn object(key: &str, spec: &Json) -> Endpoint {
     let key = Key::parse(key).expect("a key");
-    let spec = Spec::Described(Described::written(key.kind, spec));
+    let spec = Spec::Described(Described::written(key.kind, spec.clone()));
     let (labels, annotations) = (StringMap::default(), StringMap::default());
     Endpoint { key, labels, annotations, description: String::new(), disable: false, spec }
 }

@@ -224,7 +224,7 @@ impl DescribedField {
     fn new(above: &str, field: &Field, group: Option<&Group>) -> Self {
         let mut allowed: Vec<String> = field.rules.iter().map(|(part, rule)| part.words(&rule.words())).collect();
         if let FieldKind::Enum(id) = field.kind {
-            let names: Vec<&str> = kind::values(id).into_iter().map(|(name, _)| name).collect();
+            let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
             allowed.insert(0, format!("one of {}", names.join(", ")));
         }
         if let Some(group) = group {

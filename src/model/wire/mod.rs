@@ -254,9 +254,9 @@ impl Endpoint {
         if kind.is_endpoint() {
             return serde_json::from_str(body);
         }
-        let JsonTree(body) = serde_json::from_str(body)?;
+        let JsonTree(mut body) = serde_json::from_str(body)?;
         let metadata: WireMetadata = Deserialize::deserialize(&body["metadata"])?;
-        metadata.described(Described::written(kind, &body["spec"])).map_err(|problems| {
+        metadata.described(Described::written(kind, body["spec"].take())).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             serde::de::Error::custom(lines.join("; "))
         })
@@ -323,7 +323,7 @@ impl<'de> serde::de::Visitor<'de> for EndpointVisitor {
         }
         let metadata = metadata.flatten();
         let read = match described {
-            Some(JsonTree(spec)) => metadata.unwrap_or_default().described(Described::written(kind, &spec)),
+            Some(JsonTree(spec)) => metadata.unwrap_or_default().described(Described::written(kind, spec)),
             None if kind.is_endpoint() => WireEndpoint { metadata, spec: spec.flatten() }.endpoint(),
             None => return Err(A::Error::missing_field("spec")),
         };

@@ -103,7 +103,7 @@ fn of_kind(kind: &FieldKind) -> Json {
         FieldKind::Empty => json!({"type": "object", "maxProperties": 0}),
         FieldKind::Message(id) => reference(id),
         FieldKind::Enum(id) => {
-            let names: Vec<&str> = kind::values(id).into_iter().map(|(name, _)| name).collect();
+            let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
             json!({"enum": names})
         }
         FieldKind::Map(value) => json!({"type": "object", "propertyNames": {}, "additionalProperties": of_kind(value)}),

@@ -29,7 +29,7 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
     if let Some(problem) = reader.problem() {
         return Err(problem);
     }
-    let described = Described::written(kind, &spec);
+    let described = Described::written(kind, spec);
     raw.metadata.unwrap_or_default().described(described).map_err(|problems| first(&problems))
 }
 
