@@ -137,6 +137,12 @@ impl Rule {
         }
     }
 
+    /// Whether it is about what the parts of a value are, and not about how many there are.
+    #[must_use]
+    pub fn is_about_parts(&self) -> bool {
+        matches!(self, Rule::Unique | Rule::UniqueValues | Rule::UniqueNames | Rule::OneNonzero)
+    }
+
     /// The rule in words.
     #[must_use]
     pub fn words(&self) -> String {

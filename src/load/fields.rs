@@ -57,6 +57,11 @@ impl Decoder {
         self.faults.push(FieldProblem { diagnostic: Some(diagnostic), path: path.to_vec() });
     }
 
+    /// Whether something is wrong with the value at this path, or below it.
+    pub(super) fn is_faulty(&self, path: &[Segment]) -> bool {
+        self.faults.iter().any(|fault| fault.path.starts_with(path))
+    }
+
     pub(super) fn wrong(&mut self, path: &[Segment], at: &TextSpan<'_>, item: &Item<'_>, wanted: &str) {
         if let Value::Refused = item.value {
             self.faults.push(FieldProblem { diagnostic: None, path: path.to_vec() });

@@ -47,17 +47,17 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
     no_removal(&mut fields);
     service_keys(&mut fields, &mut notes);
     let metadata = fields.nested("metadata", |fields| mapping(fields, ENDPOINT.get("metadata")));
-    let spec = match fields.given("spec") {
-        Some(entry) => reader.message(fields.decoder, entry_place(entry, vec!["spec".into()]), kind.spec),
-        None => {
-            fields.decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
-            None
-        }
-    };
+    let spec = fields.given("spec").map(|entry| {
+        let place = entry_place(entry, vec!["spec".into()]);
+        reader.message(fields.decoder, place, kind.spec)
+    });
     fields.finish();
+    if spec.is_none() && !decoder.is_faulty(&["spec".into()]) {
+        decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
+    }
     let raw = WireEndpoint { metadata: serde_json::from_value(metadata.unwrap_or_default()).ok(), spec: None };
     let namespace = raw.metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
-    let mut spec = spec.map(Value::json).unwrap_or_default();
+    let mut spec = spec.flatten().map(Value::json).unwrap_or_default();
     kind::add_namespaces(kind.spec, &mut spec, namespace);
     let spec = Described::written(kind.into(), spec);
     let object = raw.metadata.clone().unwrap_or_default().described(spec).ok();
@@ -137,8 +137,7 @@ impl ObjectReader<'_> {
         let mut fields = Fields::open(decoder, place.item, &place.at, place.path.clone())?;
         let mut values = BTreeMap::new();
         let mut chosen: BTreeMap<&'static str, TextSpan<'_>> = BTreeMap::new();
-        let written = fields.described(message);
-        for (field, entry) in &written {
+        for (field, entry) in fields.described(message) {
             if field.is(Flag::ReadOnly) {
                 let what = format!("`{}` is written only by the service", field.name);
                 let (source, range) = (entry.key_at.source, entry.key_at.range());
@@ -175,8 +174,7 @@ impl ObjectReader<'_> {
             exclusive(decoder, &place, group, &chosen);
         }
         for field in message.fields.iter().filter(|field| is_enforced(field, message)) {
-            let is_written = written.iter().any(|(written, _)| written.name == field.name);
-            if !values.contains_key(field.name) && !is_written {
+            if !values.contains_key(field.name) && !is_faulty(decoder, &place, field.name) {
                 let what = format!("`{}` is missing", field.name);
                 decoder.fault(&place.path, place.at.error(what, "it is required"));
             }
@@ -283,7 +281,7 @@ impl ObjectReader<'_> {
                     decoder.wrong(path, at, item, "a mapping");
                     return None;
                 };
-                let mut values = BTreeMap::new();
+                let (mut values, mut is_whole) = (BTreeMap::new(), true);
                 for entry in entries.iter().filter(|entry| !entry.item.is_null()) {
                     if decoder.faults.len() > MOST_PROBLEMS {
                         return None;
@@ -293,12 +291,14 @@ impl ObjectReader<'_> {
                     let place = entry_place(entry, path);
                     let key = Value::Text(entry.key.clone().into_owned());
                     check(decoder, &Place { at: entry.key_at, ..place.clone() }, field, Part::Keys, &key);
-                    if let Some(value) = self.value(decoder, &place, field, inner) {
+                    let value = self.value(decoder, &place, field, inner);
+                    is_whole &= value.is_some();
+                    if let Some(value) = value {
                         check(decoder, &place, field, Part::Values, &value);
                         values.insert(entry.key.clone().into_owned(), value);
                     }
                 }
-                Some(Value::Map(values))
+                is_whole.then_some(Value::Map(values))
             }
         }
     }
@@ -356,7 +356,10 @@ fn is_enforced(field: &Field, message: &Message) -> bool {
 
 /// The rules of a part of a field. Those of a field that the vendor keeps for itself are not enforced.
 fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Value) {
-    for (_, rule) in field.rules.iter().filter(|(of, _)| *of == part && !field.is(Flag::Internal)) {
+    // A part that is wrong is not in the value, or not as it will be.
+    let is_faulty = decoder.is_faulty(&place.path);
+    let rules = field.rules.iter().filter(|(of, rule)| *of == part && !(is_faulty && rule.is_about_parts()));
+    for (_, rule) in rules.filter(|_| !field.is(Flag::Internal)) {
         if let Some(broken) = rule.broken(value) {
             let what = format!("`{}` {broken}", place.name());
             decoder.fault(&place.path, place.at.error(what, format!("allowed: {}", rule.words())));
@@ -373,7 +376,8 @@ fn exclusive(
 ) {
     let mut set = group.members.iter().filter_map(|member| Some((member, chosen.get(member)?)));
     let Some((first, first_at)) = set.next() else {
-        if group.is_required && group.default.is_none() {
+        let is_open = group.is_required && group.default.is_none();
+        if is_open && !group.members.iter().any(|member| is_faulty(decoder, place, member)) {
             let what = format!("none of {} is set", quoted(&group.members));
             decoder.fault(&place.path, place.at.error(what, "set one of them"));
         }
@@ -384,6 +388,13 @@ fn exclusive(
         let error = at.error(what, "second option here").also(first_at.source, first_at.range(), "first option here");
         decoder.fault(&place.path, error);
     }
+}
+
+/// Whether something is wrong with this field of a message: then it is there, or another key was probably meant as it.
+fn is_faulty(decoder: &Decoder, place: &Place<'_, '_>, field: &'static str) -> bool {
+    let mut path = place.path.clone();
+    path.push(field.into());
+    decoder.is_faulty(&path)
 }
 
 fn quoted(words: &[&str]) -> String {

@@ -67,6 +67,27 @@ fn every_problem_of_an_object_is_found_at_its_place_in_one_go() {
 }
 
 #[test]
+fn what_follows_from_a_problem_is_no_problem_of_its_own() {
+    let object = |kind: &str, spec: &str| format!("kind: {kind}\nmetadata: {{name: a, namespace: shop}}\n{spec}\n");
+    for (kind, spec, problem) in [
+        ("usb_policy", "spec: {allowed_devices: [{i_serial: [1]}]}", "`i_serial` is a list, not a text"),
+        ("usb_policy", "spec: {allowed_devices: [{i_seral: a}]}", "unknown field `i_seral`"),
+        ("usb_policy", "spec: {allowed_devices: [{i_serial: a, b_device_class: {}}]}", "`b_device_class` is a mapping"),
+        ("origin_pool", "spec: {healthcheck: [{nane: a}]}", "unknown field `nane`"),
+        ("origin_pool", "spec: {healthcheck: [{name: [a]}]}", "`name` is a list, not a text"),
+        ("code_base_integration", "spec: {code_base_integration: {githb: {}}}", "unknown field `githb`"),
+        ("code_base_integration", "spec: {code_base_integration: {github: 5}}", "`github` is `5`, not a mapping"),
+        ("origin_pool", "specs: {}", "unknown field `specs`"),
+    ] {
+        let text = found(&object(kind, spec));
+        assert!(text.len() == 1 && text[0].contains(problem), "{spec}: {text:?}");
+    }
+    // What does not follow is found in the same pass.
+    let text = found(&object("usb_policy", "spec: {allowed_devices: [{i_serial: [1]}, {}]}"));
+    assert_eq!(text.len(), 2, "{text:?}");
+}
+
+#[test]
 fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
     let certificate = |key: &str| {
         format!(

@@ -14,6 +14,7 @@ use crate::support::objects::{self, Specs};
 enum Class {
     UnknownKey,
     SwappedLetters,
+    Misspelt,
     WrongType,
     TwoOptions,
     NoOption,
@@ -29,9 +30,10 @@ enum Class {
 }
 
 /// Each class with the kinds in which it must have been tried, of 141: what the facts give rise to in small objects.
-const CLASSES: [(Class, usize); 14] = [
+const CLASSES: [(Class, usize); 15] = [
     (Class::UnknownKey, 140),
     (Class::SwappedLetters, 125),
+    (Class::Misspelt, 125),
     (Class::WrongType, 135),
     (Class::TwoOptions, 95),
     (Class::NoOption, 4),
@@ -174,6 +176,14 @@ fn mistake(class: Class, specs: &mut Specs, document: &Value, site: &Site) -> Op
                 && at(&mut document, above).as_object_mut()?.remove(field.name).is_some();
             is_gone.then(|| (vec![above.to_vec()], format!("`{}` is missing", field.name)))?
         }
+        Site::Entry(path, field, id) if class == Class::Misspelt => {
+            let (_, above) = path.split_last()?;
+            let wrong = swapped(field.name, kind::message(id))?;
+            let mapping = at(&mut document, above).as_object_mut()?;
+            let value = mapping.remove(field.name)?;
+            mapping.insert(wrong.clone(), value);
+            (vec![key(&above.to_vec(), &wrong)], format!("unknown field `{wrong}`"))
+        }
         Site::Entry(path, field, _) => in_entry(class, at(&mut document, path), path, field)?,
     };
     Some(Mistake { document, places, says })
@@ -197,7 +207,10 @@ fn in_mapping(
             vec![key(path, "zz_unknown")]
         }
         Class::SwappedLetters => {
-            let (name, swapped) = swapped(specs, message)?;
+            let names: Vec<&'static str> =
+                message.fields.iter().filter(|field| !field.is(Flag::ReadOnly)).map(|field| field.name).collect();
+            let name = *names.get(specs.below(names.len().max(1)))?;
+            let swapped = swapped(name, message)?;
             if mapping.contains_key(name) || mapping.contains_key(&swapped) {
                 return None;
             }
@@ -311,17 +324,14 @@ fn chosen<'m>(specs: &mut Specs, message: &'m Message, is_there: impl Fn(&str) -
     chosen.get(specs.below(chosen.len().max(1))).copied()
 }
 
-/// A key of a message with two neighbouring letters swapped.
-fn swapped(specs: &mut Specs, message: &Message) -> Option<(&'static str, String)> {
-    let names: Vec<&'static str> =
-        message.fields.iter().filter(|field| !field.is(Flag::ReadOnly)).map(|field| field.name).collect();
-    let name = *names.get(specs.below(names.len().max(1)))?;
+/// A key with two neighbouring letters swapped, where the message has no such key.
+fn swapped(name: &str, message: &Message) -> Option<String> {
     let mut bytes = name.as_bytes().to_vec();
     let at = (1..bytes.len().saturating_sub(1))
         .find(|at| bytes[*at] != bytes[at + 1] && bytes[*at] != b'_' && bytes[at + 1] != b'_')?;
     bytes.swap(at, at + 1);
     let swapped = String::from_utf8(bytes).ok()?;
-    (name.len() > 3 && message.field(&swapped).is_none()).then_some((name, swapped))
+    (name.len() > 3 && message.field(&swapped).is_none()).then_some(swapped)
 }
 
 fn of_wrong_type(field: &Field) -> Option<Value> {
