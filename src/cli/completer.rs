@@ -18,6 +18,7 @@ use crate::journal;
 use crate::kind;
 use crate::load::{self, LoadOptions};
 use crate::model::Layout;
+use crate::model::policy::{GuardName, KeyAllowance};
 use crate::report::endpoints::Column;
 use crate::report::safe;
 use crate::state::{Location, StateStore};
@@ -177,17 +178,8 @@ fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The names that `--allow` takes; those of single endpoints end where the key begins.
 fn allowances(current: &OsStr) -> Vec<CompletionCandidate> {
-    const NAMES: [&str; 8] = [
-        "mass-change",
-        "empty-namespace",
-        "behind-base",
-        "foreign-stack=",
-        "protected=",
-        "recreate=",
-        "referred=",
-        "unverified=",
-    ];
-    matching(current, NAMES.map(str::to_owned))
+    let guards = GuardName::ALL.iter().map(ToString::to_string);
+    matching(current, guards.chain(KeyAllowance::ALL.iter().map(|name| format!("{name}="))))
 }
 
 fn columns(current: &OsStr) -> Vec<CompletionCandidate> {

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
-use super::settings::KeyAllowance;
+use super::settings::flag;
 use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, Plan};
 use crate::model::Ownership;
-use crate::model::policy::Prune;
+use crate::model::policy::{KeyAllowance, Prune};
 
 /// A consent that takes effect in a plan, recorded by `plan --allow NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -79,7 +79,7 @@ impl Plan {
         let mut missing = Vec::new();
         for change in &self.changes {
             let needed = needed(self, change).filter(|name| !allow.key(*name, &change.key));
-            missing.extend(needed.map(|name| name.flag(&change.key)));
+            missing.extend(needed.map(|name| flag(name, &change.key)));
         }
         missing
     }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, BlockReason, Plan, ScopeRead};
 use crate::kind::KindName;
-use crate::model::policy::Guards;
-use crate::model::{Namespace, Scope, words};
+use crate::model::policy::{GuardName, Guards};
+use crate::model::{Namespace, Scope};
 
 /// A guard that refuses the plan until it is allowed by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,25 +31,6 @@ pub struct GuardHit {
     /// The share allowed, in per cent, where there is one.
     #[serde(default)]
     pub allowed_percent: Option<u8>,
-}
-
-/// The guards by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum GuardName {
-    /// Too large a share would be deleted or replaced.
-    MassChange,
-    /// Every owned object of a namespace would go, or several that are all of their kind in it.
-    EmptyNamespace,
-    /// The base branch moved on in what this plan would set.
-    BehindBase,
-}
-
-words!(GuardName { MassChange = "mass-change", EmptyNamespace = "empty-namespace", BehindBase = "behind-base" });
-
-impl GuardName {
-    /// Every guard.
-    pub const ALL: [GuardName; 3] = [GuardName::MassChange, GuardName::EmptyNamespace, GuardName::BehindBase];
 }
 
 impl GuardHit {

@@ -30,6 +30,7 @@ mod share;
 mod soundness;
 mod waves;
 
+pub use crate::model::policy::GuardName;
 pub use crate::model::policy::Prune;
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::DefinitionHistory;
@@ -39,7 +40,7 @@ pub use change::{Action, ActionKind, Attribution, BeforeImage, Cause, Change, Co
 pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
 pub use digest::Digest;
-pub use guard::{Counts, GuardHit, GuardLimits, GuardName};
+pub use guard::{Counts, GuardHit, GuardLimits};
 pub use index::ByKey;
 pub use input::PlanInput;
 pub use movement::{MoveError, MoveInput, hand_over};

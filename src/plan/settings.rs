@@ -7,8 +7,7 @@ use globset::{Glob, GlobMatcher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::GuardName;
-use crate::model::policy::{IgnoreRule, Safeguards};
+use crate::model::policy::{GuardName, IgnoreRule, KeyAllowance, Safeguards};
 use crate::model::{Field, Key};
 
 /// What a plan was asked to do, as far as it decides what will be done.
@@ -35,50 +34,25 @@ pub struct Allowances {
     foreign: Vec<GlobMatcher>,
 }
 
-/// What is allowed for single endpoints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum KeyAllowance {
-    ForeignStack,
-    Protected,
-    Recreate,
-    Referred,
-    Unverified,
-}
-
-impl KeyAllowance {
-    const ALL: [KeyAllowance; 5] = [
-        KeyAllowance::ForeignStack,
-        KeyAllowance::Protected,
-        KeyAllowance::Recreate,
-        KeyAllowance::Referred,
-        KeyAllowance::Unverified,
-    ];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            KeyAllowance::ForeignStack => "foreign-stack",
-            KeyAllowance::Protected => "protected",
-            KeyAllowance::Recreate => "recreate",
-            KeyAllowance::Referred => "referred",
-            KeyAllowance::Unverified => "unverified",
-        }
-    }
-
-    /// As `--allow` takes it.
-    pub(super) fn flag(self, what: impl std::fmt::Display) -> String {
-        format!("{}={what}", self.as_str())
-    }
-}
-
 /// An `--allow` that names nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`--allow {text}` names nothing that can be allowed: mass-change, empty-namespace, behind-base, \
-     foreign-stack=NAMESPACE/NAME (or a glob), protected=NAMESPACE/NAME, recreate=NAMESPACE/NAME, \
-     referred=NAMESPACE/NAME, unverified=NAMESPACE/NAME"
-)]
+#[error("`--allow {text}` names nothing that can be allowed: {}", allowed().join(", "))]
 pub struct AllowError {
     text: String,
+}
+
+fn allowed() -> Vec<String> {
+    let guards = GuardName::ALL.iter().map(ToString::to_string);
+    let keys = KeyAllowance::ALL.iter().map(|name| match name {
+        KeyAllowance::ForeignStack => format!("{name}=NAMESPACE/NAME (or a glob)"),
+        name => format!("{name}=NAMESPACE/NAME"),
+    });
+    guards.chain(keys).collect()
+}
+
+/// A consent to what is done with one object, as `--allow` takes it.
+pub(super) fn flag(name: KeyAllowance, what: impl std::fmt::Display) -> String {
+    format!("{name}={what}")
 }
 
 impl Allowances {
@@ -117,13 +91,13 @@ impl Allowances {
     /// What allows `name` for the endpoint, as `--allow` takes it.
     pub(super) fn given(&self, name: KeyAllowance, key: &Key) -> Option<String> {
         if self.keys.get(&name).is_some_and(|keys| keys.contains(key)) {
-            return Some(name.flag(key));
+            return Some(flag(name, key));
         }
         if name != KeyAllowance::ForeignStack || self.foreign.is_empty() {
             return None;
         }
         let text = key.to_string();
-        self.foreign.iter().find(|glob| glob.is_match(&text)).map(|glob| name.flag(glob.glob()))
+        self.foreign.iter().find(|glob| glob.is_match(&text)).map(|glob| flag(name, glob.glob()))
     }
 
     /// What either of the two allows.

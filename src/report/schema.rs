@@ -28,6 +28,7 @@ use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
 use crate::drift::DriftState;
 use crate::kind::Kind;
+use crate::model::policy::consents;
 use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::run::{RUN_KIND, RunDocument};
@@ -70,7 +71,7 @@ kinds! {
     // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
     Config = "config" => config(),
     /// A policy
-    Policy = "policy" => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
+    Policy = "policy" => policy(),
     /// A saved plan, and the JSON of plan
     Plan = "plan" => plan(),
     /// The JSON of drift and report
@@ -228,6 +229,13 @@ fn config() -> Json {
             layer.insert(key.clone(), json!({"$ref": format!("#/properties/{key}")}));
         }
     }
+    schema
+}
+
+/// The schema of a policy, with the names that `--allow` takes.
+fn policy() -> Json {
+    let mut schema: Json = serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default();
+    schema["properties"]["allow"]["items"]["enum"] = consents().collect();
     schema
 }
 

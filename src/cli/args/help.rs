@@ -147,6 +147,8 @@ fn with_json(command: Command) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::policy::consents;
+    use crate::plan::Allowances;
 
     fn pages(command: Command, path: &str, into: &mut Vec<(String, Command)>) {
         for inner in command.get_subcommands() {
@@ -165,6 +167,24 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn policies_their_schema_and_the_help_know_every_name_that_allow_takes() {
+        let schema = crate::report::schema::of(crate::report::schema::SchemaKind::Policy);
+        let known = schema["properties"]["allow"]["items"]["enum"].as_array().cloned().unwrap_or_default();
+        assert_eq!(known, consents().collect::<Vec<_>>());
+        for name in consents() {
+            let texts = [name.to_owned(), format!("{name}=shop/cart")];
+            let taken = texts.iter().filter(|text| Allowances::default().add(text).is_ok()).count();
+            assert_eq!(taken, 1, "{name}");
+            let policy = crate::load::config::policy("policy.yaml", format!("allow: [{name}]").into_bytes());
+            assert!(policy.is_ok_and(|policy| policy.allow(&texts).is_ok()), "{name}");
+            for (path, command) in all().iter().filter(|(path, _)| ["trueup plan", "trueup apply"].contains(&&**path)) {
+                let allow = command.get_arguments().find(|arg| arg.get_id() == "allow").and_then(Arg::get_help);
+                assert!(allow.is_some_and(|help| help.to_string().contains(name)), "{path}: {name}");
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::load::item::{Item, resolve};
 use crate::load::suggestion::did_you_mean;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
-use crate::model::policy::{CONSENTS, Policy};
+use crate::model::policy::{Policy, consents};
 use crate::model::{NAME_RULE, Name};
 
 /// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
@@ -103,8 +103,9 @@ fn stacks(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<Name>> {
 fn allow(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<String>> {
     let texts = fields.texts("allow")?;
     let entry = fields.given("allow")?;
-    for text in texts.iter().filter(|text| !CONSENTS.contains(&text.as_str())) {
-        let label = did_you_mean(text, CONSENTS, || format!("some of {}", CONSENTS.join(", ")));
+    let names: Vec<&str> = consents().collect();
+    for text in texts.iter().filter(|text| !names.contains(&text.as_str())) {
+        let label = did_you_mean(text, names.iter().copied(), || format!("some of {}", names.join(", ")));
         wrong(fields, entry, "allow", format!("`{text}` is not a name that `--allow` accepts"), label);
     }
     Some(texts.into_iter().collect())

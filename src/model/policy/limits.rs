@@ -8,10 +8,6 @@ use super::{GateMode, Gates, Guards, Prune, Safeguards};
 use crate::kind::{self, KindName};
 use crate::model::{Name, Namespace};
 
-/// The names that `--allow` takes, without their keys.
-pub const CONSENTS: [&str; 7] =
-    ["mass-change", "empty-namespace", "behind-base", "foreign-stack", "protected", "recreate", "referred"];
-
 /// Limits from outside the repository: the most that a configuration may set. Everything that a policy
 /// does not name is left to the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,13 @@
 //! them from outside the repository. Plans, configuration and gates use these types. No IO.
 
 mod change;
+mod consent;
 mod limits;
 mod safeguards;
 
 pub use change::{Direction, SettingChange, changes};
-pub use limits::{CONSENTS, Policy, Violation};
+pub use consent::{GuardName, KeyAllowance, consents};
+pub use limits::{Policy, Violation};
 pub use safeguards::{GateMode, Gates, Guards, IgnoreRule, Prune, RunTarget, Safeguards, SafetySettings};
 
 #[cfg(test)]

@@ -1,0 +1,64 @@
+//! What `--allow` takes. The command line, policies and their schema have no other list.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::words;
+
+/// The guards by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuardName {
+    /// Too large a share would be deleted or replaced.
+    MassChange,
+    /// Every owned object of a namespace would go, or several that are all of their kind in it.
+    EmptyNamespace,
+    /// The base branch moved on in what this plan would set.
+    BehindBase,
+}
+
+words!(GuardName { MassChange = "mass-change", EmptyNamespace = "empty-namespace", BehindBase = "behind-base" });
+
+impl GuardName {
+    /// Every guard.
+    pub const ALL: [GuardName; 3] = [GuardName::MassChange, GuardName::EmptyNamespace, GuardName::BehindBase];
+}
+
+/// What is allowed for single objects: `NAME=KEY`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyAllowance {
+    /// To take over an object of another stack.
+    ForeignStack,
+    /// To delete a protected object.
+    Protected,
+    /// To delete an object and create it again.
+    Recreate,
+    /// To delete an object that others refer to.
+    Referred,
+    /// To delete an object whose ownership is not proven.
+    Unverified,
+}
+
+words!(KeyAllowance {
+    ForeignStack = "foreign-stack",
+    Protected = "protected",
+    Recreate = "recreate",
+    Referred = "referred",
+    Unverified = "unverified",
+});
+
+impl KeyAllowance {
+    /// Every one.
+    pub const ALL: [KeyAllowance; 5] = [
+        KeyAllowance::ForeignStack,
+        KeyAllowance::Protected,
+        KeyAllowance::Recreate,
+        KeyAllowance::Referred,
+        KeyAllowance::Unverified,
+    ];
+}
+
+/// The names that `--allow` takes, without keys.
+pub fn consents() -> impl Iterator<Item = &'static str> {
+    GuardName::ALL.into_iter().map(GuardName::as_str).chain(KeyAllowance::ALL.into_iter().map(KeyAllowance::as_str))
+}
