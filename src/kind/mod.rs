@@ -225,8 +225,8 @@ fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
 /// The names of an enumeration with their numbers, where those are known.
 #[must_use]
 pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
-    let Some((line, values)) = INDEX.enums.get(id) else { return &[] };
-    values.get_or_init(|| decode::values(line))
+    let Some(block) = INDEX.enums.get(id) else { return &[] };
+    block.values.get_or_init(|| decode::values(block.line))
 }
 
 /// Whether this is the name of the number 0, which is the first where no number is known.
@@ -350,8 +350,14 @@ pub fn snake(key: &str) -> Cow<'_, str> {
 /// The blocks of a description.
 struct Index {
     kinds: BTreeMap<&'static str, KindBlock>,
-    enums: HashMap<&'static str, (&'static str, OnceLock<Vec<(&'static str, Option<i32>)>>), FixedState>,
+    enums: HashMap<&'static str, EnumBlock, FixedState>,
     messages: HashMap<&'static str, MessageBlock, FixedState>,
+}
+
+/// The line of an enumeration, decoded when somebody asks.
+struct EnumBlock {
+    line: &'static str,
+    values: OnceLock<Vec<(&'static str, Option<i32>)>>,
 }
 
 /// The line of a kind, decoded when somebody asks.
@@ -390,7 +396,7 @@ impl Index {
                     let block = KindBlock { line: &block["kind ".len()..], kind: OnceLock::new() };
                     index.kinds.insert(id, block);
                 }
-                "enum" => _ = index.enums.insert(id, (line, OnceLock::new())),
+                "enum" => _ = index.enums.insert(id, EnumBlock { line, values: OnceLock::new() }),
                 "message" => {
                     let block = MessageBlock { block: line, message: OnceLock::new(), hides: OnceLock::new() };
                     index.messages.insert(id, block);
