@@ -185,8 +185,8 @@ fn what_the_service_took_is_valid() {
 /// How a definition compares with what the service makes of it: units that differ, and values that it does not name.
 fn compared(kind: &Kind, wanted: &Value, live: &Value) -> (Vec<String>, Vec<String>) {
     // No definition holds the unknown names that some of the recorded requests have.
-    let known = kind::without_fills(kind.spec, wanted, None);
-    let (live, wanted) = (kind::canonical(kind.spec, live), kind::named(kind.spec, &known));
+    let known = kind::without_fills(kind.spec, wanted.clone(), None);
+    let (live, wanted) = (kind::canonical(kind.spec, live.clone()), kind::named(kind.spec, known));
     let units: BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let is_other = |unit: &&&String| {
         let (live, wanted) = (live.get(**unit), wanted.get(**unit));

@@ -93,8 +93,8 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
             })
             .take(60)
             .collect();
-        let units = |spec: &Value| kind::canonical(kind.spec, spec);
-        let definition = kind::named(kind.spec, &wanted[kind.name]);
+        let units = |spec: &Value| kind::canonical(kind.spec, spec.clone());
+        let definition = kind::named(kind.spec, wanted[kind.name].clone());
         let differs = |spec: &Value| {
             let live = units(spec);
             definition.iter().any(|(unit, wanted)| {

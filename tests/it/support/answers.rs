@@ -298,8 +298,8 @@ fn one(kind: &FieldKind, value: &Value, namespace: &str) -> Value {
         (FieldKind::Integer { .. }, Value::Number(number)) => number.to_string().into(),
         (FieldKind::Float, Value::Number(number)) => json!(number.as_f64()),
         (FieldKind::Enum(id), Value::Number(number)) => {
-            let name = kind::values(id).into_iter().find(|(_, of)| of.map(i64::from) == number.as_i64());
-            name.map_or_else(|| value.clone(), |(name, _)| name.into())
+            let name = kind::values(id).iter().find(|(_, of)| of.map(i64::from) == number.as_i64());
+            name.map_or_else(|| value.clone(), |(name, _)| (*name).into())
         }
         (FieldKind::Duration, Value::String(text)) => {
             let seconds: Option<f64> = text.strip_suffix('s').and_then(|text| text.parse().ok());
