@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json};
 use super::fills::is_default_choice;
 use super::hidden::is_hidden;
 use super::items::align;
-use super::spec::{Keys, keys_of, value_of, without_zeros};
-use super::walk::is_reference;
+use super::spec::{keys_of, value_of, without_zeros};
+use super::walk::{Keys, is_reference};
 use super::{Field, FieldKind, Flag, Message, message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is

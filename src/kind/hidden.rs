@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::spec::{Keys, keys_of, value_of};
-use super::walk::{each_message, each_message_mut, messages};
+use super::spec::{keys_of, value_of};
+use super::walk::{Keys, each_message, each_message_mut, messages};
 use super::{Field, Flag, hides, message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.

@@ -4,8 +4,8 @@ use serde_json::{Map, Value as Json};
 
 use super::compare::is_same;
 use super::items::{align, is_of_messages};
-use super::spec::{Keys, Zeros, keys_of, tidy_field, unit_of, without_zeros};
-use super::walk::{each_message, is_reference};
+use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
+use super::walk::{Keys, each_message, is_reference};
 use super::{Field, FieldKind, Flag, Message, message, snake};
 
 /// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the

@@ -29,11 +29,11 @@ pub use merge::{merged, pruned};
 pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit};
-pub use spec::{Keys, canonical, keys_of, named, significant, unit_of, units};
+pub use spec::{canonical, keys_of, named, significant, unit_of, units};
 pub use taken::{taken_over, with_unnamed};
 pub use untaken::taken;
 pub use value::Value;
-pub use walk::{is_reference, is_zero};
+pub use walk::{Keys, is_reference, is_zero};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -4,8 +4,7 @@
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
-use super::spec::Keys;
-use super::walk::{each_message, is_zero, messages};
+use super::walk::{Keys, each_message, is_zero, messages};
 use super::{Field, FieldKind, Flag, Message, hides, message, snake};
 
 /// The one key of what stands for a secret.

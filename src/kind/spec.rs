@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::walk::{is_reference, is_zero};
+use super::walk::{Keys, is_reference, is_zero};
 use super::{Field, FieldKind, Flag, Message, Value, message, sealed, snake};
 
 /// Which values of nothing a canonical form keeps.
@@ -76,58 +76,6 @@ pub fn significant(spec: &str, unit: &str, value: &Json) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
     tidy(message(spec), &mut keys, Zeros::Dropped);
     value_of(spec, unit, keys)
-}
-
-/// Keys of a message with their values.
-#[derive(Debug, Clone, Copy)]
-pub enum Keys<'v> {
-    /// None.
-    None,
-    /// One.
-    One(&'v str, &'v Json),
-    /// Those of an object.
-    All(&'v Map<String, Json>),
-}
-
-impl<'v> Keys<'v> {
-    /// Those of a value that is an object.
-    pub(super) fn of(value: &'v Json) -> Self {
-        value.as_object().map_or(Keys::None, Keys::All)
-    }
-
-    /// The value of a key.
-    #[must_use]
-    pub fn get(self, key: &str) -> Option<&'v Json> {
-        match self {
-            Keys::None => None,
-            Keys::One(name, value) => (name == key).then_some(value),
-            Keys::All(keys) => keys.get(key),
-        }
-    }
-
-    pub(super) fn has(self, key: &str) -> bool {
-        self.get(key).is_some()
-    }
-
-    /// Each key with its value.
-    pub(super) fn iter(self) -> impl Iterator<Item = (&'v str, &'v Json)> {
-        let (one, all) = match self {
-            Keys::None => (None, None),
-            Keys::One(key, value) => (Some((key, value)), None),
-            Keys::All(keys) => (None, Some(keys)),
-        };
-        one.into_iter().chain(all.into_iter().flatten().map(|(key, value)| (key.as_str(), value)))
-    }
-
-    /// An object of them.
-    #[must_use]
-    pub fn owned(self) -> Map<String, Json> {
-        match self {
-            Keys::None => Map::new(),
-            Keys::One(key, value) => Map::from_iter([(key.to_owned(), value.clone())]),
-            Keys::All(keys) => keys.clone(),
-        }
-    }
 }
 
 /// The keys of the spec with which a unit is written.

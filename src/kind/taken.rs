@@ -7,8 +7,8 @@ use super::compare::{Open, is_same, open};
 use super::fills::{Fills, unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::items::align;
-use super::spec::{Keys, is_zero_of, keys_of, value_of};
-use super::walk::is_reference;
+use super::spec::{is_zero_of, keys_of, value_of};
+use super::walk::{Keys, is_reference};
 use super::{Field, FieldKind, message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition

@@ -4,8 +4,8 @@ use serde_json::{Map, Value as Json};
 
 use super::compare::is_same;
 use super::items::align;
-use super::spec::{Keys, keys_of, value_of};
-use super::walk::is_zero;
+use super::spec::{keys_of, value_of};
+use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Message, message};
 
 /// A unit of a definition without what no description knows and a live unit does not have, and the paths of that.

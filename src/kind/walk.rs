@@ -1,6 +1,6 @@
 //! How a value is walked by its description, and what is said of each part of one whatever it belongs to.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::{Field, FieldKind};
 
@@ -23,6 +23,58 @@ pub fn is_zero(value: &Json) -> bool {
         Json::Array(items) => items.is_empty(),
         // `{}` is presence.
         Json::Bool(true) | Json::Object(_) => false,
+    }
+}
+
+/// Keys of a message with their values.
+#[derive(Debug, Clone, Copy)]
+pub enum Keys<'v> {
+    /// None.
+    None,
+    /// One.
+    One(&'v str, &'v Json),
+    /// Those of an object.
+    All(&'v Map<String, Json>),
+}
+
+impl<'v> Keys<'v> {
+    /// Those of a value that is an object.
+    pub(super) fn of(value: &'v Json) -> Self {
+        value.as_object().map_or(Keys::None, Keys::All)
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<&'v Json> {
+        match self {
+            Keys::None => None,
+            Keys::One(name, value) => (name == key).then_some(value),
+            Keys::All(keys) => keys.get(key),
+        }
+    }
+
+    pub(super) fn has(self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Each key with its value.
+    pub(super) fn iter(self) -> impl Iterator<Item = (&'v str, &'v Json)> {
+        let (one, all) = match self {
+            Keys::None => (None, None),
+            Keys::One(key, value) => (Some((key, value)), None),
+            Keys::All(keys) => (None, Some(keys)),
+        };
+        one.into_iter().chain(all.into_iter().flatten().map(|(key, value)| (key.as_str(), value)))
+    }
+
+    /// An object of them.
+    #[must_use]
+    pub fn owned(self) -> Map<String, Json> {
+        match self {
+            Keys::None => Map::new(),
+            Keys::One(key, value) => Map::from_iter([(key.to_owned(), value.clone())]),
+            Keys::All(keys) => keys.clone(),
+        }
     }
 }
 
