@@ -98,7 +98,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
         ),
         Note::Orphan { key } => (
             "{{endpoint}} of this stack in {{reason}} {{is|are}} no longer defined and nothing may be deleted there \
-             (list it under `namespaces:`): {{names}}",
+             (`namespaces:`, `kinds:` and `prune:` say where): {{names}}",
             key.namespace.to_string(),
             key.to_string(),
         ),
