@@ -17,8 +17,3 @@ pub enum Layout {
 }
 
 words!(Layout { Uniform = "uniform", Published = "published" });
-
-impl Layout {
-    /// Every layout.
-    pub const ALL: [Layout; 2] = [Layout::Uniform, Layout::Published];
-}

@@ -1,10 +1,13 @@
 //! Enums whose values are words: a macro for all of them, and the fields whose values are words on the wire
 //! (protocol, discovery, network type) with the service's spelling of every value.
 
-/// Gives an enum the word of each value, which is also how it is displayed.
+/// Gives an enum the list of its values and the word of each, which is also how it is displayed.
 macro_rules! words {
     ($type:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $type {
+            /// Every value.
+            pub const ALL: [$type; [$($word),+].len()] = [$($type::$variant),+];
+
             /// The word for it.
             #[must_use]
             pub fn as_str(self) -> &'static str {
@@ -36,12 +39,6 @@ macro_rules! text_enum {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         pub enum $type { $($(#[$vdoc])* #[doc = concat!("`", $text, "`")] $variant),+ }
-
-        impl $type {
-            /// Every value, in the order of the service.
-            pub const ALL: &[$type] = &[$($type::$variant),+];
-
-        }
 
         words!($type { $($variant = $text),+ });
 

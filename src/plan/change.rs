@@ -370,10 +370,6 @@ impl BeforeImage {
 }
 
 impl ActionKind {
-    /// Every kind, in order.
-    pub const ALL: [ActionKind; 5] =
-        [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Annotate, ActionKind::Delete];
-
     /// The phase of an apply: creates, then replaces, recreates and annotates, then deletes.
     #[must_use]
     pub fn phase(self) -> u8 {

@@ -24,7 +24,7 @@ fn target() -> impl Strategy<Value = Target> {
         (host(), ttl()).prop_map(|(name, ttl)| Target::DnsNameAdvanced { name, ttl }),
         (0u8..4).prop_map(|last| Target::Ip(IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)))),
         (0u16..4).prop_map(|last| Target::Ip(IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, last)))),
-        (prop::sample::select(Discovery::ALL), service)
+        (prop::sample::select(Discovery::ALL.to_vec()), service)
             .prop_map(|(discovery, service)| Target::ServiceInfo { discovery, service }),
     ]
 }
@@ -49,7 +49,7 @@ fn reference() -> impl Strategy<Value = Reference> {
 fn site() -> impl Strategy<Value = SiteWhere> {
     let vip = prop_oneof![Just(InternetVip::Disabled), Just(InternetVip::Enabled)];
     let refs = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(reference(), 1..3)];
-    (reference(), refs, prop::sample::select(NetworkType::ALL), vip).prop_map(
+    (reference(), refs, prop::sample::select(NetworkType::ALL.to_vec()), vip).prop_map(
         |(reference, refs, network_type, internet_vip)| SiteWhere { reference, refs, network_type, internet_vip },
     )
 }
@@ -72,7 +72,7 @@ fn pool() -> impl Strategy<Value = SnatPool> {
 }
 
 fn spec() -> impl Strategy<Value = Spec> {
-    let protocol = prop::sample::select(Protocol::ALL);
+    let protocol = prop::sample::select(Protocol::ALL.to_vec());
     (target(), protocol, 0u16..3, 0u16..2, pool(), option::of(place())).prop_map(
         |(target, protocol, port, health_check_port, snat_pool, place)| {
             Spec::Endpoint(trueup::model::EndpointSpec {

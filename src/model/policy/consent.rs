@@ -19,11 +19,6 @@ pub enum GuardName {
 
 words!(GuardName { MassChange = "mass-change", EmptyNamespace = "empty-namespace", BehindBase = "behind-base" });
 
-impl GuardName {
-    /// Every guard.
-    pub const ALL: [GuardName; 3] = [GuardName::MassChange, GuardName::EmptyNamespace, GuardName::BehindBase];
-}
-
 /// What is allowed for single objects: `NAME=KEY`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyAllowance {
@@ -46,17 +41,6 @@ words!(KeyAllowance {
     Referred = "referred",
     Unverified = "unverified",
 });
-
-impl KeyAllowance {
-    /// Every one.
-    pub const ALL: [KeyAllowance; 5] = [
-        KeyAllowance::ForeignStack,
-        KeyAllowance::Protected,
-        KeyAllowance::Recreate,
-        KeyAllowance::Referred,
-        KeyAllowance::Unverified,
-    ];
-}
 
 /// The names that `--allow` takes, without keys.
 pub fn consents() -> impl Iterator<Item = &'static str> {

@@ -24,12 +24,7 @@ pub enum Prune {
     All,
 }
 
-words!(Prune { None = "none", Owned = "owned", All = "all" });
-
-impl Prune {
-    /// Every mode.
-    pub const ALL: [Prune; 3] = [Prune::Owned, Prune::All, Prune::None];
-}
+words!(Prune { Owned = "owned", All = "all", None = "none" });
 
 /// The numbers of the `mass-change` guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,11 +61,6 @@ pub enum GateMode {
 }
 
 words!(GateMode { Off = "off", Warn = "warn", Block = "block" });
-
-impl GateMode {
-    /// Every mode.
-    pub const ALL: [GateMode; 3] = [GateMode::Off, GateMode::Warn, GateMode::Block];
-}
 
 /// What is checked before an apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
