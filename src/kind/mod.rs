@@ -202,7 +202,8 @@ pub fn message(id: &str) -> &'static Message {
 }
 
 /// Whether a message has something, at any depth, that no answer shows.
-fn hides(id: &str) -> bool {
+#[must_use]
+pub fn hides(id: &str) -> bool {
     let Some((id, known)) = INDEX.messages.get_key_value(id) else { return false };
     *known.hides.get_or_init(|| reached(id).iter().any(|(_, message)| message.fields.iter().any(hidden::is_hidden)))
 }

@@ -24,8 +24,7 @@ pub struct Change {
     /// The ownership annotations that are written, `None` where they stay as they are.
     #[serde(default)]
     pub ownership: Option<OwnershipAnnotations>,
-    /// The units of its definition that contain secrets, and for a recreate what else no answer shows: every write has all of
-    /// them.
+    /// The units of its definition of which no answer shows all, such as secrets: every write has all of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Json>,
     /// Why a whole object is created or deleted; a replace has causes per field.

@@ -292,7 +292,11 @@ impl NamespaceBuilder<'_, '_> {
             let adopts = !owner.is_ours() && self.input.settings.safeguards.ownership_annotations;
             let action = Action::Replace { fields, adopts, before: BeforeImage::of(live) };
             let ownership = self.annotations_of_replace(definition, owner, ownership);
-            return Some(Change { ownership, secrets: secrets(definition), ..Change::new(key, action) });
+            return Some(Change {
+                ownership,
+                secrets: unshown(definition, &live.endpoint),
+                ..Change::new(key, action)
+            });
         }
         let takes_over = match owner {
             // Written by trueup for this key, and defined by this stack: it is plain whose it is.
@@ -309,7 +313,7 @@ impl NamespaceBuilder<'_, '_> {
         }
         let action = Action::Annotate { before: BeforeImage::of(live) };
         let ownership = self.annotations(definition, applied);
-        let change = Change { ownership, secrets: secrets(definition), ..Change::new(key, action) };
+        let change = Change { ownership, secrets: unshown(definition, &live.endpoint), ..Change::new(key, action) };
         // Annotations are not worth a secret.
         live.secrets.iter().all(|place| change.provides(place)).then_some(change)
     }
@@ -376,12 +380,15 @@ impl NamespaceBuilder<'_, '_> {
     }
 }
 
-/// The units of a definition that contain secrets.
-pub(super) fn secrets(definition: &Definition) -> BTreeMap<String, Json> {
-    if definition.sealed.is_empty() {
-        return BTreeMap::new();
-    }
-    units(&definition.endpoint, Described::has_secret)
+/// The units of a definition that a replace of `live` loses unless it writes them: those with secrets, and those of which no
+/// answer shows anything. Where another option of a group is shown, the service made that of it.
+pub(super) fn unshown(definition: &Definition, live: &Endpoint) -> BTreeMap<String, Json> {
+    let live = live.spec.described();
+    let is_unseen = |name: &str| live.is_none_or(|live| live.unit(name).is_none());
+    units(&definition.endpoint, |spec, name, value| {
+        let has_secret = !definition.sealed.is_empty() && spec.has_secret(name, value);
+        has_secret || is_unseen(name) && spec.has_hidden(name, value)
+    })
 }
 
 /// The units of a spec of another kind than endpoint of which something holds.

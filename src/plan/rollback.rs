@@ -310,14 +310,14 @@ impl Undo<'_, '_> {
         }
     }
 
-    /// The units with secrets of an object as it was, of the definition that was applied to it then.
+    /// The units of an object as it was of which no answer shows all, of the definition that was applied to it then.
     fn secrets(&self, original: &Endpoint) -> BTreeMap<String, Json> {
         let ownership = Ownership::read(&original.annotations);
         let Some(applied) = ownership.and_then(|ownership| ownership.applied) else { return BTreeMap::new() };
         let Some(was) = original.spec.described() else { return BTreeMap::new() };
         let of_key = |desired: &Desired| desired.definitions.get(&self.change.key).cloned();
         let units = self.input.definitions.iter().filter_map(of_key).map(|definition| {
-            let (units, wanted) = (namespace::secrets(&definition), &definition.endpoint);
+            let (units, wanted) = (namespace::unshown(&definition, original), &definition.endpoint);
             let is_as_applied = |unit: &String| {
                 let field = Field::of_unit(unit);
                 applied.is_as_applied(&field, wanted)

@@ -19,8 +19,9 @@ mod writers;
 use serde_json::{Value, json};
 use trueup::kind::Kind;
 
+use crate::requests::Recorder;
 use crate::support::objects::{self, Specs};
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, TOKEN};
 
 /// A health check, a pool that uses it, and an endpoint; the pool's file comes first.
 const POOL: &str = "kind: origin_pool
@@ -286,6 +287,24 @@ fn a_changed_value_that_no_answer_shows_is_planned_once() {
     stage.run("pull --output p").code(0).stderr_ignored();
     let pulled = stage.read("p/system/securemesh_site/edge.yaml");
     assert!(pulled.contains("latitude: -0.5") && pulled.contains("longitude: 7.25"), "{pulled}");
+}
+
+#[test]
+fn a_replace_and_a_rollback_write_what_no_answer_shows() {
+    let service = Service::start();
+    let recorder = Recorder::before(&service);
+    let settings = "stack: sites\nnamespaces: [system]\nkinds: [securemesh_site]\n";
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &recorder.url).env("TRUEUP_TOKEN", TOKEN);
+    let stage = stage.file("trueup.yaml", settings).file("d/site.yaml", SITE);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.edit("d/site.yaml", "latitude: -0.5", "latitude: 8");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    let sent = recorder.take();
+    let bodies = sent.iter().filter(|sent| sent.method == "PUT").filter_map(|sent| sent.body.as_ref());
+    let said = bodies.map(|body| (&body["spec"]["coordinates"]["latitude"], &body["spec"]["sw"]));
+    let software = json!({"volterra_software_version": "1"});
+    assert_eq!(said.collect::<Vec<_>>(), [(&json!(8.0), &software), (&json!(-0.5), &software)]);
 }
 
 const ADVANCED: &str = "  advanced_options:

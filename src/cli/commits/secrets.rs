@@ -7,16 +7,17 @@ use std::path::Path;
 use super::at_commit::{CommitLookup, StackAtCommit};
 use super::repository::LazyRepository;
 use crate::cli::{Context, configuration};
+use crate::kind;
 use crate::load;
 use crate::model::{Desired, Ownership, SealedSecrets};
 use crate::plan::{Change, Plan};
 use crate::run::RunRecord;
 
 /// The definitions that may have the secrets of the objects that a run wrote over: those of the working directory, and those
-/// of the commits that the objects named. None where nothing that it wrote can have a secret.
+/// of the commits that the objects named. None where answers show all of what it wrote.
 pub fn before_run(context: &Context, record: &RunRecord) -> Vec<Desired> {
     let mut writes = record.writes();
-    writes.retain(|write| !write.key.kind.is_endpoint() && !write.key.kind.kind().secrets().is_empty());
+    writes.retain(|write| !write.key.kind.is_endpoint() && kind::hides(write.key.kind.kind().spec));
     if writes.is_empty() {
         return Vec::new();
     }
