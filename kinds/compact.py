@@ -11,6 +11,8 @@ import os
 import sys
 
 OPERATIONS = "crg"
+# What an operation has where another one has a message with fields.
+EMPTY = "{}"
 LOWER = ("min", "min_len", "min_bytes", "min_items", "min_pairs", "min_ip_prefix_length")
 UPPER = ("max", "max_len", "max_bytes", "max_items", "max_pairs", "max_ports", "max_ip_prefix_length")
 
@@ -134,7 +136,8 @@ class Tree:
         first = next(iter(by_letter.values()))
         message = None
         if first.get("of") in self.messages:
-            below = tuple(by_letter.get(letter, {}).get("of") for letter in OPERATIONS)
+            of = {letter: one.get("of", EMPTY if one["type"] == "empty" else None) for letter, one in by_letter.items()}
+            below = tuple(of.get(letter) for letter in OPERATIONS)
             message = "." + self.join(below)
         elif "of" in first:
             self.enums.add(first["of"])
@@ -177,7 +180,7 @@ class Tree:
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    messages = {row["message"]: row for row in rows if "message" in row}
+    messages = {row["message"]: row for row in rows if "message" in row} | {EMPTY: {"fields": []}}
     enums = {row["enum"]: row for row in rows if "enum" in row}
     kinds = sorted((row for row in rows if "kind" in row), key=lambda row: row["kind"])
     tree = Tree(messages)
