@@ -2,6 +2,7 @@
 //! references.
 
 mod adopted;
+mod bodies;
 mod copied;
 mod environments;
 mod graphs;

@@ -195,7 +195,7 @@ fn needs_nothing(field: &Field) -> bool {
 }
 
 /// The zero of a field's type; nothing where a message has none.
-fn zero(field: &Field) -> Option<Value> {
+pub fn zero(field: &Field) -> Option<Value> {
     if field.is_list {
         return Some(json!([]));
     }
