@@ -8,7 +8,7 @@ use serde_json::Value;
 use trueup::api::events::{EventQuery, Match};
 use trueup::journal::{self, JournalError};
 use trueup::load::{self, RenderOptions, SourceFile, SourceMap};
-use trueup::model::{Json, ListRead, Live, Namespace, Selector};
+use trueup::model::{DocumentError, Json, ListRead, Live, Namespace, Selector};
 use trueup::plan::{self, Allowances, Ignore, Plan, RollbackInput, SavedError};
 use trueup::run::{ChangeProgress, RunRecord, RunStatus};
 use trueup::sandbox::EventLanguage;
@@ -89,7 +89,7 @@ pub fn plan_file(bytes: &[u8]) {
     let plan = match Plan::from_file(bytes) {
         Ok(plan) => plan,
         // A mutated plan never has its digest: put it right, to get behind the check.
-        Err(SavedError::Altered) => {
+        Err(SavedError::Document(DocumentError::Altered { .. })) => {
             let Ok(file) = serde_json::from_slice::<Json>(bytes) else { return };
             let Ok(mut plan) = serde_json::from_value::<Plan>(file["plan"].clone()) else { return };
             plan.guard();

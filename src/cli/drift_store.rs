@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, file, settings, state};
-use crate::drift::{DriftState, DriftStateOwner};
+use crate::drift::{DriftState, DriftStateError, DriftStateOwner};
 use crate::file::{Directory, FileMode, limit, read_own};
 use crate::state::{Bucket, CreateResult, StateStore, Tag};
 
@@ -121,6 +121,7 @@ impl<'c> DriftStore<'c> {
         };
         let state = bytes.map_or_else(|| Ok(DriftState::default()), |bytes: Vec<u8>| DriftState::from_file(&bytes));
         let state = state
+            .map_err(DriftStateError::from)
             .and_then(|state| state.of(&self.owner))
             .with_context(|| format!("`{shown}` cannot be used"))
             .with_status(ExitStatus::Invalid)?;

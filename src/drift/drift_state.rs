@@ -12,15 +12,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verdicts;
+use crate::model::document::{DocumentError, DocumentFormat};
 use crate::model::{Desired, Field, Key, Namespace, Ownership, RunId};
 use crate::plan::{Cause, Change, Note, Plan, ScopeRead};
 
-/// The kind that the file names.
-const KIND: &str = "drift_state";
-/// The kind that files of version 0.2 name.
-const OLD_KIND: &str = "memory";
-/// The format that this program writes and reads.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT: DocumentFormat = DocumentFormat {
+    name: "a drift state",
+    // The second is what version 0.2 wrote.
+    kinds: &["drift_state", "memory"],
+    versions: 1..=1,
+    remedy: "give another file",
+};
 
 /// The state of a scheduled check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,18 +95,9 @@ pub struct SeenSince {
 /// A file that is not a drift state.
 #[derive(Debug, thiserror::Error)]
 pub enum DriftStateError {
-    /// It cannot be read as one.
-    #[error("the file does not contain a drift state: {reason}")]
-    NotADriftState {
-        /// What the reader said.
-        reason: String,
-    },
-    /// Another version of this program wrote it.
-    #[error("the drift state has format version {found}, this trueup reads {FORMAT_VERSION}: give another file")]
-    Format {
-        /// The file's.
-        found: u32,
-    },
+    /// It is none.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// It is that of another stack.
     #[error("it is the drift state of {found}, and this is a check of {wanted}: give each stack a file of its own")]
     Another {
@@ -118,8 +111,8 @@ pub enum DriftStateError {
 impl Default for DriftState {
     fn default() -> Self {
         Self {
-            kind: KIND.to_owned(),
-            format_version: FORMAT_VERSION,
+            kind: FORMAT.kinds[0].to_owned(),
+            format_version: *FORMAT.versions.end(),
             owner: None,
             checks: 0,
             applied: BTreeSet::new(),
@@ -134,18 +127,9 @@ impl DriftState {
     ///
     /// # Errors
     /// The file contains something else, or that of another version.
-    pub fn from_file(bytes: &[u8]) -> Result<Self, DriftStateError> {
-        let state: DriftState = serde_json::from_slice(bytes)
-            .map_err(|error| DriftStateError::NotADriftState { reason: error.to_string() })?;
-        if state.kind != KIND && state.kind != OLD_KIND {
-            return Err(DriftStateError::NotADriftState {
-                reason: format!("its kind is `{}`", state.kind.escape_debug()),
-            });
-        }
-        if state.format_version != FORMAT_VERSION {
-            return Err(DriftStateError::Format { found: state.format_version });
-        }
-        Ok(Self { kind: KIND.to_owned(), ..state })
+    pub fn from_file(bytes: &[u8]) -> Result<Self, DocumentError> {
+        let (state, _) = FORMAT.read::<Self>(bytes)?;
+        Ok(Self { kind: FORMAT.kinds[0].to_owned(), ..state })
     }
 
     /// The state as that of `owner`.
@@ -355,6 +339,6 @@ mod tests {
         let older = state.to_file().replace("\"drift_state\"", "\"memory\"");
         assert_eq!(DriftState::from_file(older.as_bytes()).expect("of version 0.2"), state);
         let newer = state.to_file().replace("\"format_version\": 1", "\"format_version\": 2");
-        assert!(matches!(DriftState::from_file(newer.as_bytes()), Err(DriftStateError::Format { found: 2 })));
+        assert!(matches!(DriftState::from_file(newer.as_bytes()), Err(DocumentError::Version { found: 2, .. })));
     }
 }

@@ -7,6 +7,7 @@ mod bounds;
 #[cfg(test)]
 pub mod comparisons;
 mod desired;
+pub(crate) mod document;
 mod endpoint;
 mod field;
 mod field_digest;
@@ -34,6 +35,7 @@ mod word;
 
 pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
+pub use document::{DocumentError, kind_of};
 pub use endpoint::Endpoint;
 pub use field::{Field, FieldError, FieldValue, Json};
 pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};
@@ -49,7 +51,7 @@ pub use problem::{Location, Problem, Segment};
 pub use rules::{check, warnings};
 pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
-pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
+pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};
 pub use spec::{Described, Spec};
 pub use string_map::StringMap;
 pub use text::{is_unsafe, neutral};

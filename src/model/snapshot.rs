@@ -4,24 +4,22 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use sha2::{Digest as _, Sha256};
 
+use super::document::{self, DocumentError, DocumentFormat};
 use super::{Json, JsonTree, Layout, Name, Namespace};
 use crate::kind::KindName;
 
-/// The newest format that this program writes and reads: with objects of other kinds than endpoint. Endpoints alone have
-/// format 1.
+/// The newest version: with objects of other kinds than endpoint. Endpoints alone have version 1.
 const FORMAT_VERSION: u32 = 2;
-/// The kind that a file names.
-const KIND: &str = "snapshot";
+const FORMAT: DocumentFormat =
+    DocumentFormat { name: "a snapshot", kinds: &["snapshot"], versions: 1..=FORMAT_VERSION, remedy: "take it again" };
 
 /// The objects of a service, and when they were read.
 // The fields are in the order of their names, in which the digest covers them.
@@ -139,45 +137,6 @@ impl JsonSchema for SnapshotItem {
     }
 }
 
-/// Why a file is not used as a snapshot.
-#[derive(Debug, thiserror::Error)]
-pub enum SnapshotError {
-    /// Another file.
-    #[error("the file is not a snapshot: {reason}")]
-    NotASnapshot {
-        /// What the reader said.
-        reason: String,
-    },
-    /// A format of another program version.
-    #[error("the snapshot has format version {found}, this trueup reads 1 to {FORMAT_VERSION}: take it again")]
-    Format {
-        /// The file's.
-        found: u64,
-    },
-    /// The content does not have the digest that the file names.
-    #[error("the snapshot was altered after it was taken: its digest is {is}, the file says {says}")]
-    Altered {
-        /// The digest of the content.
-        is: String,
-        /// The digest that the file names.
-        says: String,
-    },
-}
-
-/// What is written is hashed.
-struct Hashed(Sha256);
-
-impl Write for Hashed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// A snapshot as a file contains it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -224,11 +183,7 @@ impl Snapshot {
     /// The digest of its content: 64 hex digits.
     #[must_use]
     pub fn digest(&self) -> String {
-        let mut hash = BufWriter::new(Hashed(Sha256::new()));
-        // Text keys, strings, numbers, and a writer that does not fail.
-        let _ = serde_json::to_writer(&mut hash, self);
-        let hash = hash.into_inner().map(|hash| hash.0.finalize()).unwrap_or_default();
-        HEXLOWER.encode(&hash)
+        document::digest(self)
     }
 
     /// Writes the snapshot as a file contains it: JSON with its digest, an item on a line, a final line break
@@ -239,7 +194,7 @@ impl Snapshot {
     pub fn write(&self, out: &mut dyn Write) -> io::Result<String> {
         let digest = self.digest();
         let sealed = SealedSnapshot {
-            kind: KIND.to_owned(),
+            kind: FORMAT.kinds[0].to_owned(),
             format_version: self.format_version(),
             digest: digest.clone(),
             snapshot: self,
@@ -253,23 +208,9 @@ impl Snapshot {
     ///
     /// # Errors
     /// The file is none, of another format, or altered.
-    pub fn from_file(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        #[derive(Deserialize)]
-        struct Head {
-            kind: String,
-            format_version: u64,
-        }
-        let not = |error: serde_json::Error| SnapshotError::NotASnapshot { reason: error.to_string() };
-        let head: Head = serde_json::from_slice(bytes).map_err(not)?;
-        if head.kind != KIND {
-            return Err(SnapshotError::NotASnapshot { reason: format!("its kind is `{}`", head.kind.escape_debug()) });
-        }
-        if !(1..=u64::from(FORMAT_VERSION)).contains(&head.format_version) {
-            return Err(SnapshotError::Format { found: head.format_version });
-        }
-        let sealed: SealedSnapshot<Self> = serde_json::from_slice(bytes).map_err(not)?;
-        let is = sealed.snapshot.digest();
-        if is == sealed.digest { Ok(sealed.snapshot) } else { Err(SnapshotError::Altered { is, says: sealed.digest }) }
+    pub fn from_file(bytes: &[u8]) -> Result<Self, DocumentError> {
+        let (SealedSnapshot { snapshot, digest, .. }, _) = FORMAT.read::<SealedSnapshot<Self>>(bytes)?;
+        if snapshot.digest() == digest { Ok(snapshot) } else { Err(FORMAT.altered()) }
     }
 }
 
@@ -339,7 +280,7 @@ mod tests {
         for (from, to) in [("\"port\":80", "\"port\":81"), ("1970-01-01", "2026-01-01"), ("acme", "evil")] {
             assert!(text.contains(from), "{from}");
             let refused = Snapshot::from_file(text.replace(from, to).as_bytes()).expect_err("altered");
-            assert!(matches!(refused, SnapshotError::Altered { .. }), "{from}: {refused}");
+            assert!(matches!(refused, DocumentError::Altered { .. }), "{from}: {refused}");
         }
         let refused = |text: String| Snapshot::from_file(text.as_bytes()).expect_err("no snapshot").to_string();
         assert!(refused(text.replace("\"format_version\": 1", "\"format_version\": 3")).contains("take it again"));

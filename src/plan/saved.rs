@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::{FORMAT_VERSION, GuardLimits, Plan};
+use crate::model::document::{DocumentError, DocumentFormat, kind_of};
 
 /// A plan as a file contains it.
 #[derive(Serialize, Deserialize)]
@@ -16,25 +17,19 @@ struct Saved<P> {
     plan: P,
 }
 
+const FORMAT: DocumentFormat = DocumentFormat {
+    name: "a saved plan",
+    kinds: &["plan"],
+    versions: FORMAT_VERSION..=FORMAT_VERSION,
+    remedy: "plan again, and compare the digest with the reviewed one",
+};
+
 /// Why a file is not run as a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
-    /// Not a saved plan at all.
-    #[error("the file is not a saved plan: {reason}")]
-    NotAPlan {
-        /// What the reader said.
-        reason: String,
-    },
-    /// A format of another program version.
-    #[error("the plan has format version {found}, this trueup reads {FORMAT_VERSION}: plan again")]
-    Format {
-        /// The file's.
-        found: u64,
-    },
-    /// The content does not have the digest or the guards that the file names. The content's digest is not
-    /// printed: it would be the one with which the file passes.
-    #[error("the plan was altered after it was saved: plan again, and compare the digest with the reviewed one")]
-    Altered,
+    /// It is none, or altered: its content does not have the digest or the guards that it names.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// The content has the digest that the file names, and no plan says such a thing.
     #[error("the plan contradicts itself, so it was written by hand: {reason}")]
     Unsound {
@@ -50,7 +45,7 @@ impl Plan {
     /// Those of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let saved = Saved {
-            kind: "plan".to_owned(),
+            kind: FORMAT.kinds[0].to_owned(),
             format_version: FORMAT_VERSION,
             digest: self.digest().full().to_owned(),
             plan: self,
@@ -71,11 +66,7 @@ impl Plan {
     /// Whether a file's beginning looks like a saved plan; what it says of itself, not its name.
     #[must_use]
     pub fn is_file(bytes: &[u8]) -> bool {
-        #[derive(Deserialize)]
-        struct Head {
-            kind: String,
-        }
-        serde_json::from_slice::<Head>(bytes).is_ok_and(|head| head.kind == "plan")
+        kind_of(bytes).is_some_and(|kind| FORMAT.kinds.contains(&kind.as_str()))
     }
 
     /// The plan of a file.
@@ -83,23 +74,9 @@ impl Plan {
     /// # Errors
     /// The file is not a plan, of another format, altered, or no plan that anybody could have made.
     pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
-        #[derive(Deserialize)]
-        struct Head {
-            kind: String,
-            format_version: u64,
-        }
-        let not = |error: serde_json::Error| SavedError::NotAPlan { reason: error.to_string() };
-        let head: Head = serde_json::from_slice(bytes).map_err(not)?;
-        if head.kind != "plan" {
-            return Err(SavedError::NotAPlan { reason: format!("its kind is `{}`", head.kind.escape_debug()) });
-        }
-        if head.format_version != u64::from(FORMAT_VERSION) {
-            return Err(SavedError::Format { found: head.format_version });
-        }
-        let saved: Saved<Plan> = serde_json::from_slice(bytes).map_err(not)?;
-        let plan = saved.plan;
-        if plan.digest().full() != saved.digest || plan.guards_within(&GuardLimits::default()) != plan.guards {
-            return Err(SavedError::Altered);
+        let (Saved { plan, digest, .. }, _) = FORMAT.read::<Saved<Plan>>(bytes)?;
+        if plan.digest().full() != digest || plan.guards_within(&GuardLimits::default()) != plan.guards {
+            return Err(FORMAT.altered().into());
         }
         plan.check().map_err(|reason| SavedError::Unsound { reason })?;
         Ok(plan)

@@ -6,7 +6,8 @@ use super::world::{STACK, World, annotated, endpoint, live, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
 use crate::model::{
-    Endpoint, ListRead, LiveItem, LiveObject, Ownership, RelatedObject, Scope, UnknownField, UnsupportedItem,
+    DocumentError, Endpoint, ListRead, LiveItem, LiveObject, Ownership, RelatedObject, Scope, UnknownField,
+    UnsupportedItem,
 };
 
 fn nothing() -> Vec<String> {
@@ -298,8 +299,11 @@ fn a_saved_plan_is_the_same_plan_and_an_altered_one_is_refused() {
     let read = Plan::from_file(file.as_bytes()).expect("a plan");
     assert_eq!(read.to_file(), file);
     let altered = file.replace("\"port\": 2", "\"port\": 3");
-    assert!(matches!(Plan::from_file(altered.as_bytes()), Err(SavedError::Altered)));
+    assert!(matches!(Plan::from_file(altered.as_bytes()), Err(SavedError::Document(DocumentError::Altered { .. }))));
     let newer = file.replace("\"format_version\": 1", "\"format_version\": 2");
-    assert!(matches!(Plan::from_file(newer.as_bytes()), Err(SavedError::Format { found: 2 })));
-    assert!(matches!(Plan::from_file(b"{}"), Err(SavedError::NotAPlan { .. })));
+    assert!(matches!(
+        Plan::from_file(newer.as_bytes()),
+        Err(SavedError::Document(DocumentError::Version { found: 2, .. }))
+    ));
+    assert!(matches!(Plan::from_file(b"{}"), Err(SavedError::Document(DocumentError::Other { .. }))));
 }

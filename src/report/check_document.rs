@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::Deserialize;
 
 use super::fleet::{InputProblem, NoResult};
 use super::json::{ChecksDocument, FORMAT_VERSION, ShardDocument, StackDocument};
 use crate::drift::{
     Acknowledgements, Check, DriftState, JudgedAcknowledgement, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts,
 };
+use crate::model::document::{DocumentError, DocumentFormat, kind_of};
 use crate::model::{Field, Key, Namespace};
 use crate::plan::Plan;
 
@@ -61,27 +61,19 @@ pub struct SavedCheck {
     drift_state: DriftState,
 }
 
+const FORMAT: DocumentFormat = DocumentFormat {
+    name: "a whole check",
+    kinds: &["drift", "fleet"],
+    versions: FORMAT_VERSION..=FORMAT_VERSION,
+    remedy: "check again with this version: `trueup drift --format json`",
+};
+
 /// Why a file contains no check.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckDocumentError {
-    /// It is not a whole JSON document, or its parts are not those of a check.
-    #[error("it does not contain a whole check: {reason}")]
-    NotWhole {
-        /// What the reader said.
-        reason: String,
-    },
-    /// It is a document of another kind.
-    #[error("its kind is `{found}`, and only `drift --format json` writes checks")]
-    Kind {
-        /// The file's.
-        found: String,
-    },
-    /// Another version of this program wrote it.
-    #[error("it has format version {found}, and this trueup reads {FORMAT_VERSION}")]
-    Format {
-        /// The file's.
-        found: u64,
-    },
+    /// It is none, or cut off.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// Its shard is none.
     #[error("it is shard {index} of {of}, which does not exist: there are 1 to {MOST_SHARDS} shards")]
     Shard {
@@ -98,35 +90,22 @@ pub enum CheckDocumentError {
     },
 }
 
-#[derive(Deserialize)]
-struct Head {
-    kind: String,
-    format_version: u64,
-}
-
 impl CheckDocument {
     /// The checks that a file contains.
     ///
     /// # Errors
     /// The file is cut off, of another kind or format, or was altered.
     pub fn from_file(bytes: &[u8]) -> Result<Self, CheckDocumentError> {
-        let not_whole = |error: serde_json::Error| CheckDocumentError::NotWhole { reason: error.to_string() };
-        let head: Head = serde_json::from_slice(bytes).map_err(not_whole)?;
-        if !matches!(head.kind.as_str(), "drift" | "fleet") {
-            return Err(CheckDocumentError::Kind { found: head.kind.escape_debug().to_string() });
-        }
-        if head.format_version != u64::from(FORMAT_VERSION) {
-            return Err(CheckDocumentError::Format { found: head.format_version });
-        }
-        if head.kind == "drift" {
-            let mut stack = SavedStack::read(serde_json::from_slice(bytes).map_err(not_whole)?)?;
+        if kind_of(bytes).as_deref() == Some("drift") {
+            let (stack, _) = FORMAT.read(bytes)?;
+            let mut stack = SavedStack::read(stack)?;
             if let Ok(check) = &stack.result {
                 stack.directory = check.plan.source.origin.to_string();
                 stack.environment.clone_from(&check.plan.source.environment);
             }
             return Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
         }
-        let file: ChecksDocument<'static> = serde_json::from_slice(bytes).map_err(not_whole)?;
+        let (file, _) = FORMAT.read::<ChecksDocument<'static>>(bytes)?;
         let stacks = file.checks.into_iter().map(SavedStack::read).collect::<Result<_, _>>()?;
         Ok(Self { shard: shard(file.shard)?, stacks, problems: file.problems.into_owned() })
     }
@@ -159,7 +138,7 @@ impl SavedStack {
 
 impl CheckDocumentError {
     fn missing(what: &str) -> Self {
-        Self::NotWhole { reason: format!("it has no `{what}`") }
+        FORMAT.other(format_args!("it has no `{what}`")).into()
     }
 }
 

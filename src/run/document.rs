@@ -2,20 +2,23 @@
 //! change with its result, its times and its requests, and what the verification found. It is sealed with its own
 //! digest, so that an archive or an attestation of a forge can name it, and it is read back from a file.
 
-use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::{ChangeProgress, ChangeResult, InForce, RunRecord, RunSummary, Verification};
+use crate::model::document::{self, DocumentError, DocumentFormat};
 use crate::model::{Json, Key, RunId};
 use crate::plan::{ActionKind, Change, Plan};
 
 /// The kind that the document names.
 pub const KIND: &str = "run";
-/// The format that this program writes and reads.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT: DocumentFormat = DocumentFormat {
+    name: "the document of a run",
+    kinds: &[KIND],
+    versions: 1..=1,
+    remedy: "write it again: `trueup show RUN --format json`",
+};
 
 /// A run with every change and its result.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -71,31 +74,6 @@ pub enum UnknownResult {
     InDoubt,
 }
 
-/// A file that is not the document of a run, or not as it was written.
-#[derive(Debug, thiserror::Error)]
-pub enum RunDocumentError {
-    /// It is something else.
-    #[error("it is not the document of a run: {reason}")]
-    NotRun {
-        /// What is wrong.
-        reason: String,
-    },
-    /// Written by another version of this program.
-    #[error("it has the format {found}, this version reads {FORMAT_VERSION}")]
-    Format {
-        /// The file's.
-        found: u64,
-    },
-    /// The content does not have the digest that the file names.
-    #[error("the file was altered after it was written: its digest is {is}, the file says {says}")]
-    Altered {
-        /// The digest of the content.
-        is: String,
-        /// The digest that the file names.
-        says: String,
-    },
-}
-
 impl RunDocument {
     /// The document of a recorded run, which `resumed_by` resumed, if one did.
     #[must_use]
@@ -115,8 +93,8 @@ impl RunDocument {
         // Text keys, strings, numbers: nothing that fails.
         let mut document = serde_json::to_value(self).unwrap_or_default();
         document["kind"] = KIND.into();
-        document["format_version"] = FORMAT_VERSION.into();
-        document["digest"] = digest(&document).into();
+        document["format_version"] = (*FORMAT.versions.end()).into();
+        document["digest"] = document::digest(&document).into();
         format!("{document:#}\n")
     }
 
@@ -124,26 +102,17 @@ impl RunDocument {
     ///
     /// # Errors
     /// The file is something else, of another format, or altered.
-    pub fn from_file(bytes: &[u8]) -> Result<(Self, String), RunDocumentError> {
-        let not = |reason: String| RunDocumentError::NotRun { reason };
-        let mut document: Json = serde_json::from_slice(bytes).map_err(|error| not(error.to_string()))?;
-        let version = document["format_version"].as_u64().unwrap_or_default();
-        if document["kind"] != KIND {
-            return Err(not("its kind is another one".to_owned()));
-        }
-        if version != u64::from(FORMAT_VERSION) {
-            return Err(RunDocumentError::Format { found: version });
-        }
+    pub fn from_file(bytes: &[u8]) -> Result<(Self, String), DocumentError> {
+        let (mut document, _) = FORMAT.read::<Json>(bytes)?;
         let says = document.as_object_mut().and_then(|document| document.remove("digest"));
-        let says = says.and_then(|digest| digest.as_str().map(str::to_owned)).unwrap_or_default();
-        let is = digest(&document);
-        if is != says {
-            return Err(RunDocumentError::Altered { is, says });
+        let is = document::digest(&document);
+        if says != Some(is.as_str().into()) {
+            return Err(FORMAT.altered());
         }
-        let read: Self = serde_json::from_value(document).map_err(|error| not(error.to_string()))?;
+        let read: Self = serde_json::from_value(document).map_err(|error| FORMAT.other(error))?;
         // The texts pair them.
         let pairs = read.steps.iter().map(|step| &step.key).eq(read.plan.changes.iter().map(|change| &change.key));
-        if pairs { Ok((read, is)) } else { Err(not("its steps are not those of its plan".to_owned())) }
+        if pairs { Ok((read, is)) } else { Err(FORMAT.other("its steps are not those of its plan")) }
     }
 }
 
@@ -197,9 +166,4 @@ impl StepResult {
             StepResult::Unknown(UnknownResult::Untouched) => "untouched",
         }
     }
-}
-
-/// The SHA-256 over the canonical JSON of a document without its digest: sorted keys, no blanks.
-fn digest(document: &Json) -> String {
-    HEXLOWER.encode(&Sha256::digest(document.to_string().as_bytes()))
 }

@@ -13,7 +13,7 @@ mod summary;
 mod trigger;
 mod write;
 
-pub use document::{KIND as RUN_KIND, RunDocument, RunDocumentError, RunStep, StepResult, UnknownResult};
+pub use document::{KIND as RUN_KIND, RunDocument, RunStep, StepResult, UnknownResult};
 pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
 pub use record::{ChangeProgress, InForce, PolicyDigest, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus};
 pub use rehearsal::{InjectedFaults, Rehearsal};

@@ -66,7 +66,7 @@ fn the_document_of_a_run_says_what_was_planned_approved_and_done_and_proves_itse
     stage.run("show out.json --format html").code(0).stderr_ignored().stdout_contains("<!doctype html>");
     let altered = stage.read("out.json").replace("\"grace\"", "\"mallory\"");
     stage.write("altered.json", &altered);
-    stage.run("show altered.json").code(1).stderr_contains("the file was altered after it was written");
+    stage.run("show altered.json").code(1).stderr_contains("it was altered after it was written");
 }
 
 #[cfg(unix)]

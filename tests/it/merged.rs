@@ -343,16 +343,16 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     stage.run(&format!("fleet report {path}")).code(5).stdout_contains(&format!("== {path}\nINCOMPLETE  "));
     // The writer was killed, or the disk was full.
     stage.write(&path, &whole[..whole.len() / 2]);
-    reported("it does not contain a whole check: EOF while parsing");
+    reported("the file is not a whole check: EOF while parsing");
     stage.write(&path, "");
-    reported("it does not contain a whole check");
+    reported("the file is not a whole check");
     // It is another document, or of another version.
     stage.write(&path, &whole.replace("\"kind\": \"fleet\"", "\"kind\": \"plan\""));
-    reported("its kind is `plan`, and only `drift --format json` writes checks");
+    reported("its kind is `plan`, not `drift` or `fleet`");
     stage.write(&path, &whole.replacen("\"format_version\": 1", "\"format_version\": 2", 1));
-    reported("it has format version 2, and this trueup reads 1");
+    reported("it has format version 2, this trueup reads 1");
     stage.write(&path, &whole.replacen("\"checked\":", "\"was\":", 1));
-    reported("it does not contain a whole check: it has no `checked`");
+    reported("the file is not a whole check: it has no `checked`");
     stage.write(&path, &whole.replace(&format!("\"index\": {}", shard(owner)), "\"index\": 9"));
     reported("it is shard 9 of 3, which does not exist");
     // It is larger than any check.
@@ -415,7 +415,7 @@ fn verdicts_that_do_not_follow_from_the_plan_are_refused() {
         .stdout_contains("the verdicts on `tenants/t2` do not follow from its plan");
     document["plan"]["stack"] = json!(7);
     stage.write("checks/t2.json", &document.to_string());
-    stage.run("fleet report checks").code(5).stdout_contains("it does not contain a whole check: invalid type");
+    stage.run("fleet report checks").code(5).stdout_contains("the file is not a whole check: invalid type");
 }
 
 #[test]
@@ -505,7 +505,9 @@ fn checks_of_other_stacks_of_the_same_directory_are_not_taken_for_the_ones_that_
 fn the_shards_of_two_environments_are_not_one_fleet() {
     let service = Service::start();
     let stage = Stage::new().at(&service);
-    for name in ["a", "b", "c", "d"] {
+    // So many that each shard has some, whatever the address of the service.
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    for name in names {
         let environments =
             ["dev", "prod"].map(|env| format!("{env}: {{stack: {name}-{env}, namespaces: [{name}-{env}]}}"));
         stage.write(&format!("s/{name}/trueup.yaml"), &format!("environments: {{{}}}\n", environments.join(", ")));
@@ -523,7 +525,7 @@ fn the_shards_of_two_environments_are_not_one_fleet() {
                 .run(&format!("drift -R s --env {env} --shard {index}/2 --format json --output {env}/{index}.json"))
                 .code(0);
         }
-        stage.run(&format!("fleet report {env}")).code(0).stdout_contains("4 stacks: 4 in sync");
+        stage.run(&format!("fleet report {env}")).code(0).stdout_contains("12 stacks: 12 in sync");
     }
     for (one, two) in [("dev", "prod"), ("prod", "dev")] {
         let ran = stage.run(&format!("fleet report {one}/1.json {two}/2.json"));

@@ -106,7 +106,7 @@ fn a_snapshot_is_sealed_private_and_of_one_service() {
     other.code(6).stderr_contains("the snapshot is of http://127.0.0.1:").stderr_contains("https://other.example.net");
     stage.run("plan . --live live.json --layout published").code(6).stderr_contains("uniform layout");
     stage.write("live.json", &text.replacen("\"port\":80", "\"port\":79", 1));
-    stage.run("plan . --live live.json").code(6).stderr_contains("was altered after it was taken");
+    stage.run("plan . --live live.json").code(6).stderr_contains("was altered after it was written: take it again");
     stage.run("plan . --live cart.yaml").code(6).stderr_contains("is not a snapshot");
     stage.run("plan . --live nothing.json").code(1).stderr_contains("cannot read `nothing.json`");
     // Beside the definitions it is none.

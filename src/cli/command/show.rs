@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use serde::Deserialize;
 
 use crate::api;
 use crate::cli::args::view::ShowArgs;
 use crate::cli::run::document;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, hint};
 use crate::file::limit;
-use crate::model::Snapshot;
+use crate::model::{Snapshot, kind_of};
 use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
 use crate::report::{Format, Report, ReportOptions, TextView, safe};
@@ -28,31 +27,27 @@ pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus> {
 }
 
 fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Head {
-        kind: String,
-    }
     let bytes = file::read(path, limit::SAVED)?;
     let not_shown = || format!("`{}` is not shown", path.display());
-    match serde_json::from_slice::<Head>(&bytes).map(|head| head.kind).as_deref() {
-        Ok("plan") => {
+    match kind_of(&bytes).as_deref() {
+        Some("plan") => {
             let plan = Plan::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
             if arguments.format == Format::Prometheus {
                 return Err(no_format("a plan", arguments.format, "text, json, markdown, html, github, sarif"));
             }
             show_plan(arguments, context, &plan, Some(path));
         }
-        Ok("snapshot") => {
+        Some("snapshot") => {
             let snapshot = Snapshot::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
             context.output.answer(&render_snapshot(arguments, context, &snapshot)?);
         }
-        Ok(RUN_KIND) => {
+        Some(RUN_KIND) => {
             let (document, digest) =
                 RunDocument::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
             show_run(arguments, context, &document);
             context.output.message(&format!("digest {digest}, as the file says"));
         }
-        Ok("drift" | "fleet") => {
+        Some("drift" | "fleet") => {
             return Err(error!(Invalid, "`{}` is a check", path.display())
                 .hint(format!("to show it: trueup fleet report {}", safe::shell(&path.to_string_lossy()))));
         }

@@ -33,7 +33,7 @@ fn an_altered_plan_and_any_other_file_are_not_shown() {
     let (_service, stage) = staged();
     stage.run("plan -o plan.json --quiet").code(0);
     stage.edit("plan.json", "10.0.0.7", "10.0.0.8");
-    stage.run("show plan.json").code(1).stderr_contains("`plan.json` is not shown: the plan was altered");
+    stage.run("show plan.json").code(1).stderr_contains("`plan.json` is not shown: it was altered");
     stage.run("show cart.yaml").code(1).stderr_contains("neither a saved plan nor a snapshot");
 }
 

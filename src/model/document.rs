@@ -1,0 +1,123 @@
+//! The documents that are written and read back: each names its kind and the version of its format, and a sealed one the
+//! digest of its content. One that is another, newer or altered is not used.
+
+use std::fmt::Display;
+use std::io;
+use std::ops::RangeInclusive;
+
+use data_encoding::HEXLOWER;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// What a document is.
+#[derive(Debug)]
+pub(crate) struct DocumentFormat {
+    /// Its name, with an article.
+    pub(crate) name: &'static str,
+    /// What it names as its kind; the first is that of a new one.
+    pub(crate) kinds: &'static [&'static str],
+    /// The versions that are read.
+    pub(crate) versions: RangeInclusive<u32>,
+    /// What to do where it cannot be used.
+    pub(crate) remedy: &'static str,
+}
+
+/// Why a file is not used as a document.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// It is something else, or cut off.
+    #[error("the file is not {name}: {reason}")]
+    Other {
+        /// What it should be.
+        name: &'static str,
+        /// What the reader said.
+        reason: String,
+    },
+    /// Another version of this program wrote it.
+    #[error("it has format version {found}, this trueup reads {known}: {remedy}")]
+    Version {
+        /// The file's.
+        found: u64,
+        /// Those that are read.
+        known: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Its content does not have the digest that it names. The digest of the content is not shown: it would be the one
+    /// with which the file passes.
+    #[error("it was altered after it was written: {remedy}")]
+    Altered {
+        /// What to do.
+        remedy: &'static str,
+    },
+}
+
+/// The kind that a file names, if it is a document: what it says of itself, not its name.
+#[must_use]
+pub fn kind_of(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Head {
+        kind: String,
+    }
+    serde_json::from_slice::<Head>(bytes).ok().map(|head| head.kind)
+}
+
+impl DocumentFormat {
+    /// The content of a file, and the kind that it names.
+    ///
+    /// # Errors
+    /// It is of another kind or version, or cannot be read.
+    pub(crate) fn read<C: DeserializeOwned>(&self, bytes: &[u8]) -> Result<(C, String), DocumentError> {
+        #[derive(Deserialize)]
+        struct Head {
+            kind: String,
+            format_version: u64,
+        }
+        let head: Head = serde_json::from_slice(bytes).map_err(|error| self.other(error))?;
+        if !self.kinds.contains(&head.kind.as_str()) {
+            let (found, wanted) = (head.kind.escape_debug(), self.kinds.join("` or `"));
+            return Err(self.other(format_args!("its kind is `{found}`, not `{wanted}`")));
+        }
+        if !self.versions.clone().any(|known| u64::from(known) == head.format_version) {
+            let (first, last) = (self.versions.start(), self.versions.end());
+            let known = if first == last { first.to_string() } else { format!("{first} to {last}") };
+            return Err(DocumentError::Version { found: head.format_version, known, remedy: self.remedy });
+        }
+        let content = serde_json::from_slice(bytes).map_err(|error| self.other(error))?;
+        Ok((content, head.kind))
+    }
+
+    /// The error for a file that is something else.
+    pub(crate) fn other(&self, reason: impl Display) -> DocumentError {
+        DocumentError::Other { name: self.name, reason: reason.to_string() }
+    }
+
+    /// The error for a file with another digest than that of its content.
+    pub(crate) fn altered(&self) -> DocumentError {
+        DocumentError::Altered { remedy: self.remedy }
+    }
+}
+
+/// The SHA-256 over the JSON of a content, as hex digits.
+pub(crate) fn digest(content: &impl Serialize) -> String {
+    let mut hash = io::BufWriter::new(Hashed(Sha256::new()));
+    // Text keys, strings, numbers, and a writer that does not fail.
+    let _ = serde_json::to_writer(&mut hash, content);
+    let hash = hash.into_inner().map(|hash| hash.0.finalize()).unwrap_or_default();
+    HEXLOWER.encode(&hash)
+}
+
+/// What is written is hashed.
+struct Hashed(Sha256);
+
+impl io::Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
