@@ -101,15 +101,14 @@ type Read = Result<Option<LiveItem>, String>;
 #[must_use]
 pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> ListRead {
     let carefully = || raw_items(body).and_then(|items| each_careful((namespace, kind), &items, |item| item));
-    let typed = kind.is_endpoint().then(|| serde_json::from_slice::<List<Item>>(body));
-    let reads = match typed {
-        Some(Ok(list)) => whole(list).and_then(|items| {
+    let reads = match serde_json::from_slice::<List<Item>>(body) {
+        Ok(list) => whole(list).and_then(|items| {
             let mut raw = LazyItems { body, items: None };
             let items = items.into_iter().enumerate();
             let reads = items.filter_map(|(index, item)| one((namespace, kind), item, || raw.json(index)).transpose());
             reads.map(|read| read.map(|item| (item.key().clone(), item))).collect()
         }),
-        Some(Err(_)) | None => carefully(),
+        Err(_) => carefully(),
     };
     match reads.and_then(by_key) {
         Ok(items) => ListRead::Complete { items },

@@ -35,8 +35,8 @@ pub fn kind_of_service(text: &str) -> Option<KindName> {
 }
 
 fn below(message: &'static Message, value: &Json, path: &str, targets: &mut Vec<Target>) {
-    for field in &message.fields {
-        let Some(value) = value.get(field.name) else { continue };
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let Some(field) = message.field(key).filter(|field| field.below().is_some()) else { continue };
         for one in messages(field, value) {
             let path = format!("{path}.{}{}", field.name, one.step);
             if !is_reference(one.id) {

@@ -1,6 +1,8 @@
 //! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
 //! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
@@ -114,8 +116,9 @@ fn places_below(id: &str, value: &Json, path: &str, found: &mut Vec<String>) {
     }
     let message = message(id);
     let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.below().is_some_and(hides);
+    let written: BTreeMap<_, _> = entries.iter().map(|(key, value)| (snake(key), value)).collect();
     for field in message.fields.iter().filter(may_have_one) {
-        let written = entries.iter().find(|(key, _)| snake(key) == field.name).map(|(_, value)| value);
+        let written = written.get(field.name).copied();
         let path = format!("{path}.{}", field.name);
         if field.is(Flag::Secret) {
             let is_option = message.group_of(field.name).is_some();

@@ -205,11 +205,11 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
-        let camel = camel(name);
         let both = self.decoder.spelling == KeySpelling::Both;
+        let camel = (both && name.contains('_')).then(|| camel(name));
         let mut found: Option<&'i MapEntry<'s>> = None;
         for (at, entry) in self.item.entries().iter().enumerate() {
-            if entry.key != name && !(both && entry.key == camel) {
+            if entry.key != name && camel.as_deref() != Some(&*entry.key) {
                 continue;
             }
             self.taken[at] = true;
