@@ -8,6 +8,7 @@ use super::item::{Item, MapEntry, TextSpan, Value};
 use super::overlays::REMOVE;
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
+use crate::kind::{self, KindName};
 use crate::model::shape::{ENDPOINT, NodeKind, SERVICE_KEYS, ShapeNode, snake};
 use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, SealedSecrets, Segment, WireEndpoint};
 
@@ -51,6 +52,9 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
         let at = TextSpan::new(root.span.source, &first_line(root));
         return Examined::Bad { problems: vec![at.error(what, "a mapping with `metadata` and `spec` is needed")] };
     };
+    if let Some(problem) = unknown_kind(root) {
+        return Examined::Bad { problems: vec![problem] };
+    }
     let raw = match Fields::open(&mut decoder, root, &root.span, Vec::new()) {
         Some(mut fields) => {
             let raw = document(&mut fields, &mut notes);
@@ -91,7 +95,7 @@ fn first_line(item: &Item<'_>) -> std::ops::Range<usize> {
 }
 
 fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> WireEndpoint {
-    kind(fields);
+    fields.given("kind");
     no_removal(fields);
     service_keys(fields, notes);
     // Every value has the type of its node, which is that of the wire form.
@@ -119,15 +123,21 @@ pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diag
     }
 }
 
-fn kind(fields: &mut Fields<'_, '_, '_>) {
-    let Some(entry) = fields.given("kind") else { return };
-    if entry.item.text() != Some("endpoint") {
-        let what = format!("`kind` is `{}`", entry.item.text().unwrap_or(entry.item.kind()));
-        let path = fields.join("kind");
-        let diagnostic = entry.value_at().error(what, "write `endpoint`, or leave it out");
-        let help = "leave other files out with `files: {exclude: [...]}` in trueup.yaml";
-        fields.decoder.fault(&path, diagnostic.with_help(help));
-    }
+/// Nothing else can be said of a document whose kind is unknown.
+fn unknown_kind(root: &Item<'_>) -> Option<Diagnostic> {
+    let entry = root.entries().iter().find(|entry| entry.key == "kind" && !entry.item.is_null())?;
+    let at = entry.value_at();
+    let Some(text) = entry.item.text() else {
+        return Some(at.error(format!("`kind` is {}", entry.item.kind()), "the name of a kind is needed here"));
+    };
+    let help = "to list the kinds: trueup kinds; to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
+    KindName::find(text).is_none().then(|| unknown_kind_error(&at, text).with_help(help))
+}
+
+/// The error for a text that is no kind, with the nearest one.
+pub(super) fn unknown_kind_error(at: &TextSpan<'_>, text: &str) -> Diagnostic {
+    let near = did_you_mean(text, kind::all().map(|kind| kind.name), String::new);
+    at.error(format!("unknown kind `{text}`"), near)
 }
 
 /// The values of a mapping, by the shape.

@@ -362,7 +362,10 @@ fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part
     for (_, rule) in rules.filter(|_| !field.is(Flag::Internal)) {
         if let Some(broken) = rule.broken(value) {
             let what = format!("`{}` {broken}", place.name());
-            decoder.fault(&place.path, place.at.error(what, format!("allowed: {}", rule.words())));
+            // Of a form the message says all.
+            let is_form = matches!(rule, kind::Rule::Format(_));
+            let label = if is_form { String::new() } else { format!("allowed: {}", rule.words()) };
+            decoder.fault(&place.path, place.at.error(what, label));
         }
     }
 }
@@ -385,7 +388,7 @@ fn exclusive(
     };
     for (second, at) in set {
         let what = format!("`{first}` and `{second}` cannot both be set");
-        let error = at.error(what, "second option here").also(first_at.source, first_at.range(), "first option here");
+        let error = at.error(what, "one of them").also(first_at.source, first_at.range(), "the other one");
         decoder.fault(&place.path, error);
     }
 }

@@ -51,10 +51,10 @@ fn every_problem_of_an_object_is_found_at_its_place_in_one_go() {
          loadbalancer_algorithm: [1]\n",
     );
     let expected = [
-        "5: `ip` is not a valid IPv4 address [allowed: a valid IPv4 address]",
-        "7: `public_ip` and `private_name` cannot both be set [second option here]",
+        "5: `ip` is not a valid IPv4 address []",
+        "7: `public_ip` and `private_name` cannot both be set [one of them]",
         "8: `port` is 70000 [allowed: 1 to 65535]",
-        "9: `port` and `lb_port` cannot both be set [second option here]",
+        "9: `port` and `lb_port` cannot both be set [one of them]",
         "10: unknown field `healthchek` [did you mean `healthcheck`?]",
         "11: unknown value `LOCAL_PREFERED` for `endpoint_selection` [did you mean `LOCAL_PREFERRED`?]",
         "12: `use_tls` is `5`, not a mapping [a mapping is needed here]",
@@ -78,6 +78,9 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
         ("code_base_integration", "spec: {code_base_integration: {githb: {}}}", "unknown field `githb`"),
         ("code_base_integration", "spec: {code_base_integration: {github: 5}}", "`github` is `5`, not a mapping"),
         ("origin_pool", "specs: {}", "unknown field `specs`"),
+        ("orign_pool", "spec: {origin_servers: []}", "unknown kind `orign_pool` [did you mean `origin_pool`?]"),
+        ("endpoints", "spec: {prot: 1}", "unknown kind `endpoints` [did you mean `endpoint`?]"),
+        ("{a: 1}", "spec: {prot: 1}", "`kind` is a mapping [the name of a kind is needed here]"),
     ] {
         let text = found(&object(kind, spec));
         assert!(text.len() == 1 && text[0].contains(problem), "{spec}: {text:?}");

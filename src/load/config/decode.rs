@@ -6,6 +6,7 @@ use globset::Glob;
 
 use super::{Config, FileGlobs};
 use crate::kind::{self, KindName};
+use crate::load::definition::unknown_kind_error;
 use crate::load::fields::Fields;
 use crate::load::item::{MapEntry, Value};
 use crate::load::suggestion::did_you_mean;
@@ -37,9 +38,7 @@ fn kinds(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<BTreeSet<
     let mut listed = BTreeSet::new();
     for (text, item) in texts.iter().zip(items) {
         let Some(kind) = KindName::find(text) else {
-            let near = did_you_mean(text, kind::all().map(|kind| kind.name), String::new);
-            let fault =
-                item.span.error(format!("unknown kind `{text}`"), near).with_help("to list the kinds: trueup kinds");
+            let fault = unknown_kind_error(&item.span, text).with_help("to list the kinds: trueup kinds");
             let path = fields.join(key);
             fields.decoder.fault(&path, fault);
             continue;

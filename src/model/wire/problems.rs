@@ -25,9 +25,9 @@ pub(super) fn exclusive(problems: &mut Vec<Problem>, base: &[Segment], what: &st
                 Problem::key(
                     join(base, second),
                     format!("`{first}` and `{second}` cannot both be set: {what}"),
-                    "second option here",
+                    "one of them",
                 )
-                .with(Location::Key(join(base, first)), "first option here"),
+                .with(Location::Key(join(base, first)), "the other one"),
             );
         }
     }
