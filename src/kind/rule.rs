@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use regex::Regex;
 
@@ -168,12 +168,13 @@ impl Rule {
     }
 }
 
-/// The expression of a pattern, which is made once.
-fn compiled(pattern: &'static str) -> Option<Regex> {
-    static ALL: LazyLock<RwLock<HashMap<&str, Option<Regex>>>> = LazyLock::new(RwLock::default);
+/// The expression of a pattern, which is made once; a copy of it would make its caches anew.
+fn compiled(pattern: &'static str) -> Option<Arc<Regex>> {
+    type Patterns = HashMap<&'static str, Option<Arc<Regex>>>;
+    static ALL: LazyLock<RwLock<Patterns>> = LazyLock::new(RwLock::default);
     let known = ALL.read().unwrap_or_else(PoisonError::into_inner).get(pattern).cloned();
     known.unwrap_or_else(|| {
-        let made = Regex::new(pattern).ok();
+        let made = Regex::new(pattern).ok().map(Arc::new);
         ALL.write().unwrap_or_else(PoisonError::into_inner).insert(pattern, made.clone());
         made
     })
