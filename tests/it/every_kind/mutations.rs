@@ -401,7 +401,7 @@ fn elsewhere(kind: &Kind, document: &Value) -> Option<Mistake> {
 
 #[test]
 fn each_mistake_in_an_object_of_any_kind_is_refused_at_its_line_and_no_other_line_is_named() {
-    let (seed, count) = (objects::seed(), count(4));
+    let (seed, count) = (objects::seed(), count(8));
     let mut tried: BTreeMap<Class, BTreeSet<&str>> = BTreeMap::new();
     let mut wrong = Vec::new();
     for kind in kinds() {

@@ -406,7 +406,7 @@ struct Found {
 
 #[test]
 fn many_objects_of_every_kind_are_compared_pulled_changed_and_rolled_back_without_a_wrong_word() {
-    let (seed, count) = (objects::seed(), count(60));
+    let (seed, count) = (objects::seed(), count(200));
     let mut found = Found::default();
     let mut failed = Vec::new();
     for kind in kinds() {
@@ -422,7 +422,7 @@ fn many_objects_of_every_kind_are_compared_pulled_changed_and_rolled_back_withou
     if std::env::var_os("TRUEUP_KIND").is_none() {
         // A secret of these is a text, which no definition may contain.
         assert!(without.len() < 3, "{without:?}");
-        assert!(edits * 6 > objects && rolled_back * 10 > edits * 8 && nested * 5 > edits);
+        assert!(edits * 4 > objects && rolled_back * 10 > edits * 8 && nested * 5 > edits);
     }
 }
 
@@ -453,14 +453,6 @@ fn of_kind(kind: &'static Kind, seed: u64, count: usize, found: &mut Found) {
     let read = bench.read();
     bench.quiet(&bench.plan(&desired, &read), "as applied", seed);
 
-    // A third of them is as telling of the rest, and costs a third.
-    let mut number = 0;
-    bench.objects.retain(|_, _| {
-        number += 1;
-        number % 3 == 1
-    });
-    let read = bench.read();
-
     // So is what is pulled.
     let pulled: Vec<(String, String)> = objects_of(&read)
         .map(|live| {
@@ -470,6 +462,12 @@ fn of_kind(kind: &'static Kind, seed: u64, count: usize, found: &mut Found) {
     let pulled = load(&pulled).unwrap_or_else(|(_, problems)| panic!("{at}: pulled: {:#?}", problems[0]));
     bench.quiet(&bench.plan(&pulled, &read), "pulled", seed);
 
+    // Half of them is as telling of the rest, and costs half.
+    let mut number = 0;
+    bench.objects.retain(|_, _| {
+        number += 1;
+        number % 2 == 0
+    });
     change(&mut bench, &desired, seed, found);
 }
 

@@ -1,5 +1,7 @@
 //! Random specs of every kind, by the description of the kinds: what a person could write and the service takes.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 use trueup::kind::{self, Field, FieldKind, Flag, Kind, Part, Rule, Unit};
 
@@ -14,12 +16,21 @@ pub struct Specs {
     state: u64,
     /// Of how many fields that nobody needs one is there.
     sparse: usize,
+    /// The texts that keep the rules of a part of a field, by their place in memory.
+    texts: HashMap<(usize, usize), Vec<String>>,
+    /// Whether a kind has many messages.
+    large: HashMap<&'static str, bool>,
 }
 
 impl Specs {
     /// A generator of this seed, which a failed test has to print.
     pub fn new(seed: u64) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, sparse: 2 }
+        Self {
+            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            sparse: 2,
+            texts: HashMap::new(),
+            large: HashMap::new(),
+        }
     }
 
     /// A number below `most`.
@@ -45,7 +56,8 @@ impl Specs {
     /// The same with few fields, but for one in twenty: many of them cost what some large ones cost.
     #[track_caller]
     pub fn small(&mut self, kind: &Kind) -> Value {
-        let many = if kind.messages().len() > 20 { 24 } else { 8 };
+        let is_large = || kind.messages().len() > 20;
+        let many = if *self.large.entry(kind.name).or_insert_with(is_large) { 24 } else { 8 };
         self.sparse = if self.once_in(20) { 2 } else { many };
         let spec = self.spec(kind);
         self.sparse = 2;
@@ -104,7 +116,7 @@ impl Specs {
             return Some(if field.is_list { json!([secret]) } else { secret });
         }
         if let FieldKind::Map(of) = &field.kind {
-            let key = text(&field.rules, Part::Keys, 0)?;
+            let key = self.text(&field.rules, Part::Keys, 0)?;
             let value = self.value(field, of, Part::Values, depth)?;
             return Some(json!({ key: value }));
         }
@@ -147,7 +159,10 @@ impl Specs {
                 Some(if *bits == 64 { number.to_string().into() } else { number.into() })
             }
             FieldKind::Float => Some(json!(0.5)),
-            FieldKind::Text => text(&field.rules, part, self.below(3)).map(Value::from),
+            FieldKind::Text => {
+                let nth = self.below(3);
+                self.text(&field.rules, part, nth).map(Value::from)
+            }
             FieldKind::Bytes => Some("YQ==".into()),
             FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
             FieldKind::Duration => Some("1.5s".into()),
@@ -173,6 +188,14 @@ impl Specs {
             }
             FieldKind::Message(_) | FieldKind::Map(_) => None,
         }
+    }
+
+    /// A text that has the form and keeps the rules of this part; `nth` chooses among several.
+    fn text(&mut self, rules: &[(Part, Rule)], part: Part, nth: usize) -> Option<String> {
+        let of_part = || rules.iter().filter(|(of, _)| *of == part).map(|(_, rule)| rule).collect();
+        let key = (rules.as_ptr() as usize, part as usize);
+        let texts = self.texts.entry(key).or_insert_with(|| texts(of_part()));
+        (!texts.is_empty()).then(|| texts[nth % texts.len()].clone())
     }
 
     /// The same spec as other people write it: keys in camel case, numbers as texts, words as numbers, `null` for nothing.
@@ -248,9 +271,8 @@ fn count(field: &Field) -> Option<usize> {
     counts.into_iter().find(|count| is_count(*count))
 }
 
-/// A text that has the form and keeps the rules of this part; `nth` chooses among several.
-fn text(rules: &[(Part, Rule)], part: Part, nth: usize) -> Option<String> {
-    let rules: Vec<&Rule> = rules.iter().filter(|(of, _)| *of == part).map(|(_, rule)| rule).collect();
+/// Texts that have the form and keep these rules.
+fn texts(rules: Vec<&Rule>) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for rule in &rules {
         match rule {
@@ -279,8 +301,7 @@ fn text(rules: &[(Part, Rule)], part: Part, nth: usize) -> Option<String> {
         texts.extend([5, 8, 16, 17, 32, 64].map(|length| "a".repeat(length)));
     }
     texts.retain(|text| rules.iter().all(|rule| rule.broken(&kind::Value::Text(text.clone())).is_none()));
-    let count = texts.len();
-    (count > 0).then(|| texts.swap_remove(nth % count))
+    texts
 }
 
 /// Texts that patterns of the description ask for.
