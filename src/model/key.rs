@@ -134,6 +134,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// What these objects are called, for people: one word that a number stands before.
+    pub fn noun<'k>(keys: impl IntoIterator<Item = &'k Key>) -> &'static str {
+        if keys.into_iter().all(|key| key.kind.is_endpoint()) { "endpoint" } else { "object" }
+    }
+
     /// The key of an endpoint.
     #[must_use]
     pub fn endpoint(namespace: Namespace, name: Name) -> Self {

@@ -14,7 +14,7 @@ use super::text::{TextView, draw};
 use super::time;
 use super::view::{Blocks, Line, Table, code, line, moment};
 use crate::model::{
-    Endpoint, Field, Json, Layout, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
+    Endpoint, Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
 };
 
 /// Live endpoints, and the reads that they come from.
@@ -34,7 +34,7 @@ pub struct EndpointListing<'a> {
 impl EndpointListing<'_> {
     /// What it lists, for people: one word that a number stands before.
     fn noun(&self) -> &'static str {
-        if self.items.iter().all(|item| item.key().kind.is_endpoint()) { "endpoint" } else { "object" }
+        Key::noun(self.items.iter().map(|item| item.key()))
     }
 }
 

@@ -26,7 +26,10 @@ impl StackEntry {
         let words = self.left_some().map(|left| {
             let of = left.environment.as_deref().map(|name| line![" of ", code(name)]);
             let names = Line::some_of(left.endpoints.iter(), SHOWN);
-            line![Line::count(left.endpoints.len(), "endpoint"), of, " (", names, ")"]
+            // The key of an endpoint names no kind.
+            let is_endpoint = |key: &String| !key.contains(':');
+            let noun = if left.endpoints.iter().all(is_endpoint) { "endpoint" } else { "object" };
+            line![Line::count(left.endpoints.len(), noun), of, " (", names, ")"]
         });
         line!["nothing deletes what it defined: ", Line::joined(words, ", ")]
     }

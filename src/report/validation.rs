@@ -54,12 +54,12 @@ pub struct StackSize {
 }
 
 impl StackSize {
-    /// `Valid: 3 endpoints in 1 namespace, 2 files`
+    /// `Valid: 3 endpoints in 1 namespace, 2 files`; of several kinds, `objects`.
     pub(super) fn blocks(self) -> Blocks<'static> {
         let namespaces = Line::count(self.namespaces, "namespace");
-        let objects = (self.objects > 0).then(|| line![" and ", Line::count(self.objects, "other object")]);
-        let endpoints = line![Line::count(self.endpoints, "endpoint"), objects, " in ", namespaces];
-        let text = line![endpoints, ", ", Line::count(self.files, "file")];
+        let noun = if self.objects == 0 { "endpoint" } else { "object" };
+        let objects = Line::count(self.endpoints + self.objects, noun);
+        let text = line![objects, " in ", namespaces, ", ", Line::count(self.files, "file")];
         Blocks::from(Line::labelled(Role::Right, "Valid", text))
     }
 }

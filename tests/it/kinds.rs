@@ -132,14 +132,14 @@ fn with_pool(port: u32) -> Stage {
 #[test]
 fn validate_checks_objects_of_every_kind() {
     let good = with_pool(80);
-    good.run("validate d").code(0).stdout("Valid: 1 endpoint and 1 other object in 1 namespace, 2 files\n");
+    good.run("validate d").code(0).stdout("Valid: 2 objects in 1 namespace, 2 files\n");
     let json = good.run("validate d --format json").code(0).json();
     assert_eq!((&json["valid"], &json["endpoints"], &json["objects"]), (&json!(true), &json!(1), &json!(1)));
     let bad = with_pool(70_000);
     bad.run("validate d").code(1).stderr_contains("`port` is 70000").stderr_contains("pool.yaml:4:9");
     // A directory of such objects alone is no mistake.
     good.remove("d/cart.yaml");
-    good.run("validate d").code(0).stdout_contains("Valid: 0 endpoints");
+    good.run("validate d").code(0).stdout_contains("Valid: 1 object in");
 }
 
 #[test]

@@ -108,6 +108,7 @@ fn a_change_in_the_console_is_drift_and_an_apply_reverts_it_and_nothing_else() {
         .run("drift .")
         .code(3)
         .stdout_contains("origin_pool:shop/cart")
+        .stdout_contains("    object ")
         .stdout_contains("spec.origin_servers[1].public_ip.ip")
         .stdout_contains("192.0.2.9");
     stage.run("plan .").code(0).stdout_contains("192.0.2.9 -> 192.0.2.2").stdout_contains("spec.advanced_options");

@@ -196,11 +196,12 @@ pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usiz
 #[must_use]
 pub fn headline(verdicts: &Verdicts) -> Line<'static> {
     let (drifted, pending) = numbers(std::iter::once(verdicts));
+    let noun = Key::noun(verdicts.objects.keys());
     let list = if verdicts.unknown.keys().all(|scope| scope.kind.is_endpoint()) { "namespace" } else { "list" };
     let parts = [
         (verdicts.unknown.len(), list, " could not be read"),
-        (drifted, "endpoint", " changed outside"),
-        (pending, "endpoint", " not applied yet"),
+        (drifted, noun, " changed outside"),
+        (pending, noun, " not applied yet"),
     ];
     let parts: Vec<Line<'static>> = parts
         .into_iter()

@@ -1,6 +1,7 @@
 //! The facts of one of several stacks: its state, by which every format counts.
 
 use crate::drift::Verdict;
+use crate::model::Key;
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::check;
 use crate::report::fleet::{Fleet, FleetPart, NoResult, StackReport};
@@ -135,6 +136,7 @@ pub fn differing(fleet: &Fleet<'_>) -> Option<Line<'static>> {
     let (drifted, pending) = check::numbers(fleet.checks().map(|(_, check)| &check.verdicts));
     let parts = [(drifted, " changed outside"), (pending, " not applied yet")];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let line = Line::joined(parts.map(|(number, words)| Line::count(number, "endpoint").and(words)), ", ");
+    let noun = Key::noun(fleet.checks().flat_map(|(_, check)| check.verdicts.objects.keys()));
+    let line = Line::joined(parts.map(|(number, words)| Line::count(number, noun).and(words)), ", ");
     (!line.is_empty()).then_some(line)
 }

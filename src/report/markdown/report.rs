@@ -64,14 +64,14 @@ fn check(
     (rows, accepted): (&[Row<'_>], &[Line<'_>]),
     mut text: String,
 ) -> String {
-    const HEADS: [&str; 6] = ["endpoint", "field", "defined", "live", "why", "since"];
+    let names = [Key::noun(rows.iter().map(|row| row.key)), "field", "defined", "live", "why", "since"];
     let rows: Vec<String> = rows.iter().flat_map(cells).map(|cells| row(&cells)).collect();
     let (total, next) = (rows.len(), commands(view));
     let rest = |shown: usize| {
         let shown = line![shown, " of ", Line::count(total, "row"), " shown. Everything: ", code(&options.rest)];
         format!("{}\n\n", draw(&shown))
     };
-    let room = options.budget.saturating_sub(text.len() + rest(total).len() + next.len() + heads(&HEADS).len() + 1);
+    let room = options.budget.saturating_sub(text.len() + rest(total).len() + next.len() + heads(&names).len() + 1);
     let mut table = String::new();
     let mut shown = 0;
     for row in rows {
@@ -82,7 +82,7 @@ fn check(
         shown += 1;
     }
     if shown > 0 {
-        text.push_str(&format!("{}{table}\n", heads(&HEADS)));
+        text.push_str(&format!("{}{table}\n", heads(&names)));
     }
     let end = if shown < total { rest(shown) + &next } else { next };
     let list: String = accepted.iter().map(|line| format!("- {}\n", draw(line))).collect();
@@ -496,7 +496,7 @@ fn block(fold: &FoldedChanges<'_>, is_open: bool, room: usize) -> Option<(String
 fn heading<'c>(fold: &FoldedChanges<'c>, edits: &[ValueEdit], kind: ActionKind) -> Line<'c> {
     let who = match fold.changes.as_slice() {
         [only] => line![key(&only.key)],
-        many => Line::count(many.len(), "endpoint").and(" with the same edit"),
+        many => Line::count(many.len(), Key::noun(many.iter().map(|change| &change.key))).and(" with the same edit"),
     };
     let mut line = line![kind.as_str(), " ", who];
     if kind == ActionKind::Replace {

@@ -200,7 +200,7 @@ fn labelled(name: &'static str, text: &Line<'_>, view: &TextView) -> String {
 pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     let (sign, role) = sign(ActionKind::Replace);
     let Some(first) = changes.first() else { return String::new() };
-    let number = view.plain(&Line::count(changes.len(), "endpoint"));
+    let number = view.plain(&Line::count(changes.len(), Key::noun(changes.iter().map(|change| &change.key))));
     let gap = gap(sign, &number);
     let cause = view.plain(&remarkable_reason(first));
     let mut text = format!("  {} {number}{gap}  {cause}", view.palette.paint(role, sign)).trim_end().to_owned();

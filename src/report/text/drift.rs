@@ -26,13 +26,13 @@ pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     let Content::Check(rows, accepted) = &report.content else { return text };
     let (outside, rest): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state.is_outside());
     let changed: Vec<Vec<Line<'_>>> = outside.iter().flat_map(|row| cells(row, true)).collect();
-    text.push_str(&table("changed outside", changed, view));
+    text.push_str(&table("changed outside", check.plan.noun(), changed, view));
     let blocked = rest.iter().filter(|row| row.state == State::Blocked);
     let pending: Vec<&Row<'_>> = rest.iter().copied().filter(|row| row.state == State::Pending).collect();
     let mixed = outside.iter().flat_map(|row| cells(row, false));
     let (shown, named) = pending.split_at(pending.len().min(VALUES));
     let to_apply: Vec<Vec<Line<'_>>> = mixed.chain(shown.iter().flat_map(|row| cells(row, false))).collect();
-    text.push_str(&table("not applied yet", to_apply, view));
+    text.push_str(&table("not applied yet", check.plan.noun(), to_apply, view));
     if !named.is_empty() {
         let names = Line::some_of(named.iter().map(|row| row.key.to_string()), VALUES);
         text.push_str(&format!("    and {}\n", view.plain(&names)));
@@ -93,11 +93,11 @@ fn headline(check: &Check<'_>, view: &TextView) -> String {
 }
 
 /// A table of values below its title, an empty line before it; nothing without rows.
-fn table(title: &'static str, rows: Vec<Vec<Line<'_>>>, view: &TextView) -> String {
+fn table(title: &'static str, noun: &'static str, rows: Vec<Vec<Line<'_>>>, view: &TextView) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(["endpoint", "field", "defined", "live", ""]).titled(line![title], 4);
+    let mut table = Table::new([noun, "field", "defined", "live", ""]).titled(line![title], 4);
     table.rows = rows;
     format!("\n{}", draw::table(&table, view))
 }

@@ -212,9 +212,9 @@ fn verification(verification: &Verification, except: NotAsDefined) -> Blocks<'_>
         }
         Verification::Differs { left } => {
             let mut blocks = Blocks::default();
+            let noun = Key::noun(left.iter().map(|(key, _)| key));
             let differ = if left.len() == 1 { " still differs" } else { " still differ" };
-            let words =
-                line!["after the apply ", Line::count(left.len(), "endpoint"), differ, " from what was asked for:"];
+            let words = line!["after the apply ", Line::count(left.len(), noun), differ, " from what was asked for:"];
             blocks.labelled(Role::Wrong, "Not verified", words);
             for (endpoint, fields) in left {
                 let fields = Line::some_of(fields.iter().map(ToString::to_string), FIELDS);
@@ -333,9 +333,9 @@ fn left(rehearsal: &Rehearsal) -> Blocks<'_> {
     }
     let left = rehearsal.left();
     if !left.is_empty() {
-        let endpoints = Line::count(left.len(), "endpoint");
+        let objects = Line::count(left.len(), Key::noun(left.iter().copied()));
         let names = Line::some_of(left.into_iter().map(ToString::to_string), LEFT);
-        blocks.labelled(Role::Wrong, "left over", line!["a second plan would change ", endpoints, ": ", names]);
+        blocks.labelled(Role::Wrong, "left over", line!["a second plan would change ", objects, ": ", names]);
     }
     blocks
 }
