@@ -15,6 +15,9 @@ use crate::model::{EmptyOption, Segment};
 /// Unknown keys of one mapping that are reported one by one, each with what is allowed there.
 const MOST_UNKNOWN: usize = 50;
 
+/// Fields of another kind that are listed where one is unknown.
+const MOST_ALLOWED: usize = 20;
+
 /// A problem with the path of the value that it affects, so that problems which only follow are left out.
 #[derive(Debug)]
 pub(super) struct FieldProblem {
@@ -411,10 +414,18 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             let label = nearest(&snake(&entry.key), free.iter().copied()).map(str::to_owned);
             let mut path = self.path.clone();
             path.push(Segment::Key(label.clone().unwrap_or_else(|| entry.key.to_string()).into()));
+            let keys = || self.path.iter().filter_map(Segment::key).collect::<Vec<_>>().join(".");
             let names: Vec<String> = free.iter().map(|name| format!("`{name}`")).collect();
-            let allowed = match names.as_slice() {
-                [] => "nothing is allowed here".to_owned(),
-                names => format!("allowed here: {}", names.join(", ")),
+            let allowed = match (names.as_slice(), self.decoder.kind) {
+                ([], _) => "nothing is allowed here".to_owned(),
+                (names, Some(kind)) if names.len() > MOST_ALLOWED => {
+                    format!(
+                        "to list the {} fields that are allowed here: trueup explain {kind}.{}",
+                        names.len(),
+                        keys()
+                    )
+                }
+                (names, _) => format!("allowed here: {}", names.join(", ")),
             };
             let beside = match (&label, self.decoder.shape.and_then(|shape| shape.home(&snake(&entry.key)))) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
@@ -423,7 +434,6 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 }
                 _ => String::new(),
             };
-            let keys = || self.path.iter().filter_map(Segment::key).collect::<Vec<_>>().join(".");
             let allowed = match self.decoder.kind.filter(|_| label.is_none() && keys().starts_with("spec")) {
                 Some(kind) => {
                     let path = format!("{kind}.{}.{}", keys(), snake(&entry.key));

@@ -91,6 +91,20 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
 }
 
 #[test]
+fn what_is_allowed_is_listed_where_it_is_short() {
+    for (kind, said) in [
+        ("http_loadbalancer", "fields that are allowed here: trueup explain http_loadbalancer.spec"),
+        ("healthcheck", "allowed here: `http_health_check`"),
+    ] {
+        let text = format!("kind: {kind}\nmetadata: {{name: a, namespace: shop}}\nspec: {{nowhere: 1}}\n");
+        let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.into_bytes() };
+        let problems = sources(vec![file], &LoadOptions::default()).expect_err("unknown");
+        let drawn = problems.render(&super::RenderOptions::default());
+        assert!(drawn.contains(said), "{drawn}");
+    }
+}
+
+#[test]
 fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
     let certificate = |key: &str| {
         format!(

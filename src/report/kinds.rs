@@ -312,7 +312,13 @@ fn facts(heading: &str, rows: impl IntoIterator<Item = (&'static str, String)>) 
 
 fn words(field: &Field) -> String {
     let kind = kind_words(&field.kind);
-    if field.is_list { format!("list of {kind}") } else { kind }
+    match field.kind {
+        _ if !field.is_list => kind,
+        FieldKind::Integer { .. } | FieldKind::Text | FieldKind::Message(_) | FieldKind::Enum(_) => {
+            format!("list of {kind}s")
+        }
+        _ => format!("list of {kind}"),
+    }
 }
 
 fn kind_words(kind: &FieldKind) -> String {

@@ -91,6 +91,10 @@ fn an_unknown_field_of_a_kind_is_named_with_the_nearest_one() {
         .stderr_contains("did you mean `origin_pool.spec.port`?");
     stage.run("explain spec.where.sites").code(64).stderr_contains("did you mean `endpoint.spec.where.site`?");
     stage.run("explain origin_pool.port").code(64).stderr_contains("it has: spec");
+    stage
+        .run("explain http_loadbalancer.spec.nowhere")
+        .code(64)
+        .stderr_contains("to list its fields: trueup explain http_loadbalancer.spec");
     stage.run("explain origin_pool.spec.port.x").code(64).stderr_contains("`origin_pool.spec.port` has no field `x`");
     stage.run("schema --kind origin_pol").code(64).stderr_contains("to list the kinds: trueup kinds");
 }
