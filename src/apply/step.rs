@@ -150,7 +150,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             return Some(Uncleared::Forbidden(error));
         }
         let age = self.options.clock.now().duration_since(looked?);
-        // A clock that was set back cannot tell.
+        // A clock that was set back gives no answer.
         let is_fresh = Duration::try_from(age).is_ok_and(|age| age <= LOOK_LASTS);
         (!is_fresh).then_some(Uncleared::Old)
     }

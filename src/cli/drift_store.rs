@@ -40,7 +40,7 @@ enum Place<'c> {
 
 impl<'c> DriftStore<'c> {
     /// The `file` of the call; else the state store, where the call names one and the check has no filter. There, a
-    /// stack needs a name: nothing else tells two of them apart.
+    /// stack needs a name: nothing else distinguishes two of them.
     ///
     /// # Errors
     /// A file for a check with filters: what is left out would be taken for fixed.
@@ -195,7 +195,7 @@ fn owner(context: &Context, stack: &Stack, base_url: &str) -> Result<DriftStateO
 }
 
 /// The name of a stack's drift state, by service and stack, whatever directory and environment led to them. A digest
-/// tells apart the services whose URLs differ only in what a file name leaves out.
+/// distinguishes the services whose URLs differ only in what a file name leaves out.
 fn name(base_url: &str, stack: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
     let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);

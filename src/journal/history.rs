@@ -262,7 +262,7 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
     }
     let begun = stored::path(state, &newest);
     for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun) {
-        // It may have gone on with this run.
+        // It may have continued this run.
         pass_over(&path, error, whose.stack.as_deref())?;
     }
     load(state, &newest)

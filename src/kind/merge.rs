@@ -9,7 +9,7 @@ use super::walk::{Keys, each_message, is_reference};
 use super::{Field, FieldKind, Flag, Message, message, snake};
 
 /// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the
-/// definition nor `before` names stays at any depth, in items of lists too, as far as they can be told apart; what `before`
+/// definition nor `before` names stays at any depth, in items of lists too, as far as they can be distinguished; what `before`
 /// names, which a plan shows as the old value, and the definition does not, goes.
 pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Option<&Json>, wanted: Option<&Json>) {
     let message = message(spec);

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::walk::{Keys, each_message, is_zero, messages};
 use super::{Field, FieldKind, Flag, Message, hides, message, snake};
 
-/// The one key of what stands for a secret.
+/// The one key of the mark of a secret.
 const KEY: &str = "sealed";
 /// Bytes of its digest.
 const BYTES: usize = 16;
@@ -20,13 +20,13 @@ pub fn digest(value: &Json) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(value.to_string())[..BYTES])
 }
 
-/// What stands for the secret of this digest.
+/// The mark of the secret with this digest.
 #[must_use]
 pub fn mark(digest: &str) -> Json {
     Json::Object(Map::from_iter([(KEY.to_owned(), digest.into())]))
 }
 
-/// The digest, if a value stands for a secret.
+/// The digest, if a value is the mark of a secret.
 #[must_use]
 pub fn digest_of(value: &Json) -> Option<&str> {
     let entries = value.as_object().filter(|entries| entries.len() == 1)?;

@@ -124,7 +124,7 @@ pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros
             return false;
         }
         if field.is(Flag::Secret) {
-            // Of a live spec nothing is kept, of a definition what stands for it.
+            // Of a live spec nothing is kept, of a definition its mark.
             return sealed::digest_of(value).is_some();
         }
         tidy_field(field, value, zeros);

@@ -27,7 +27,7 @@ pub fn with_unnamed(spec: &str, unit: &str, live: &Json, written: &Json, tenant:
 /// Which live values a definition takes over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taken {
-    /// Those that it names, and what stands in their place.
+    /// Those that it names, and what replaces them.
     Named,
     /// Those that it does not name.
     Unnamed,
@@ -49,7 +49,7 @@ impl Taker<'_> {
         let (message, is_named) = (message(id), self.taken == Taken::Named);
         let mut over = Map::new();
         for (key, value) in live.iter() {
-            // What the description does not know, a definition names only where it was told to.
+            // What the description does not know, a definition names only where the settings list it.
             let Some(field) = message.field(key) else {
                 over.extend(written.get(key).map(|before| (key.to_owned(), self.scalar(value, before))));
                 continue;

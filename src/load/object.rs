@@ -303,7 +303,7 @@ impl ObjectReader<'_> {
         }
     }
 
-    /// What stands for a secret: it must be sealed, and no message has anything of it.
+    /// The mark of a secret: it must be sealed, and no message has anything of it.
     fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Value> {
         self.has_secret = true;
         let mut own = Decoder::new(KeySpelling::Both);

@@ -1,4 +1,4 @@
-//! Documents of kinds that are described and not managed.
+//! Documents of other kinds than endpoint.
 
 use std::collections::BTreeMap;
 

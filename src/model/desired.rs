@@ -29,7 +29,7 @@ impl Desired {
     }
 }
 
-/// Secrets in their sealed form, by the digest that stands for them wherever else the object is. Debug shows none.
+/// Secrets in their sealed form, by the digest that marks them wherever else the object is. Debug shows none.
 #[derive(Clone, Default, PartialEq)]
 pub struct SealedSecrets(BTreeMap<String, Json>);
 
@@ -66,7 +66,7 @@ impl SealedSecrets {
         self.0.contains_key(digest)
     }
 
-    /// A request with the secrets in the places of what stands for them. All else stays byte for byte.
+    /// A request with the secrets in the places of their marks. All else stays byte for byte.
     #[must_use]
     pub fn unseal<'r>(&self, request: &'r str) -> Cow<'r, str> {
         let mut text = Cow::Borrowed(request);

@@ -1,4 +1,4 @@
-//! A change that is blocked, and the reason: why a delete is held back, or a replace is not made. The rest of
+//! A change that is blocked, and the reason: why a delete or a replace is not made. The rest of
 //! the plan proceeds.
 
 use schemars::JsonSchema;

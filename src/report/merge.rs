@@ -53,7 +53,7 @@ struct MergedPart {
     result: SavedResult,
 }
 
-/// What tells two stacks apart.
+/// What distinguishes two stacks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct StackId {
     directory: String,

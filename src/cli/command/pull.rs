@@ -80,7 +80,7 @@ fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespac
 }
 
 /// Nothing is written where what was asked for could not be read. What the service does not offer is nothing to write; with
-/// `every` kind asked for, those that the token may not read are returned, to be told.
+/// `every` kind asked for, those that the token may not read are returned, to be reported.
 fn complete(live: &Live, every: bool) -> Result<Vec<String>> {
     let is_offered = |(scope, _): &(&Scope, &str)| !matches!(live.lists[*scope], ListRead::NotOffered);
     let (left_out, needed): (Vec<_>, Vec<_>) =

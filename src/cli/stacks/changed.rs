@@ -119,7 +119,7 @@ impl<'r> TreeThen<'r> {
             };
             let (chunk, others) = rest.split_at(rest.iter().take(CHUNK.0).take_while(fits).count().max(1));
             rest = others;
-            // A stack that is known to have changed needs no second look.
+            // A stack that is known to have changed is not compared again.
             let chunk: Vec<&Candidate<'_>> = chunk.iter().filter(|file| changes[file.stack].is_none()).collect();
             let entries: Vec<&TreeEntry> = chunk.iter().map(|candidate| candidate.entry).collect();
             for (candidate, before) in chunk.iter().zip(self.repository.contents(&entries)?) {

@@ -234,7 +234,7 @@ fn differences(path: &str, before: Option<&Json>, after: Option<&Json>, edits: &
     }
 }
 
-/// What stands for a secret.
+/// The mark of a secret.
 fn sealed(value: &Json) -> Option<String> {
     kind::sealed::digest_of(value).map(|digest| format!("sealed {digest}"))
 }

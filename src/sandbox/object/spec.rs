@@ -26,7 +26,7 @@ pub enum Verb {
     Replace,
 }
 
-/// What a service does with a spec that the data do not tell: as a scenario asks for.
+/// What a service does with a spec that is not in the data: as a scenario asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WriteMode {

@@ -1,4 +1,4 @@
-//! The commands that stand beside the flow.
+//! The commands beside the flow.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
