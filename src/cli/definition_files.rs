@@ -12,7 +12,7 @@ use crate::file::{FileError, FileMode, limit};
 use crate::kind::KindName;
 use crate::load::{self, Config, SourceFile};
 use crate::model::{Endpoint, Key, SourceLocation};
-use crate::report::schema;
+use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
 
 /// The schema's copy in the directory that is written; hidden, so that it is not taken for a definition.
@@ -179,7 +179,7 @@ pub fn write(arguments: &DefinitionFileArgs, listed: &BTreeSet<KindName>, files:
     }
     if arguments.schema.is_none() && !arguments.no_schema {
         let kinds: BTreeSet<KindName> = listed.iter().copied().chain(files.iter().map(|file| file.kind)).collect();
-        let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind)));
+        let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
         directory.replace(SCHEMA, schema.as_bytes(), FileMode::Reproducible).with_status(ExitStatus::Failed)?;
     }
     Ok(news.len())

@@ -202,7 +202,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus> {
         Command::Rehearse(arguments) => command::rehearse::run(&arguments, context).await,
         Command::Snapshot(arguments) => command::snapshot::run(&arguments, context).await,
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
-        Command::Schema(arguments) => Ok(command::reference::schema(&arguments, context)),
+        Command::Schema(arguments) => command::reference::schema(&arguments, context),
         Command::Kinds(arguments) => Ok(command::reference::kinds(&arguments, context)),
         Command::Explain(arguments) => command::explain::run(&arguments, context),
         Command::Completions(arguments) => command::reference::completions(&arguments, context),

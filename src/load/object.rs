@@ -9,7 +9,7 @@ use super::fields::{Decoder, Fields, KeySpelling, described, first_line};
 use super::item::{Item, MapEntry, TextSpan, Value as Written, json};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Part, Value};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Part, Value};
 use crate::model::shape::ENDPOINT;
 use crate::model::{self, Described, Endpoint, Problem, SealedSecrets, Segment, WireEndpoint};
 
@@ -173,7 +173,7 @@ impl ObjectReader<'_> {
         for group in &message.groups {
             exclusive(decoder, &place, group, &chosen);
         }
-        for field in message.fields.iter().filter(|field| is_enforced(field, message)) {
+        for field in message.fields.iter().filter(|field| message.enforces(field)) {
             if !values.contains_key(field.name) && !is_faulty(decoder, &place, field.name) {
                 let what = format!("`{}` is missing", field.name);
                 decoder.fault(&place.path, place.at.error(what, "it is required"));
@@ -343,15 +343,6 @@ fn is_clear_below(value: &Value) -> bool {
         Value::List(items) => items.iter().any(is_clear_below),
         _ => false,
     }
-}
-
-/// Whether the service refuses a message without the field: the vendor requires more than it enforces.
-fn is_enforced(field: &Field, message: &Message) -> bool {
-    let is_enforced_kind = matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
-    // A secret that is left out is the service's: it has one.
-    let is_left_out =
-        [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly, Flag::Secret].iter().any(|flag| field.is(*flag));
-    field.is(Flag::Required) && is_enforced_kind && !is_left_out && message.group_of(field.name).is_none()
 }
 
 /// The rules of a part of a field. Those of a field that the vendor keeps for itself are not enforced.

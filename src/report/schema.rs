@@ -66,7 +66,7 @@ kinds! {
     /// A document of a definition file
     Definition = "definition" => definition(DefinitionKind::Whole),
     /// A document of an overlay
-    Overlay = "overlay" => definition(DefinitionKind::Overlay),
+    Overlay = "overlay" => overlay(),
     /// trueup.yaml
     // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
     Config = "config" => config(),
@@ -147,38 +147,40 @@ pub fn of(of: SchemaKind) -> Json {
     schema
 }
 
-/// The schema of an object of a kind, draft 2020-12.
+/// The schema of a definition or an overlay of an object of a kind, draft 2020-12.
 #[must_use]
-pub fn of_kind(kind: &Kind) -> Json {
-    let mut schema = of(SchemaKind::Definition);
-    if kind.name == crate::kind::ENDPOINT {
-        return schema;
+pub fn of_kind(kind: &Kind, part: DefinitionKind) -> Json {
+    let mut schema = definition(part);
+    if kind.name != crate::kind::ENDPOINT {
+        schema = kind::object(kind, schema["properties"]["metadata"].take(), part);
     }
-    let metadata = schema["properties"]["metadata"].take();
-    let mut schema = kind::object(kind, metadata);
     schema["$schema"] = DRAFT.into();
-    schema["title"] = format!("an object of the kind {}, as its create request takes it", kind.name).into();
+    schema["title"] = match part {
+        DefinitionKind::Whole => format!("an object of the kind {}, as trueup reads it", kind.name),
+        DefinitionKind::Overlay => format!("an overlay of an object of the kind {}, as trueup reads it", kind.name),
+    }
+    .into();
     schema
 }
 
 /// The schema of documents of these kinds and of endpoints, by their `kind`, draft 2020-12.
 #[must_use]
-pub fn of_kinds<'k>(kinds: impl IntoIterator<Item = &'k Kind>) -> Json {
+pub fn of_kinds<'k>(kinds: impl IntoIterator<Item = &'k Kind>, part: DefinitionKind) -> Json {
     let kinds: Vec<&Kind> = kinds.into_iter().filter(|kind| kind.name != crate::kind::ENDPOINT).collect();
-    let mut endpoint = of(SchemaKind::Definition);
     if kinds.is_empty() {
-        return endpoint;
+        return of(match part {
+            DefinitionKind::Whole => SchemaKind::Definition,
+            DefinitionKind::Overlay => SchemaKind::Overlay,
+        });
     }
-    if let Some(parts) = endpoint.as_object_mut() {
-        parts.retain(|key, _| key != "$schema");
-    }
+    let endpoint = definition(part);
     let metadata = json!({"$ref": "#/$defs/metadata"});
     let mut definitions = Map::from_iter([("metadata".to_owned(), endpoint["properties"]["metadata"].clone())]);
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let is_of = |kind: Json| json!({"required": ["kind"], "properties": {"kind": kind}});
     let mut rules = vec![json!({"if": {"not": is_of(json!({"enum": names}))}, "then": endpoint})];
     for kind in kinds {
-        let mut object = kind::object(kind, metadata.clone());
+        let mut object = kind::object(kind, metadata.clone(), part);
         if let Json::Object(shared) = object["$defs"].take() {
             definitions.extend(shared);
         }
@@ -295,13 +297,52 @@ fn variable() -> Json {
     json!({"type": "string", "pattern": r"\$\{[^}]+\}"})
 }
 
-/// How much of an endpoint a document contains.
+/// How much of an object a document contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DefinitionKind {
+pub enum DefinitionKind {
     /// All that it needs.
     Whole,
     /// What it changes, or that it removes a definition.
     Overlay,
+}
+
+/// The schema of an overlay of an object of any kind: of an endpoint in full, of others without their spec.
+fn overlay() -> Json {
+    let endpoint = definition(DefinitionKind::Overlay);
+    let names: Vec<&str> =
+        crate::kind::all().map(|kind| kind.name).filter(|name| *name != crate::kind::ENDPOINT).collect();
+    let mut properties = endpoint["properties"].clone();
+    properties["kind"] = json!({"enum": names});
+    properties["spec"] = json!({});
+    let mut object = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    removal(&mut object);
+    let is_other = json!({"required": ["kind"], "properties": {"kind": {"enum": names}}});
+    json!({
+        "description": "Changes to an object in one environment. `schema --of overlay --kind KIND` has the spec of another kind.",
+        "type": "object",
+        "if": is_other,
+        "then": object,
+        "else": endpoint,
+    })
+}
+
+/// Adds to the schema of an overlay what it may contain to remove a definition.
+fn removal(schema: &mut Json) {
+    let text = "true removes the definition; the document then has only a name and a namespace. false keeps one that \
+                another overlay removes.";
+    schema["properties"]["$remove"] = json!({"type": "boolean", "description": text});
+    schema["required"] = json!(["metadata"]);
+    schema["if"] = json!({"required": ["$remove"], "properties": {"$remove": {"const": true}}});
+    schema["then"] = json!({"properties": {"spec": false, "metadata": {"maxProperties": 2}}});
+}
+
+/// Adds the keys of a document that only the service writes.
+fn service_keys(properties: &mut Map<String, Json>) {
+    for key in SERVICE_KEYS {
+        let written = json!({"description": "Written by the service; dropped with a note.", "deprecated": true});
+        properties.insert(camel(key), written.clone());
+        properties.insert(key.to_owned(), written);
+    }
 }
 
 fn definition(kind: DefinitionKind) -> Json {
@@ -312,23 +353,14 @@ fn definition(kind: DefinitionKind) -> Json {
     describe(&mut schema, &ENDPOINT, kind);
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.insert("kind".to_owned(), json!({"const": "endpoint", "description": "May be left out."}));
-        for key in SERVICE_KEYS {
-            let written = json!({"description": "Written by the service; dropped with a note.", "deprecated": true});
-            properties.insert(camel(key), written.clone());
-            properties.insert(key.to_owned(), written);
-        }
+        service_keys(properties);
     }
     needed(&mut schema["properties"]["metadata"], &["name", "namespace"]);
     if kind == DefinitionKind::Overlay {
         let text = "Changes to the definition with this name and namespace in one environment. `null` sets a value to its \
                     default.";
         schema["description"] = text.into();
-        schema["required"] = json!(["metadata"]);
-        let text = "true removes the definition; the document then has only a name and a namespace. false keeps one that \
-                    another overlay removes.";
-        schema["properties"]["$remove"] = json!({"type": "boolean", "description": text});
-        schema["if"] = json!({"required": ["$remove"], "properties": {"$remove": {"const": true}}});
-        schema["then"] = json!({"properties": {"spec": false, "metadata": {"maxProperties": 2}}});
+        removal(&mut schema);
         return schema;
     }
     schema["description"] = "One endpoint of the service mesh.".into();

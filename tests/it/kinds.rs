@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use trueup::kind::{self, Field, Kind};
+use trueup::report::schema::{self, DefinitionKind};
 
 use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage};
@@ -103,7 +104,7 @@ fn an_unknown_field_of_a_kind_is_named_with_the_nearest_one() {
 fn the_schema_of_every_kind_is_one_and_takes_what_the_service_took() {
     let stage = Stage::new();
     for kind in trueup::kind::all() {
-        let schema = trueup::report::schema::of_kind(kind);
+        let schema = schema::of_kind(kind, DefinitionKind::Whole);
         jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{}: {error}", kind.name));
     }
     let schema = stage.run("schema --kind origin_pool").code(0).json();
@@ -122,6 +123,26 @@ fn the_schema_of_every_kind_is_one_and_takes_what_the_service_took() {
         spec[key] = wrong;
         assert!(!validator.is_valid(&pool(spec)), "{key}");
     }
+}
+
+#[test]
+fn the_schema_of_overlays_is_that_of_the_kinds_that_are_named() {
+    let stage = Stage::new();
+    let metadata = json!({"name": "cart", "namespace": "shop"});
+    let pool = |spec: Value| json!({"kind": "origin_pool", "metadata": metadata, "spec": spec});
+    let endpoint = |spec: Value| json!({"metadata": metadata, "spec": spec});
+    let (several, all) = ("schema --of overlay --kind origin_pool --kind healthcheck", "schema --of overlay");
+    for (line, is_known) in [("schema --of overlay --kind origin_pool", true), (several, true), (all, false)] {
+        let validator = jsonschema::validator_for(&stage.run(line).code(0).json()).expect("a schema");
+        assert!(validator.is_valid(&pool(json!({"port": null, "no_tls": {}}))), "{line}");
+        assert_eq!(validator.is_valid(&pool(json!({"prot": 80}))), !is_known, "{line}");
+        assert!(!validator.is_valid(&json!({"kind": "origin_pool", "spec": {}})), "{line}");
+        if line.matches("--kind").count() != 1 {
+            assert!(validator.is_valid(&endpoint(json!({"port": null}))), "{line}");
+            assert!(!validator.is_valid(&endpoint(json!({"prot": 80}))), "{line}");
+        }
+    }
+    stage.run("schema --of plan --kind origin_pool").code(64).stderr_contains("not for `plan`");
 }
 
 /// A stack with an endpoint and an object of another kind.

@@ -523,15 +523,15 @@ pub struct SandboxArgs {
 /// Prints a JSON Schema, for editors and pipelines.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan\n  trueup schema --of error\n  trueup schema --kind origin_pool"
+    after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan\n  trueup schema --of error\n  trueup schema --kind origin_pool\n  trueup schema --of overlay --kind origin_pool"
 )]
 pub struct SchemaArgs {
     /// What to describe: a file that trueup reads, or the `kind` of a document that it writes
     #[arg(long, value_name = "WHAT", default_value = "definition", value_parser = schema_kinds())]
     pub of: SchemaKind,
-    /// An object of this kind, as its create request takes it: see `trueup kinds`. Repeated: a document of any of them, or
-    /// an endpoint
-    #[arg(long, value_name = "KIND", conflicts_with = "of", value_parser = kind)]
+    /// A definition of an object of this kind, or with `--of overlay` an overlay: see `trueup kinds`. Repeated: a document of
+    /// any of them, or of an endpoint
+    #[arg(long, value_name = "KIND", value_parser = kind)]
     pub kind: Vec<&'static Kind>,
 }
 

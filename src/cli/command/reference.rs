@@ -4,7 +4,7 @@ use crate::cli::args::{CompletionsArgs, KindsArgs, SchemaArgs, help};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, completer};
 use crate::report::Report;
 use crate::report::kinds::KindList;
-use crate::report::schema;
+use crate::report::schema::{self, DefinitionKind, SchemaKind};
 
 /// Lists the kinds of object of the service.
 pub fn kinds(arguments: &KindsArgs, context: &Context) -> ExitStatus {
@@ -13,14 +13,22 @@ pub fn kinds(arguments: &KindsArgs, context: &Context) -> ExitStatus {
 }
 
 /// Prints a JSON Schema of a file or a report.
-pub fn schema(arguments: &SchemaArgs, context: &Context) -> ExitStatus {
-    let schema = match arguments.kind.as_slice() {
-        [] => schema::of(arguments.of),
-        [kind] => schema::of_kind(kind),
-        kinds => schema::of_kinds(kinds.iter().copied()),
+pub fn schema(arguments: &SchemaArgs, context: &Context) -> Result<ExitStatus> {
+    let part = match arguments.of {
+        SchemaKind::Definition => Some(DefinitionKind::Whole),
+        SchemaKind::Overlay => Some(DefinitionKind::Overlay),
+        _ => None,
+    };
+    let schema = match (arguments.kind.as_slice(), part) {
+        ([], _) => schema::of(arguments.of),
+        ([kind], Some(part)) => schema::of_kind(kind, part),
+        (kinds, Some(part)) => schema::of_kinds(kinds.iter().copied(), part),
+        (_, None) => {
+            return Err(error!(Usage, "`--kind` is for definitions and overlays, not for `{}`", arguments.of.as_str()));
+        }
     };
     context.output.answer(&format!("{schema:#}\n"));
-    ExitStatus::Done
+    Ok(ExitStatus::Done)
 }
 
 /// Prints the script that completes in a shell.

@@ -1,44 +1,83 @@
-//! The JSON Schema of a kind, from its description.
+//! The JSON Schema of a kind, from its description. What it accepts is what the loader accepts: both spellings of keys,
+//! `null` for what is left out, variables, numbers as texts, and words as numbers. Rules of the description that JSON Schema
+//! does not have are left to the loader.
 
 use serde_json::{Map, json};
 
+use super::{DefinitionKind, removal, service_keys, variable};
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Part, Rule, Unit};
 use crate::model::Json;
 use crate::model::shape::camel;
 
+/// The definitions that all kinds share; no message has such a name.
+const VARIABLE: &str = "variable";
+const UNSET: &str = "null or variable";
+const CHOSEN: &str = "chosen";
+const GIVEN: &str = "given";
+/// YAML reads a text without quotes as a number or a flag where it looks like one.
+const TEXT: [&str; 3] = ["string", "number", "boolean"];
+
 /// The schema of an object of this kind, in both spellings of its keys; `metadata` is that of every object.
-pub fn object(kind: &Kind, metadata: Json) -> Json {
+pub fn object(kind: &Kind, metadata: Json, part: DefinitionKind) -> Json {
     let messages = kind.messages().into_iter();
-    let definitions: Map<String, Json> = messages.map(|(id, message)| (id.to_owned(), of_message(message))).collect();
-    json!({
+    let mut definitions: Map<String, Json> =
+        messages.map(|(id, message)| (id.to_owned(), of_message(message, part))).collect();
+    definitions.extend([
+        (VARIABLE.to_owned(), variable()),
+        (UNSET.to_owned(), json!({"anyOf": [{"type": "null"}, variable()]})),
+        // What is null or empty is absent.
+        (GIVEN.to_owned(), json!({"not": {"enum": [null, ""]}})),
+        // What a variable is, is not known.
+        (CHOSEN.to_owned(), json!({"not": {"anyOf": [{"enum": [null, ""]}, variable()]}})),
+    ]);
+    let spec = json!({"anyOf": [reference(kind.spec), reference(VARIABLE)]});
+    let mut properties = Map::new();
+    service_keys(&mut properties);
+    properties.extend([
+        ("kind".to_owned(), json!({"const": kind.name})),
+        ("metadata".to_owned(), metadata),
+        ("spec".to_owned(), spec),
+    ]);
+    let mut schema = json!({
         "type": "object",
         "required": ["metadata", "spec"],
-        "properties": {"kind": {"const": kind.name}, "metadata": metadata, "spec": reference(kind.spec)},
+        "properties": properties,
         "additionalProperties": false,
         "$defs": definitions,
-    })
+    });
+    if part == DefinitionKind::Overlay {
+        removal(&mut schema);
+    }
+    schema
 }
 
 fn reference(id: &str) -> Json {
-    json!({"$ref": format!("#/$defs/{id}")})
+    json!({"$ref": format!("#/$defs/{}", id.replace(' ', "%20"))})
 }
 
-fn of_message(message: &Message) -> Json {
+fn of_message(message: &Message, part: DefinitionKind) -> Json {
     let mut properties = Map::new();
     let mut rules = Vec::new();
+    let is_whole = part == DefinitionKind::Whole;
     for field in &message.fields {
         let schema = if field.is(Flag::ReadOnly) {
             json!({"description": "Written by the service.", "deprecated": true})
         } else {
-            of_field(field)
+            of_field(field, message.group_of(field.name).is_some(), part)
         };
-        if is_enforced(field) && message.group_of(field.name).is_none() {
-            rules.push(any_of([field.name]));
+        if is_whole && message.enforces(field) {
+            rules.push(any_of([field.name], &json!({"not": {"type": "null"}})));
         }
         properties.insert(camel(field.name), schema.clone());
         properties.insert(field.name.to_owned(), schema);
     }
-    rules.extend(message.groups.iter().map(of_group));
+    for group in &message.groups {
+        rules.push(at_most_one(group));
+        // A definition has the rest of what an overlay changes.
+        if is_whole && group.is_required && group.default.is_none() {
+            rules.push(any_of(group.members.iter().copied(), &reference(GIVEN)));
+        }
+    }
     let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
     if !rules.is_empty() {
         schema["allOf"] = rules.into();
@@ -46,44 +85,56 @@ fn of_message(message: &Message) -> Json {
     schema
 }
 
-/// Whether the service refuses an object without the field: it does so for texts and messages alone.
-fn is_enforced(field: &Field) -> bool {
-    let is_of_such = matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
-    field.is(Flag::Required) && is_of_such && !field.is(Flag::Internal) && !field.is(Flag::Deprecated)
-}
-
-/// One of these keys is there, in either spelling.
-fn any_of<'k>(keys: impl IntoIterator<Item = &'k str>) -> Json {
+/// One of these keys is there, in either spelling, with such a value.
+fn any_of<'k>(keys: impl IntoIterator<Item = &'k str>, value: &Json) -> Json {
     let spellings = keys.into_iter().flat_map(|key| {
         let other = Some(camel(key)).filter(|other| other != key);
         std::iter::once(key.to_owned()).chain(other)
     });
-    json!({"anyOf": spellings.map(|key| json!({"required": [key]})).collect::<Vec<_>>()})
+    let is_there = |key: String| json!({"required": [key], "properties": {key: value}});
+    json!({"anyOf": spellings.map(is_there).collect::<Vec<_>>()})
 }
 
-fn of_group(group: &Group) -> Json {
-    let mut choices: Vec<Json> = group.members.iter().map(|member| any_of([*member])).collect();
-    if !group.is_required || group.default.is_some() {
-        choices.push(json!({"not": any_of(group.members.iter().copied())}));
-    }
+fn at_most_one(group: &Group) -> Json {
+    let chosen = reference(CHOSEN);
+    let mut choices: Vec<Json> = group.members.iter().map(|member| any_of([*member], &chosen)).collect();
+    choices.push(json!({"not": any_of(group.members.iter().copied(), &chosen)}));
     json!({"oneOf": choices})
 }
 
-fn of_field(field: &Field) -> Json {
-    let mut schema = of_kind(&field.kind);
-    if field.is_list {
-        schema = json!({"type": "array", "items": schema});
+fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
+    // Those of a field that the vendor keeps for itself are not enforced, nor those of a secret as a whole.
+    let is_free = |part: Part| field.is(Flag::Internal) || field.is(Flag::Secret) && part == Part::Value;
+    let rules = || field.rules.iter().filter(|(part, _)| !is_free(*part));
+    let of = |schema: Json, part: Part| {
+        rules().filter(|(of, _)| *of == part).fold(schema, |mut schema, (_, rule)| {
+            add(&mut schema, rule);
+            schema
+        })
+    };
+    let mut schema = match &field.kind {
+        kind if field.is_list => {
+            json!({"type": "array", "items": {"anyOf": [of(of_kind(kind), Part::Items), reference(VARIABLE)]}})
+        }
+        FieldKind::Map(kind) => json!({
+            "type": "object",
+            "propertyNames": of(json!({}), Part::Keys),
+            "additionalProperties": {"anyOf": [of(of_kind(kind), Part::Values), reference(UNSET)]},
+        }),
+        kind => of_kind(kind),
+    };
+    // Which numbers of words are allowed is left to the loader.
+    if field.is_list || !matches!(field.kind, FieldKind::Enum(_)) {
+        schema = of(schema, Part::Value);
     }
-    for (part, rule) in &field.rules {
-        let within = match part {
-            Part::Value if !field.is_list && matches!(field.kind, FieldKind::Enum(_)) => continue,
-            Part::Value => &mut schema,
-            Part::Items => &mut schema["items"],
-            Part::Keys => &mut schema["propertyNames"],
-            Part::Values => &mut schema["additionalProperties"],
-        };
-        add(within, rule);
+    let mut forms = vec![schema];
+    // A zero means nothing, but as the choice of an option.
+    if !is_option && rules().any(|(of, _)| *of == Part::Value) {
+        forms.push(json!({"enum": [0, "", []]}));
     }
+    let needs_value = field.kind == FieldKind::Empty && part == DefinitionKind::Whole;
+    forms.push(reference(if needs_value { VARIABLE } else { UNSET }));
+    let mut schema = json!({"anyOf": forms});
     if field.is(Flag::Deprecated) {
         schema["deprecated"] = true.into();
     }
@@ -93,24 +144,37 @@ fn of_field(field: &Field) -> Json {
 fn of_kind(kind: &FieldKind) -> Json {
     match kind {
         FieldKind::Bool => json!({"type": "boolean"}),
-        FieldKind::Integer { bits: 64, .. } => json!({"type": ["integer", "string"]}),
-        FieldKind::Integer { is_signed: true, .. } => json!({"type": "integer"}),
-        FieldKind::Integer { .. } => json!({"type": "integer", "minimum": 0}),
-        FieldKind::Float => json!({"type": "number"}),
-        FieldKind::Text | FieldKind::Bytes | FieldKind::Duration => json!({"type": "string"}),
-        FieldKind::Timestamp => json!({"type": "string", "format": "date-time"}),
+        FieldKind::Integer { bits, is_signed } => {
+            let mut schema = json!({"type": ["integer", "string"], "pattern": "^[0-9]+$"});
+            let range = match (bits, is_signed) {
+                (32, true) => json!([i32::MIN, i32::MAX]),
+                (32, false) => json!([0, u32::MAX]),
+                (_, true) => return schema,
+                (_, false) => json!([0]),
+            };
+            for (key, bound) in ["minimum", "maximum"].into_iter().zip(range.as_array().into_iter().flatten()) {
+                schema[key] = bound.clone();
+            }
+            schema
+        }
+        FieldKind::Float => json!({"type": ["number", "string"], "pattern": "[0-9]"}),
+        FieldKind::Text | FieldKind::Bytes => json!({"type": TEXT}),
+        FieldKind::Duration => json!({"type": "string", "pattern": "s$"}),
+        FieldKind::Timestamp => json!({"type": "string", "format": "date-time", "pattern": "^[-+0-9]"}),
         FieldKind::Any => json!({}),
         FieldKind::Empty => json!({"type": "object", "maxProperties": 0}),
         FieldKind::Message(id) => reference(id),
         FieldKind::Enum(id) => {
             let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
-            json!({"enum": names})
+            let numbers = kind::values(id).iter().filter_map(|(_, number)| *number);
+            let numbers: Vec<Json> = numbers.flat_map(|number| [number.into(), number.to_string().into()]).collect();
+            json!({"anyOf": [{"enum": names}, {"enum": numbers}]})
         }
-        FieldKind::Map(value) => json!({"type": "object", "propertyNames": {}, "additionalProperties": of_kind(value)}),
+        FieldKind::Map(value) => json!({"type": "object", "additionalProperties": of_kind(value)}),
     }
 }
 
-/// Adds a rule that JSON Schema has. Others are the service's to check.
+/// Adds a rule that JSON Schema has. Others are the loader's to check.
 fn add(schema: &mut Json, rule: &Rule) {
     match rule {
         Rule::Range { unit, least, most } => {
@@ -118,8 +182,8 @@ fn add(schema: &mut Json, rule: &Rule) {
                 Unit::Number => ("minimum", "maximum"),
                 Unit::Characters => ("minLength", "maxLength"),
                 Unit::Items => ("minItems", "maxItems"),
-                Unit::Pairs => ("minProperties", "maxProperties"),
-                Unit::Bytes | Unit::Ports | Unit::PrefixLength => return,
+                // An entry that is null is none.
+                Unit::Pairs | Unit::Bytes | Unit::Ports | Unit::PrefixLength => return,
             };
             for (key, bound) in [(low, least), (high, most)] {
                 if let Some(bound) = bound {
@@ -127,7 +191,12 @@ fn add(schema: &mut Json, rule: &Rule) {
                 }
             }
         }
-        Rule::In(values) if schema["type"] == "string" => schema["enum"] = json!(values),
+        Rule::In(values) if schema["type"] == json!(TEXT) => {
+            // What looks like a number may be written as one.
+            let other = |value: &&str| serde_json::from_str::<Json>(value).ok().filter(|value| !value.is_null());
+            let others = values.iter().filter_map(other);
+            schema["enum"] = values.iter().map(|value| Json::from(*value)).chain(others).collect();
+        }
         Rule::Pattern(pattern) => schema["pattern"] = json!(pattern),
         _ => {}
     }

@@ -3,6 +3,7 @@
 
 mod mutations;
 mod round_trip;
+mod schemas;
 
 use std::collections::BTreeSet;
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use trueup::kind::{self, Field, FieldKind, Flag, Kind, Message, Rule, Unit};
 use trueup::load::{Diagnostic, Severity};
+use trueup::report::schema::{self, DefinitionKind};
 
 use super::{count, kinds, load, specs};
 use crate::support::objects::{self, Specs};
@@ -47,6 +48,10 @@ const CLASSES: [(Class, usize); 15] = [
     (Class::Namespace, 50),
     (Class::KindOfReference, 15),
 ];
+
+/// Those that JSON Schema cannot refuse, or not all of them.
+const NOT_IN_SCHEMAS: [Class; 5] =
+    [Class::WrongText, Class::ItemTwice, Class::ClearSecret, Class::Namespace, Class::KindOfReference];
 
 type Path = Vec<Step>;
 
@@ -403,9 +408,13 @@ fn elsewhere(kind: &Kind, document: &Value) -> Option<Mistake> {
 fn each_mistake_in_an_object_of_any_kind_is_refused_at_its_line_and_no_other_line_is_named() {
     let (seed, count) = (objects::seed(), count(8));
     let mut tried: BTreeMap<Class, BTreeSet<&str>> = BTreeMap::new();
+    // How many there are, and how many of them the schema for editors refuses as well.
+    let mut by_schema: BTreeMap<Class, (usize, usize)> = BTreeMap::new();
     let mut wrong = Vec::new();
     for kind in kinds() {
         let mut specs = specs(seed, kind);
+        let schema = schema::of_kind(kind, DefinitionKind::Whole);
+        let schema = jsonschema::validator_for(&schema).expect("a schema");
         for _ in 0..count {
             let Some(spec) = (0..50).map(|_| specs.spec(kind)).find(|spec| !spec.to_string().contains("hush")) else {
                 break;
@@ -425,6 +434,9 @@ fn each_mistake_in_an_object_of_any_kind_is_refused_at_its_line_and_no_other_lin
                 };
                 let Some(mistake) = mistake else { continue };
                 tried.entry(class).or_default().insert(kind.name);
+                let (all, refused) = by_schema.entry(class).or_default();
+                *all += 1;
+                *refused += usize::from(!schema.is_valid(&mistake.document));
                 let found = found(&mistake);
                 wrong.extend(
                     found.map(|found| format!("TRUEUP_SEED={seed} TRUEUP_KIND={} {class:?}: {found}", kind.name)),
@@ -433,7 +445,9 @@ fn each_mistake_in_an_object_of_any_kind_is_refused_at_its_line_and_no_other_lin
         }
     }
     for (class, kinds) in &tried {
-        eprintln!("{class:?}: {} kinds", kinds.len());
+        let (all, refused) = by_schema[class];
+        eprintln!("{class:?}: {} kinds; the schema refuses {refused} of {all}", kinds.len());
+        assert!(refused == all || NOT_IN_SCHEMAS.contains(class), "{class:?}: the schema refuses {refused} of {all}");
     }
     assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong[..wrong.len().min(12)].join("\n\n"));
     if std::env::var_os("TRUEUP_KIND").is_none() {
