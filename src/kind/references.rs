@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::walk::{is_reference, messages};
+use super::walk::{Keys, is_reference, messages};
 use super::{KindName, Message, message};
 
 /// Another object that an object refers to.
@@ -20,11 +20,11 @@ pub struct Target {
     pub path: String,
 }
 
-/// The objects that a spec refers to.
+/// The objects that these keys of a spec refer to.
 #[must_use]
-pub fn references(spec: &str, value: &Json) -> Vec<Target> {
+pub fn references(spec: &str, keys: Keys<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
-    below(message(spec), value, "spec", &mut targets);
+    below(message(spec), keys, "spec", &mut targets);
     targets
 }
 
@@ -34,13 +34,13 @@ pub fn kind_of_service(text: &str) -> Option<KindName> {
     text.strip_suffix(".Object").unwrap_or(text).rsplit('.').next().and_then(KindName::find)
 }
 
-fn below(message: &'static Message, value: &Json, path: &str, targets: &mut Vec<Target>) {
-    for (key, value) in value.as_object().into_iter().flatten() {
+fn below(message: &'static Message, keys: Keys<'_>, path: &str, targets: &mut Vec<Target>) {
+    for (key, value) in keys.iter() {
         let Some(field) = message.field(key).filter(|field| field.below().is_some()) else { continue };
         for one in messages(field, value) {
             let path = format!("{path}.{}{}", field.name, one.step);
             if !is_reference(one.id) {
-                below(super::message(one.id), one.value, &path, targets);
+                below(super::message(one.id), Keys::of(one.value), &path, targets);
                 continue;
             }
             let text = |key: &str| one.value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());

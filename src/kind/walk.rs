@@ -39,7 +39,8 @@ pub enum Keys<'v> {
 
 impl<'v> Keys<'v> {
     /// Those of a value that is an object.
-    pub(super) fn of(value: &'v Json) -> Self {
+    #[must_use]
+    pub fn of(value: &'v Json) -> Self {
         value.as_object().map_or(Keys::None, Keys::All)
     }
 

@@ -73,6 +73,11 @@ impl Described {
         self.units.keys().map(String::as_str)
     }
 
+    /// Its units by name.
+    pub fn units(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.units.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// The value of a unit: of a field its own, of a group an object of its one option.
     #[must_use]
     pub fn unit(&self, name: &str) -> Option<&Json> {

@@ -115,13 +115,18 @@ pub(super) fn target_keys(object: &Endpoint) -> BTreeSet<Key> {
 /// What an object refers to.
 #[must_use]
 pub fn targets(object: &Endpoint) -> Vec<Target> {
-    let spec = match object.spec.described() {
-        Some(spec) => spec.json(),
+    let id = object.key.kind.kind().spec;
+    match object.spec.described() {
+        Some(spec) => {
+            spec.units().flat_map(|(unit, value)| kind::references(id, kind::keys_of(id, unit, Some(value)))).collect()
+        }
         // Only a place refers to others, and an endpoint without one is the usual case.
-        None if object.spec.endpoint().is_none_or(|spec| spec.place.is_none()) => return Vec::new(),
-        None => serde_json::to_value(object).unwrap_or(Json::Null)["spec"].take(),
-    };
-    kind::references(object.key.kind.kind().spec, &spec)
+        None if object.spec.endpoint().is_none_or(|spec| spec.place.is_none()) => Vec::new(),
+        None => {
+            let spec = serde_json::to_value(object).unwrap_or(Json::Null)["spec"].take();
+            kind::references(id, kind::Keys::of(&spec))
+        }
+    }
 }
 
 /// The keys that a reference of an object in this namespace may mean.
