@@ -109,9 +109,9 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.to_string(),
         ),
         Note::Owned { key, owner } => (
-            "{{endpoint}} {{belongs|belong}} to another object ({{reason}}) and {{is|are}} left alone: {{names}}",
-            owner.clone(),
-            key.to_string(),
+            "{{endpoint}} {{belongs to another object and is|belong to other objects and are}} left alone: {{names}}",
+            none(),
+            format!("{key} (of {owner})"),
         ),
         Note::Unsupported { key, reason } => (
             "{{endpoint}} cannot be read by this trueup ({{reason}}) and {{is|are}} left alone: {{names}}",
@@ -184,5 +184,25 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.to_string(),
         ),
         Note::Weak { kind } => (WEAK, none(), kind.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Key;
+    use crate::report::sample;
+
+    #[test]
+    fn what_belongs_to_many_others_is_one_note() {
+        let mut plan = sample::plan(1, false);
+        let note = |n: u8| Note::Owned {
+            key: Key::parse(&format!("shop/a{n}")).expect("a key"),
+            owner: format!("origin_pool:shop/p{n}"),
+        };
+        plan.notes = (0..20).map(note).collect();
+        let lines: Vec<String> = lines(&plan).iter().map(Line::plain).collect();
+        let said = "20 objects belong to other objects and are left alone: shop/a0 (of origin_pool:shop/p0), ";
+        assert!(lines.len() == 1 && lines[0].starts_with(said) && lines[0].len() < 400, "{lines:?}");
     }
 }
