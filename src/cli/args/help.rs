@@ -2,12 +2,15 @@
 //! options, which have a page of their own, and what people of other tools type by habit.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
 use crate::cli::args::Arguments;
+use crate::load::config;
+use crate::report::safe;
 
 /// Options of a connection to the service.
 const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
@@ -76,13 +79,23 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     if !matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
         return error;
     }
-    let Some((_, tip)) = HABITS.iter().find(|(habit, _)| words.iter().skip(1).any(|word| word == habit)) else {
-        return error;
-    };
+    let has = |word: &str| words.iter().skip(1).any(|given| given == word);
+    let habit = HABITS.iter().find(|(habit, _)| has(habit)).map(|(_, tip)| (*tip).to_owned());
+    let Some(tip) = habit.or_else(|| of_directory(&error, has("--drift"))) else { return error };
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::SuggestedArg);
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).into()]));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
+}
+
+/// How the stack of a directory is named to a command that takes none.
+fn of_directory(error: &clap::Error, is_drift: bool) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
+    let directory = safe::shell(word.trim_end_matches('/'));
+    Path::new(word).join(config::FILE).is_file().then(|| match is_drift {
+        true => format!("for the stack of that directory: --drift {directory}"),
+        false => format!("for the stack of that directory: --config {directory}/{}", config::FILE),
+    })
 }
 
 /// The command line, for completions and the manual: each command with the global options that it uses.

@@ -175,3 +175,11 @@ fn the_page_of_the_global_options_is_an_answer() {
     assert!(page.code(0).text().starts_with("Every command takes these options"), "{}", page.text());
     page.stdout_contains("--token-file");
 }
+
+#[test]
+fn a_directory_where_none_is_taken_is_answered_with_the_option_that_takes_it() {
+    let stage = Stage::new().file("shop/trueup.yaml", "stack: a\n");
+    stage.run("history shop").code(64).stderr_contains("for the stack of that directory: --config shop/trueup.yaml");
+    stage.run("pull shop --drift").code(64).stderr_contains("for the stack of that directory: --drift shop");
+    stage.run("history nowhere").code(64).stderr_contains("unexpected argument").does_not_say("--config");
+}
