@@ -110,7 +110,8 @@ fn proposals(text: &str) -> String {
         return decoded.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
     }
     if !text.starts_with('{') {
-        return text.to_owned();
+        // The form of a command is none.
+        return text.split_inclusive('\n').filter(|line| !line.starts_with("Usage: ")).collect();
     }
     let mut found = String::new();
     let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
