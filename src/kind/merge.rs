@@ -6,7 +6,7 @@ use super::compare::is_same;
 use super::items::{align, is_of_messages};
 use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
 use super::walk::{Keys, each_message, is_reference};
-use super::{Field, FieldKind, Flag, Message, message, snake};
+use super::{Field, FieldKind, Flag, Message, message};
 
 /// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the
 /// definition nor `before` names stays at any depth, in items of lists too, as far as they can be distinguished; what `before`
@@ -16,7 +16,7 @@ pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Opti
     let (before, wanted) = (keys_of(spec, unit, before), keys_of(spec, unit, wanted));
     let is_of_unit = |key: &str| unit_of(spec, key) == unit;
     live.retain(|key, _| {
-        let key = snake(key);
+        let key = message.spelled(key);
         !is_of_unit(&key) || wanted.has(&key)
     });
     merge_message(message, live, before, wanted);
@@ -30,14 +30,14 @@ fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'
         before.has(key) || group.iter().any(|option| before.has(option))
     };
     live.retain(|key, _| {
-        let key = snake(key);
+        let key = message.spelled(key);
         wanted.has(&key) || !is_let_go(&key)
     });
     for (key, value) in wanted.iter() {
         let others = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
-        let spelled = live.keys().find(|live| snake(live) == key).cloned();
+        let spelled = live.keys().find(|live| message.spelled(live) == key).cloned();
         let current = spelled.and_then(|spelled| live.remove(&spelled)).unwrap_or_default();
-        live.retain(|live, _| !others.contains(&&*snake(live)));
+        live.retain(|live, _| !others.contains(&&*message.spelled(live)));
         let value = match message.field(key) {
             Some(field) if !field.is(Flag::Secret) => {
                 merge_field(field, current, before.get(key).unwrap_or(&Json::Null), value)
@@ -106,7 +106,7 @@ pub fn pruned(id: &str, live: &Json, absent: Flag) -> Json {
     let message = message(id);
     let known = without_zeros(message, entries.clone());
     let of_entry = |(key, value): (&String, &Json)| {
-        let Some(field) = message.field(&snake(key)) else {
+        let Some(field) = message.field(&message.spelled(key)) else {
             return (!value.is_null()).then(|| (key.clone(), value.clone()));
         };
         // An option that was never set would be a second choice.

@@ -298,6 +298,15 @@ impl Message {
         self.fields.get(self.places.get(key)?.field)
     }
 
+    /// A key of it as the service writes it: in snake case, but for a field that has another name (`queryParameters`).
+    #[must_use]
+    pub fn spelled<'k>(&self, key: &'k str) -> Cow<'k, str> {
+        match snake(key) {
+            Cow::Owned(_) if self.field(key).is_some() => key.into(),
+            snake => snake,
+        }
+    }
+
     /// Whether the service refuses the message without this field of it: the vendor requires more than it enforces.
     #[must_use]
     pub fn enforces(&self, field: &Field) -> bool {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{Keys, each_message, is_zero, messages};
-use super::{Field, FieldKind, Flag, Message, hides, message, snake};
+use super::{Field, FieldKind, Flag, Message, hides, message};
 
 /// The one key of the mark of a secret.
 const KEY: &str = "sealed";
@@ -43,7 +43,7 @@ pub fn digests(spec: &str, keys: Keys<'_>) -> Vec<String> {
 
 fn digests_below(of: &Message, keys: Keys<'_>, found: &mut Vec<String>) {
     for (key, value) in keys.iter() {
-        let Some(field) = of.field(&snake(key)) else { continue };
+        let Some(field) = of.field(&of.spelled(key)) else { continue };
         if field.is(Flag::Secret) {
             found.extend(digest_of(value).map(str::to_owned));
         } else {
@@ -90,7 +90,8 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
 pub fn redacted(id: &str, value: &Json) -> Json {
     let Json::Object(entries) = value else { return value.clone() };
     let of_entry = |(key, value): (&String, &Json)| {
-        let value = match message(id).field(&snake(key)) {
+        let message = message(id);
+        let value = match message.field(&message.spelled(key)) {
             Some(field) if field.is(Flag::Secret) && !is_zero(value) => Json::Object(Map::new()),
             Some(field) if !field.is(Flag::Secret) => each_message(field, value, redacted),
             _ => value.clone(),
@@ -116,7 +117,7 @@ fn places_below(id: &str, value: &Json, path: &str, found: &mut Vec<String>) {
     }
     let message = message(id);
     let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.below().is_some_and(hides);
-    let written: BTreeMap<_, _> = entries.iter().map(|(key, value)| (snake(key), value)).collect();
+    let written: BTreeMap<_, _> = entries.iter().map(|(key, value)| (message.spelled(key), value)).collect();
     for field in message.fields.iter().filter(may_have_one) {
         let written = written.get(field.name).copied();
         let path = format!("{path}.{}", field.name);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::walk::{Keys, is_reference, is_zero};
-use super::{Field, FieldKind, Flag, Message, Value, message, sealed, snake};
+use super::{Field, FieldKind, Flag, Message, Value, message, sealed};
 
 /// Which values of nothing a canonical form keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,8 +111,9 @@ pub(super) fn is_zero_of(field: &Field, value: &Json) -> bool {
 
 /// Brings the keys of a message into their canonical form.
 pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros) {
-    if keys.keys().any(|key| matches!(snake(key), Cow::Owned(_))) {
-        *keys = std::mem::take(keys).into_iter().map(|(key, value)| (snake(&key).into_owned(), value)).collect();
+    if keys.keys().any(|key| matches!(message.spelled(key), Cow::Owned(_))) {
+        let spelled = |(key, value): (String, Json)| (message.spelled(&key).into_owned(), value);
+        *keys = std::mem::take(keys).into_iter().map(spelled).collect();
     }
     let mut zero_options = Vec::new();
     keys.retain(|key, value| {

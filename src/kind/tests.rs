@@ -87,6 +87,13 @@ fn an_option_without_a_line_is_an_empty_mapping() {
 }
 
 #[test]
+fn a_key_is_spelled_as_the_service_names_the_field_of_its_message() {
+    let spelled = |id: &str| message(id).spelled("queryParameters").into_owned();
+    assert_eq!(spelled("views.common_waf.ValidationPropertySetting"), "queryParameters");
+    assert_eq!(spelled("cdn_cache_rule.CDNCacheRuleExpression"), "query_parameters");
+}
+
+#[test]
 fn the_secrets_of_a_kind_are_known_by_their_paths() {
     let secrets = |name: &str| find(name).expect("a kind").secrets();
     assert_eq!(secrets("certificate"), ["spec.private_key"]);

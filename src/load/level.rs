@@ -72,11 +72,11 @@ impl Level {
 
     /// A key as the API writes it; those of labels, annotations and maps are free.
     pub(super) fn spelled(self, key: &str) -> Cow<'_, str> {
-        let is_free = match self {
-            Level::Shape(node) => node.kind == NodeKind::TextMap,
-            Level::Several(_) => true,
-            _ => false,
-        };
-        if is_free { key.into() } else { snake(key) }
+        match self {
+            Level::Shape(node) if node.kind == NodeKind::TextMap => key.into(),
+            Level::Several(_) => key.into(),
+            Level::Message(message) => message.spelled(key),
+            _ => snake(key),
+        }
     }
 }
