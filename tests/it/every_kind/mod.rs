@@ -4,6 +4,7 @@
 mod mutations;
 mod round_trip;
 mod schemas;
+mod shapes;
 
 use std::collections::BTreeSet;
 

@@ -429,9 +429,14 @@ fn many_objects_of_every_kind_are_compared_pulled_changed_and_rolled_back_withou
 fn of_kind(kind: &'static Kind, seed: u64, count: usize, found: &mut Found) {
     let mut bench = Bench { kind, specs: specs(seed, kind), objects: BTreeMap::new() };
     let at = format!("TRUEUP_SEED={seed} TRUEUP_KIND={}", kind.name);
+    // Each of its messages in turn, which few of the others have where it is deep.
+    let messages = kind.messages();
     for number in 0..count {
-        let Some(spec) = (0..50).map(|_| bench.specs.small(kind)).find(|spec| !spec.to_string().contains("hush"))
-        else {
+        let specs = (0..50).map(|turn| match number % 4 {
+            0 => bench.specs.towards(kind, messages[(number / 4 + turn) % messages.len()].0),
+            _ => bench.specs.small(kind),
+        });
+        let Some(spec) = specs.into_iter().find(|spec| !spec.to_string().contains("hush")) else {
             return found.without.push(kind.name);
         };
         let object = Object { spec, metadata: Value::Null, live: Value::Null };

@@ -1,6 +1,6 @@
 //! Random specs of every kind, by the description of the kinds: what a person could write and the service takes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 use trueup::kind::{self, Field, FieldKind, Flag, Kind, Part, Rule, Unit};
@@ -18,6 +18,9 @@ pub struct Specs {
     sparse: usize,
     /// The texts that keep the rules of a part of a field, by their place in memory.
     texts: HashMap<(usize, usize), Vec<String>>,
+    /// A message that is made, and in full, with those on the way to it.
+    target: Option<&'static str>,
+    way: BTreeSet<&'static str>,
     /// Whether a kind has many messages.
     large: HashMap<&'static str, bool>,
 }
@@ -29,6 +32,8 @@ impl Specs {
             state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             sparse: 2,
             texts: HashMap::new(),
+            target: None,
+            way: BTreeSet::new(),
             large: HashMap::new(),
         }
     }
@@ -64,6 +69,26 @@ impl Specs {
         spec
     }
 
+    /// The same with a way to one of its messages, however deep that is, and this one with about half of its fields.
+    #[track_caller]
+    pub fn towards(&mut self, kind: &Kind, id: &'static str) -> Value {
+        let mut above: HashMap<&str, Vec<&'static str>> = HashMap::new();
+        for (owner, message) in kind.messages() {
+            let below = message.fields.iter().filter(|field| is_written_in_full(field)).filter_map(Field::below);
+            below.for_each(|id| above.entry(id).or_default().push(owner));
+        }
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            open.extend(above.get(id).into_iter().flatten().filter(|owner| self.way.insert(owner)));
+        }
+        self.target = self.way.contains(kind.spec).then_some(id);
+        self.way.insert(id);
+        let spec = self.small(kind);
+        self.target = None;
+        self.way.clear();
+        spec
+    }
+
     /// A spec in which there is no secret; nothing where the kind has one everywhere.
     pub fn without_secret(&mut self, kind: &Kind) -> Option<Value> {
         (0..50).map(|_| self.spec(kind)).find(|spec| kind::sealed::places(kind.spec, spec).is_empty())
@@ -74,12 +99,22 @@ impl Specs {
         if id.ends_with("ObjectRefType") {
             return Some(self.reference());
         }
+        let is_target = self.target == Some(id);
+        let (is_free, sparse) = if is_target { (true, 2) } else { (depth < DEEP, self.sparse) };
+        let leads = |field: &&Field| is_written_in_full(field) && field.below().is_some_and(|id| self.way.contains(id));
+        let leads: Vec<&str> = match self.target {
+            Some(_) => message.fields.iter().filter(leads).map(|field| field.name).collect(),
+            None => Vec::new(),
+        };
+        let lead = if leads.is_empty() { None } else { Some(leads[self.below(leads.len())]) };
         let mut object = Map::new();
         for group in &message.groups {
             let is_needed = group.is_required && group.default.is_none();
-            let is_wanted = is_needed || depth < DEEP && self.below(2 * self.sparse - 1) >= 2 * self.sparse - 3;
             let options: Vec<&Field> = group.members.iter().filter_map(|name| message.field(name)).collect();
+            let first = options.iter().position(|field| Some(field.name) == lead);
+            let is_wanted = is_needed || first.is_some() || is_free && self.below(2 * sparse - 1) >= 2 * sparse - 3;
             let start = self.below(options.len());
+            let start = first.unwrap_or(start);
             let mut options = options[start..].iter().chain(&options[..start]).filter(|field| is_written(field));
             // What the generator cannot make is another option's turn.
             let made = options.find_map(|field| Some((field.name, self.field(field, depth)?)));
@@ -91,7 +126,7 @@ impl Specs {
         }
         for field in message.fields.iter().filter(|field| is_written(field) && message.group_of(field.name).is_none()) {
             let is_needed = field.is(Flag::Required);
-            if is_needed || depth < DEEP && self.once_in(self.sparse) {
+            if is_needed || Some(field.name) == lead || is_free && self.once_in(sparse) {
                 match self.field(field, depth) {
                     Some(value) => _ = object.insert(field.name.to_owned(), value),
                     None if is_needed && !field.is_list => return None,
@@ -251,6 +286,11 @@ impl Specs {
 /// Whether a person writes it: a create has it, and the vendor does not keep it for itself.
 fn is_written(field: &Field) -> bool {
     !field.is(Flag::ReadOnly) && !field.is(Flag::ReplaceOnly)
+}
+
+/// The same of one that is no secret, which is sealed.
+fn is_written_in_full(field: &Field) -> bool {
+    is_written(field) && !field.is(Flag::Secret)
 }
 
 /// How many items a list may have, the fewer the better.
