@@ -85,14 +85,14 @@ impl Default for KindList {
 impl KindList {
     /// A row for each kind.
     pub(super) fn blocks(&self) -> Blocks<'_> {
-        let columns = ["KIND", "NAMESPACES", "SECRETS", "MAKES", "REFERS TO", "PATH"];
+        let columns = ["KIND", "NAMESPACES", "SECRETS", "MAKES", "PATH", "REFERS TO"];
         let mut table = Table::new(columns).free(3..6);
         for kind in &self.kinds {
             let refers_to: Vec<&str> = kind.refers_to.iter().copied().collect();
             let namespaces = if kind.namespaces.is_empty() { "any".to_owned() } else { kind.namespaces.join(", ") };
             let secrets = if kind.secrets.is_empty() { String::new() } else { kind.secrets.len().to_string() };
-            let texts = [namespaces, secrets, kind.makes(), refers_to.join(", ")].map(code);
-            table.row([code(kind.name)].into_iter().chain(texts).chain([code(&kind.path)]));
+            let texts = [namespaces, secrets, kind.makes(), kind.path.clone(), refers_to.join(", ")].map(code);
+            table.row([code(kind.name)].into_iter().chain(texts));
         }
         let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").map(|kind| kind.name);
         let weak: Vec<&str> = weak.collect();

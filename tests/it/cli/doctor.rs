@@ -20,6 +20,21 @@ fn checks(stage: &Stage, line: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+fn the_lists_of_every_kind_of_the_stack_are_read() {
+    let service = Service::start();
+    let pool = "kind: origin_pool\nmetadata: {name: web, namespace: shop}\nspec:\n  origin_servers: [{public_ip: {ip: \
+                192.0.2.1}}]\n  port: 443\n  no_tls: {}\n";
+    let stage = Stage::new()
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [healthcheck]\n")
+        .file("web.yaml", pool)
+        .at(&service);
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("doctor").code(0).stdout_contains("`shop` can be read: 3 objects");
+    service.misbehave("rules: [{operation: origin_pool-list, status: {code: 403}}]");
+    stage.run("doctor").code(1).stdout_contains("could not read `origin_pool:shop`").stdout_contains("or `kinds:`");
+}
+
+#[test]
 fn a_set_up_that_works_has_a_line_for_each_check() {
     let service = Service::start();
     let stage = stage().at(&service).env("TRUEUP_TOKEN_URL", &service.url());

@@ -3,6 +3,7 @@
 
 mod service;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::cli::args::setup::DoctorArgs;
@@ -12,6 +13,7 @@ use crate::cli::settings::{self, ServiceLocation};
 use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, stack, state};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
+use crate::kind::KindName;
 use crate::load::{self, Config, config};
 use crate::model::Namespace;
 use crate::report::facts::plan;
@@ -43,9 +45,10 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -
     let Some(config) = settings_file(context, directory, health) else { return Ok(()) };
     let has_stack =
         configuration::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
+    let mut kinds = config.kinds.clone();
     // Without a stack, the files beside a call that names namespaces are somebody else's.
     if has_stack || arguments.namespace.is_empty() {
-        definitions(context, &config, directory, health)?;
+        kinds.extend(definitions(context, &config, directory, health)?);
     }
     let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
         [] => config.namespaces.clone(),
@@ -53,7 +56,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -
     };
     if let Some(place) = place(context, &config, health) {
         let with_token = given_token(context, &config, &place, health);
-        service::check(context, &config, &namespaces, with_token, health).await;
+        service::check(context, &config, (&namespaces, &kinds), with_token, health).await;
     }
     versions(&config, health);
     kept_state(context, &config, health);
@@ -87,7 +90,14 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     }
 }
 
-fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> Result<()> {
+/// Checks the definitions; returns their kinds.
+fn definitions(
+    context: &Context,
+    config: &Config,
+    directory: &Path,
+    health: &mut Health,
+) -> Result<BTreeSet<KindName>> {
+    let mut kinds = BTreeSet::new();
     let shown = safe::shell(&directory.display().to_string()) + &context.call.settings();
     match load::directory(directory, &configuration::load_options(context)?) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
@@ -100,6 +110,7 @@ fn definitions(context: &Context, config: &Config, directory: &Path, health: &mu
         Ok(loaded) => {
             let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
             health.add("definitions", HealthStatus::Ok, format!("{endpoints} in {}", text::count(files, "file")));
+            kinds.extend(loaded.desired.definitions.keys().map(|key| key.kind));
         }
         Err(found) => {
             health
@@ -107,7 +118,7 @@ fn definitions(context: &Context, config: &Config, directory: &Path, health: &mu
                 .fix(format!("to see each with its place: trueup validate {shown}"));
         }
     }
-    Ok(())
+    Ok(kinds)
 }
 
 fn place(context: &Context, config: &Config, health: &mut Health) -> Option<ServiceLocation> {

@@ -1,7 +1,7 @@
 //! The checks that need the service: connection, path style, token, clock, and each namespace. One cause is reported once:
 //! what stops every request ends the checks that need one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -11,7 +11,7 @@ use crate::cli::service::{self, TokenUse};
 use crate::cli::{CommandError, Context, Result, settings};
 use crate::kind::KindName;
 use crate::load::Config;
-use crate::model::{Layout, ListRead, Namespace};
+use crate::model::{Key, Layout, ListRead, LiveItem, Namespace};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 use crate::report::text;
@@ -25,7 +25,7 @@ const CLOCKS: i64 = 60;
 pub async fn check(
     context: &Context,
     config: &Config,
-    namespaces: &[Namespace],
+    (namespaces, kinds): (&[Namespace], &BTreeSet<KindName>),
     with_token: bool,
     health: &mut Health,
 ) {
@@ -61,7 +61,7 @@ pub async fn check(
         return;
     }
     if with_token {
-        read_all(&reader, namespaces, (first, answer), health).await;
+        read_all(&reader, namespaces, kinds, health).await;
         let message = "no request shows it without writing; the first apply does";
         health.add("write access", HealthStatus::NotChecked, message);
     }
@@ -159,36 +159,31 @@ fn clock(service: Option<Timestamp>, now: Timestamp, health: &mut Health) {
     }
 }
 
-/// Reads each namespace, the first of which is read already.
-async fn read_all(reader: &Reader, namespaces: &[Namespace], (first, answer): (Namespace, Read), health: &mut Health) {
+/// Reads the lists of each namespace that a plan needs.
+async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<KindName>, health: &mut Health) {
     if namespaces.is_empty() {
         health.add("namespaces", HealthStatus::NotChecked, "none is named").fix("namespaces: [NAME] in trueup.yaml");
         return;
     }
-    let others = namespaces.iter().filter(|namespace| **namespace != first);
-    let reads = others.map(async |namespace| (namespace.clone(), list(reader, namespace).await));
-    let mut all: BTreeMap<Namespace, Read> = futures_util::future::join_all(reads).await.into_iter().collect();
-    all.insert(first, answer);
-    let mut unknown: Vec<(Namespace, String)> = Vec::new();
-    for (namespace, read) in all {
-        match read {
-            Ok(ListRead::Complete { items }) if items.is_empty() => {
-                let message = format!("`{namespace}` is empty, or does not exist: the service answers the same");
-                health.add("namespace", HealthStatus::Note, message);
-            }
-            Ok(ListRead::Complete { items }) => {
-                let endpoints = text::count(items.len(), "endpoint");
-                health.add("namespace", HealthStatus::Ok, format!("`{namespace}` can be read: {endpoints}"));
-            }
-            Ok(read @ (ListRead::Unknown { .. } | ListRead::NotOffered)) => {
-                unknown.push((namespace, read.unknown().unwrap_or_default().to_owned()));
-            }
-            Err(error) => unknown.push((namespace, error.failure.to_string())),
+    let namespaces: BTreeSet<Namespace> = namespaces.iter().cloned().collect();
+    let live = api::fetch(reader, &namespaces, kinds).await;
+    for namespace in &namespaces {
+        let lists = live.lists.iter().filter(|(scope, _)| scope.namespace == *namespace);
+        let read: Vec<(KindName, &BTreeMap<Key, LiveItem>)> =
+            lists.filter_map(|(scope, list)| Some((scope.kind, list.items()?))).collect();
+        let objects: usize = read.iter().map(|(_, items)| items.len()).sum();
+        let noun = if read.iter().all(|(kind, _)| kind.is_endpoint()) { "endpoint" } else { "object" };
+        if objects > 0 {
+            let message = format!("`{namespace}` can be read: {}", text::count(objects, noun));
+            health.add("namespace", HealthStatus::Ok, message);
+        } else if !read.is_empty() {
+            let message = format!("`{namespace}` is empty, or does not exist: the service answers the same");
+            health.add("namespace", HealthStatus::Note, message);
         }
     }
-    for message in unread::messages(unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()))) {
+    for message in unread::messages(live.unknown()) {
         health.add("namespace", HealthStatus::Failed, message);
-        health.fix("give the token's user a role that reads endpoints there, or take it off `namespaces:`");
+        health.fix("give the token's user a role that reads it, or take it off `namespaces:` or `kinds:`");
     }
 }
 
