@@ -302,6 +302,12 @@ impl AppliedFields {
         hidden_digest(&slot, field, desired).is_none_or(|digest| self.digest(&slot) == Some(&digest))
     }
 
+    /// Whether something of `field` was applied that no answer shows.
+    #[must_use]
+    pub fn has_hidden(&self, field: &Field) -> bool {
+        self.digest(&hidden_slot(field)).is_some()
+    }
+
     /// Whether `endpoint` has in `field` exactly the value that was applied.
     #[must_use]
     pub fn is_as_applied(&self, field: &Field, endpoint: &Endpoint) -> bool {

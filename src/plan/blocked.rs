@@ -93,7 +93,7 @@ pub enum Unchangeable {
         /// Where.
         path: String,
     },
-    /// It had a secret whose value is not known any more: it cannot be as it was.
+    /// It had a value that no answer shows, such as a secret, and that is not known any more: it cannot be as it was.
     SecretBefore {
         /// Where.
         path: String,

@@ -226,7 +226,8 @@ impl Undo<'_, '_> {
         let spec = before.endpoint.spec.described();
         let places = spec.map(|spec| kind::sealed::places(spec.kind().kind().spec, &spec.json())).unwrap_or_default();
         let with_secrets = Change { secrets, ..create.clone() };
-        if let Some(path) = places.into_iter().find(|place| !with_secrets.provides(place)) {
+        let missing = places.into_iter().find(|place| !with_secrets.provides(place));
+        if let Some(path) = missing.or_else(|| lost(&before.endpoint, &with_secrets.secrets)) {
             return self.block(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }), Some(create));
         }
         self.plan.notes.push(Note::Recreated { key: self.change.key.clone(), referrers });
@@ -292,6 +293,8 @@ impl Undo<'_, '_> {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
         } else if let Some(path) = live.secrets.iter().find(|place| !change.provides(place)) {
             Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path: path.clone() }))
+        } else if let Some(path) = lost(original, &change.secrets) {
+            Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }))
         } else if let (Some(field), Action::Replace { .. }) = (blocking, &change.action) {
             Some(BlockReason::Unchangeable(Unchangeable::UnknownOption { path: field.path.clone() }))
         } else if let Some(path) = fixed.filter(|_| !may_recreate) {
@@ -339,4 +342,15 @@ impl Undo<'_, '_> {
     fn written(&self, before: &BeforeImage) -> Option<Endpoint> {
         self.change.applied_to(&before.endpoint, &self.write.run).ok()
     }
+}
+
+/// Where something was applied to an object as it was that no answer shows and that is in none of these units.
+fn lost(original: &Endpoint, units: &BTreeMap<String, Json>) -> Option<String> {
+    let applied = Ownership::read(&original.annotations)?.applied?;
+    let was = original.spec.described()?;
+    // Where another option of a group is shown, the service made that of it.
+    let is_lost = |unit: &&str| {
+        was.unit(unit).is_none() && !units.contains_key(*unit) && applied.has_hidden(&Field::of_unit(unit))
+    };
+    kind::units(was.kind().kind().spec).find(is_lost).map(|unit| format!("spec.{unit}"))
 }

@@ -309,6 +309,28 @@ fn a_replace_and_a_rollback_write_what_no_answer_shows() {
     assert_eq!(said.collect::<Vec<_>>(), [(&json!(8.0), &software), (&json!(-0.5), &software)]);
 }
 
+#[test]
+fn a_rollback_is_blocked_that_would_lose_what_no_answer_shows() {
+    let service = Service::start();
+    let recorder = Recorder::before(&service);
+    let settings = "stack: sites\nnamespaces: [system]\nkinds: [securemesh_site]\n";
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &recorder.url).env("TRUEUP_TOKEN", TOKEN);
+    let stage = stage.file("trueup.yaml", settings).file("d/site.yaml", SITE);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.edit("d/site.yaml", "version: '1'", "version: '2'");
+    stage.edit("d/site.yaml", "latitude: -0.5", "latitude: 8");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    recorder.take();
+    stage.run("rollback last --yes").stdout_contains("what it had in spec.sw").stderr_ignored();
+    assert!(recorder.take().iter().all(|sent| sent.method == "GET"));
+    stage.edit("d/site.yaml", "version: '2'", "version: '1'");
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    let sent = recorder.take();
+    let replaced =
+        sent.iter().find(|sent| sent.method == "PUT").and_then(|sent| sent.body.as_ref()).expect("a replace");
+    assert_eq!(replaced["spec"]["sw"], json!({"volterra_software_version": "1"}));
+}
+
 const ADVANCED: &str = "  advanced_options:
     connection_timeout: 5
     http_idle_timeout: 7

@@ -185,9 +185,10 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
             ]
         }
         Unchangeable::SecretBefore { path } => line![
-            "it cannot be restored: the secret that it had in ",
+            "it cannot be restored: what it had in ",
             code(path),
-            " is neither in its definition nor in the commit that was applied; put its file back with that secret, and apply it"
+            ", which no answer shows, is neither in its definition nor in the commit that was applied; put its file back with \
+             that value, and apply it"
         ],
         Unchangeable::Immutable { path } => {
             line![code(path), " cannot change after the create: the object has to be deleted and created anew"]
