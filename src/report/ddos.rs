@@ -2,8 +2,9 @@
 //! edit of somebody else.
 
 use super::Role;
+use super::line::{Line, code, foreign, line, moment, styled};
 use super::text::{TextView, draw};
-use super::view::{Blocks, Line, Table, code, foreign, line, moment, styled};
+use super::view::{Blocks, Table};
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
 

@@ -10,9 +10,10 @@ use serde_json::json;
 
 use super::facts::values;
 use super::json as documents;
+use super::line::{Line, code, line, moment};
 use super::text::{TextView, draw};
 use super::time;
-use super::view::{Blocks, Line, Table, code, line, moment};
+use super::view::{Blocks, Table};
 use crate::model::{
     Endpoint, Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
 };

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
+use super::line::{code, line};
 use super::safe;
 use super::text::{self, Bars, Beyond, TextView};
-use super::view::{code, line};
 
 /// The counts of one query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

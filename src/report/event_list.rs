@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::ErrorReport;
+use super::line::code;
 use super::text::TextView;
 use super::text::draw::{self, Widths};
-use super::view::{Table, code};
+use super::view::Table;
 use super::{Format, json as documents, safe};
 use crate::api::events::{Event, EventQuery};
 use crate::model::Json;

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::kinds::Described;
-use super::view::{Blocks, Line, Table, at, code, foreign, key, line};
+use super::line::{Line, at, code, foreign, key, line};
+use super::view::{Blocks, Table};
 use crate::load::ExplainedSetting;
 use crate::load::explain::{ExplainedDefinition, ExplainedValue, ValueSource};
 use crate::model::{Json, SourceLocation};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
 use super::facts::unread;
-use super::view::{Line, Part, line};
+use super::line::{Line, Part, line};
 use super::{Validation, time};
 use crate::drift::{Check, Verdict};
 use crate::model::Key;

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::line::{Line, code, foreign, line, styled};
 use super::text::{TextView, draw};
-use super::view::{Blocks, Line, Table, code, foreign, line, styled};
+use super::view::{Blocks, Table};
 use super::{Role, fit, json as documents};
 
 /// How a check ended.

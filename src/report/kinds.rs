@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::facts::plan::Command;
-use super::view::{Block, Blocks, Line, Part, Table, code, foreign, line};
+use super::line::{Line, Part, code, foreign, line};
+use super::view::{Block, Blocks, Table};
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind};
 use crate::model::shape::{ENDPOINT, FieldStatus, ShapeNode, snake};
 

@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::line::{Line, code, foreign, line, styled};
 use super::text::TextView;
-use super::view::{Block, Blocks, Line, Table, code, foreign, line, styled};
+use super::view::{Block, Blocks, Table};
 use super::{Role, safe};
 use crate::api::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RetryClass, TABLE,

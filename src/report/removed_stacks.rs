@@ -1,9 +1,10 @@
 //! What stacks leave behind that were removed: nothing deletes it, because no stack plans it any more. As text and as
 //! Markdown, with the commands that delete it.
 
+use super::line::{Line, code, line, styled};
 use super::markdown::{self, draw};
 use super::stacks::{LeftEndpoints, StackChange, StackEntry, StackList};
-use super::view::{Line, Table, code, line, styled};
+use super::view::Table;
 use super::{Role, safe};
 
 /// Names of endpoints that are shown.

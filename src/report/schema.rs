@@ -20,8 +20,8 @@ use super::json::{
     self as json_report, ChecksDocument, FleetReport, HistoryReport, OutcomeReport, PlanReport, RehearsalReport,
     StackDocument,
 };
+use super::json_lines::{self, RequestLine, RunEventLine};
 use super::kinds::KindList;
-use super::lines::{self, RequestLine, RunEventLine};
 use super::operations::OperationsReport;
 use super::stacks::StacksReport;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
@@ -97,9 +97,9 @@ kinds! {
     /// The JSON of an error or a refusal, of any command
     Error = "error" => report::<ErrorReport<'_>>(error::KIND),
     /// A line of apply --format ndjson, before the last
-    RunEvent = "run_event" => report::<RunEventLine<'_>>(lines::RUN_EVENT),
+    RunEvent = "run_event" => report::<RunEventLine<'_>>(json_lines::RUN_EVENT),
     /// A line of --log json
-    Request = "request" => report::<RequestLine<'_>>(lines::REQUEST),
+    Request = "request" => report::<RequestLine<'_>>(json_lines::REQUEST),
     /// The JSON of explain
     Explanation = "explanation" => report::<Explanation>("explanation"),
     /// The JSON of kinds

@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::view::{Blocks, Line, Table, code, line};
+use super::line::{Line, code, line};
+
+use super::view::{Blocks, Table};
 use crate::model::Json;
 
 /// The stacks below some directories.

@@ -6,7 +6,9 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::view::{Blocks, Line, Table, code, foreign, line};
+use super::line::{Line, code, foreign, line};
+
+use super::view::{Blocks, Table};
 use crate::api::upgrades::{
     self, Application, ApplicationObject, Installed, Progress, Stage, UpgradeProgress, UpgradeState,
 };

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Role;
-use super::view::{Blocks, Line, line};
+use super::line::{Line, line};
+use super::view::Blocks;
 use crate::load::Diagnostic;
 
 /// Definitions that were checked.

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::api::{ClientProgress, Retry};
 use crate::cli::Output;
 use crate::cli::output::document::Promise;
-use crate::report::{LineSource, lines, safe, text};
+use crate::report::{LineSource, json_lines, safe, text};
 
 /// A read that is quicker is not shown.
 const DELAY: Duration = Duration::from_millis(400);
@@ -47,7 +47,7 @@ impl Activity {
         if let ClientProgress::Waiting(retry) = progress
             && self.output.promised() == Some(Promise::RunEvents)
         {
-            self.output.answer(&lines::waiting(retry, &self.source, jiff::Timestamp::now()));
+            self.output.answer(&json_lines::waiting(retry, &self.source, jiff::Timestamp::now()));
         }
         match progress {
             ClientProgress::Reading { read, of } => self.reading(*read, *of),

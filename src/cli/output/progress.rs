@@ -8,7 +8,7 @@ use crate::cli::output::document::Promise;
 use crate::cli::{Context, Output};
 use crate::plan::{ActionKind, Plan};
 use crate::report::text::LineProgress;
-use crate::report::{LineSource, lines, safe};
+use crate::report::{LineSource, json_lines, safe};
 use crate::run::{ChangeResult, RunEvent, RunObserver};
 
 /// The observer of a run.
@@ -72,7 +72,7 @@ impl RunObserver for RunProgress {
                 }
             }
             RunProgress::Events { output, source } => {
-                output.answer(&lines::event(event, source, jiff::Timestamp::now()));
+                output.answer(&json_lines::event(event, source, jiff::Timestamp::now()));
             }
             RunProgress::Nothing { .. } => {}
             RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, event),

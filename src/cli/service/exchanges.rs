@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::api::{Exchange, ExchangeListener, RequestIds, TraceParent};
 use crate::cli::args::GlobalArgs;
 use crate::cli::{Output, ProcessEnvironment};
-use crate::report::{LineSource, lines, safe};
+use crate::report::{LineSource, json_lines, safe};
 
 /// The variable by which a caller passes its trace on (W3C Trace Context).
 const TRACEPARENT: &str = "TRACEPARENT";
@@ -37,7 +37,7 @@ pub fn listener(
             output.notice(&described(exchange));
         }
         if log {
-            output.log(&lines::request(exchange, &source, environment.now()));
+            output.log(&json_lines::request(exchange, &source, environment.now()));
         }
     })
 }

@@ -11,7 +11,7 @@ use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Key};
 use crate::plan::{Action, BlockedChange, Cause, Change};
-use crate::report::view::{Line, Part, code, foreign, key, line, moment_with_age, styled};
+use crate::report::line::{Line, Part, code, foreign, key, line, moment_with_age, styled};
 use crate::report::{Role, time};
 
 /// Endpoints that a proposed command names at most.

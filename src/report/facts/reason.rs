@@ -6,8 +6,8 @@ use crate::plan::{
     Action, Attribution, BlockReason, BlockedChange, BrokenReference, Cause, Change, FieldChange, Unchangeable,
     WrittenReference,
 };
+use crate::report::line::{Line, code, foreign, line};
 use crate::report::safe;
-use crate::report::view::{Line, code, foreign, line};
 
 /// Why an object is missing that a commit which was applied defines.
 const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";

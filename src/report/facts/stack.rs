@@ -5,7 +5,7 @@ use crate::model::Key;
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::check;
 use crate::report::fleet::{Fleet, FleetPart, NoResult, StackReport};
-use crate::report::view::Line;
+use crate::report::line::Line;
 use crate::run::ChangeResult;
 
 /// What became of a stack.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::{Field, Json, StringMap, is_ownership_annotation};
-use crate::report::view::{Line, line};
+use crate::report::line::{Line, line};
 
 /// The value of a field as words; nothing is absence.
 #[must_use]

@@ -6,8 +6,9 @@ use crate::plan::{ActionKind, Plan};
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
+use crate::report::line::{Line, code, foreign, line};
 use crate::report::view::check as view_of_check;
-use crate::report::view::{Alarm, AlarmKind, Content, Count, Line, View, code, foreign, line};
+use crate::report::view::{Alarm, AlarmKind, Content, Count, View};
 use crate::report::{ReportOptions, TextView};
 
 /// The results of several stacks as one page.

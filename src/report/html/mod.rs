@@ -19,10 +19,11 @@ use super::facts::edits::{self, ValueEdit};
 use super::facts::plan::{Command, Item, Part as PlanPart};
 use super::facts::reason::{block_reason, of_edit, reason, removal, short_commit};
 use super::text::draw::plain;
-use super::view::{self, Alarm, Content, Count, Line, Part, View, code, digits, foreign, line, moment_with_age};
+use super::view::{Alarm, Content, Count, View};
 use super::{ReportOptions, safe, template};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
+use crate::report::line::{self, Line, Part, code, digits, foreign, line, moment_with_age};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -131,7 +132,7 @@ struct PageRow {
 impl PageRow {
     fn new(key: &Key, action: &'static str, reason: &Line<'_>, edits: usize) -> Self {
         Self {
-            k: text(&line![view::key(key)]),
+            k: text(&line![line::key(key)]),
             n: text(&line![code(key.namespace.as_str())]),
             a: action,
             r: text(reason),
@@ -352,7 +353,7 @@ fn page_edit(edit: &ValueEdit) -> Json {
 }
 
 fn at(place: &SourceLocation) -> String {
-    text(&line![view::at(place)])
+    text(&line![line::at(place)])
 }
 
 fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
@@ -374,7 +375,7 @@ fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
 /// What is known of a change beside its edits.
 fn known(change: &Change, now: Option<Timestamp>) -> Vec<Line<'_>> {
     let mut parts = Vec::new();
-    parts.extend(removal(change).map(|place| line!["removed in ", view::at(place)]));
+    parts.extend(removal(change).map(|place| line!["removed in ", line::at(place)]));
     parts.extend(
         change
             .removed_in

@@ -2,7 +2,8 @@
 
 use super::escape;
 use crate::report::facts::plan::Command;
-use crate::report::view::{Alarm, Align, Line, Part, Table, digits};
+use crate::report::line::{Line, Part, digits};
+use crate::report::view::{Alarm, Align, Table};
 use crate::report::{html, safe};
 
 /// A line as Markdown: foreign text is code, where neither markup, mentions nor references are looked for.

@@ -6,7 +6,8 @@ use super::{MarkdownOptions, escape, marker};
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
-use crate::report::view::{Line, View, code, foreign, line, styled};
+use crate::report::line::{Line, code, foreign, line, styled};
+use crate::report::view::View;
 use crate::report::{Role, TextView};
 
 /// The results of several stacks, under the budget of one report.

@@ -7,8 +7,8 @@ use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::{Action, ActionKind, Plan};
 use crate::report::TextView;
+use crate::report::line::digits;
 use crate::report::view::View;
-use crate::report::view::digits;
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];

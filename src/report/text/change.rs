@@ -10,7 +10,7 @@ use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, remarkable_reason, removal, short_commit};
 use crate::report::facts::{target_words, words};
-use crate::report::view::{self, Line, code, key, line, styled};
+use crate::report::line::{self, Line, code, key, line, styled};
 
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;
@@ -70,7 +70,7 @@ fn gap(sign: &str, name: &str) -> String {
 fn head(change: &Change, view: &TextView) -> String {
     let (sign, role) = sign(change.action.kind());
     let place = match (&change.action, &change.removed_in) {
-        _ if let Some(place) = removal(change) => line!["removed in ", view::at(place)],
+        _ if let Some(place) = removal(change) => line!["removed in ", line::at(place)],
         (Action::Delete { .. }, Some(commit)) => {
             line!["file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]
         }
@@ -94,7 +94,7 @@ fn head(change: &Change, view: &TextView) -> String {
 
 /// A place; nothing where none is known.
 fn at(place: Option<&SourceLocation>) -> Line<'static> {
-    place.map(|place| line![view::at(place)]).unwrap_or_default()
+    place.map(|place| line![line::at(place)]).unwrap_or_default()
 }
 
 /// A line with a place at its end.
@@ -210,7 +210,7 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     text.push_str(&rows(first.key.kind, &fields, None, view));
     let name = |change: &&Change| {
         let place = change.fields().first().and_then(|field| field.place.as_ref());
-        view.plain(&line![key(&change.key), place.map(|place| line![" (", view::at(place), ")"])])
+        view.plain(&line![key(&change.key), place.map(|place| line![" (", line::at(place), ")"])])
     };
     let names: Vec<String> = changes.iter().map(name).collect();
     for line in wrapped(&names, view.width.saturating_sub(FIELD_INDENT)) {

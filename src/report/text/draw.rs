@@ -6,7 +6,8 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::{TextView, change, columns};
 use crate::report::facts::plan::Command;
-use crate::report::view::{Alarm, AlarmKind, Align, Block, Blocks, Line, Part, Table, digits};
+use crate::report::line::{Line, Part, digits};
+use crate::report::view::{Alarm, AlarmKind, Align, Block, Blocks, Table};
 use crate::report::{Charset, Palette, Role, safe};
 
 /// Columns between two cells of a table.
@@ -241,7 +242,7 @@ pub(in crate::report) fn cut(text: &str, width: usize, charset: Charset) -> Cow<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::view::{code, line};
+    use crate::report::line::{code, line};
 
     fn sample() -> Table<'static> {
         let mut table = Table::new(["NAME", "SIZE", "NOTE"]).right([1]).free(0..3);
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn only_colours_are_added_and_ascii_replaces_signs() {
-        let line = line!["a … b ", crate::report::view::styled(Role::Delete, line!["gone ", code("\u{1b}[0m")])];
+        let line = line!["a … b ", crate::report::line::styled(Role::Delete, line!["gone ", code("\u{1b}[0m")])];
         let view = TextView { palette: Palette::Coloured, charset: Charset::Ascii, ..TextView::default() };
         assert_eq!(view.line(&line), "a ... b \u{1b}[31mgone \\u{1b}[0m\u{1b}[0m");
         assert_eq!(view.plain(&line), "a ... b gone \\u{1b}[0m");

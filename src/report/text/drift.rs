@@ -7,8 +7,9 @@ use crate::drift::{Check, Verdict};
 use crate::report::Role;
 use crate::report::facts::check::{self as facts, Row, State, Value};
 use crate::report::facts::edits::Sign;
+use crate::report::line::{Line, at, code, key, line, took};
 use crate::report::view::plan as view_of;
-use crate::report::view::{Content, Line, Table, View, at, code, key, line, outcome, took};
+use crate::report::view::{Content, Table, View, outcome};
 
 /// Longer differences, in characters, are not part of the table.
 const LONG: usize = 100;

@@ -6,7 +6,8 @@ use crate::report::Role;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOTHING_EARLIER, NoResult, SharedReason, StackReport};
-use crate::report::view::{Line, code, foreign, line, outcome, styled, took};
+use crate::report::line::{Line, code, foreign, line, styled, took};
+use crate::report::view::outcome;
 
 /// Each stack under its directory, and the sum.
 #[must_use]

@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::view::{Line, outcome, runs};
+use crate::report::line::Line;
+
+use super::view::{outcome, runs};
 use super::{Charset, Palette, Role};
 use crate::model::RunId;
 use crate::plan::{ApprovalError, Plan};

@@ -8,8 +8,9 @@ use super::{TextView, change, draw, notes};
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::unread;
+use crate::report::line::{Line, code, line, took};
 use crate::report::view::plan as view_of;
-use crate::report::view::{AlarmKind, Content, Line, View, code, line, outcome, took};
+use crate::report::view::{AlarmKind, Content, View, outcome};
 use crate::report::{Role, json};
 
 /// Names that are shown of a long list.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{TextView, change};
-use crate::report::view::{self, Part, foreign, line};
+use crate::report::line::{self, Part, foreign, line};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
 
 /// A run as lines of a log: one for each change, with its time.
@@ -25,7 +25,7 @@ impl LineProgress {
         match event {
             RunEvent::Finished { step, took } => Some(step_line(step, took, &self.view)),
             RunEvent::Waiting { key, reason, wait, .. } => {
-                let key = key.map(|key| line![view::key(key), ": "]);
+                let key = key.map(|key| line![line::key(key), ": "]);
                 let wait = Part::Made(format!("{:.1} s", wait.as_secs_f64()));
                 Some(self.view.line(&line!["  … ", key, foreign(reason), ", waiting ", wait]))
             }

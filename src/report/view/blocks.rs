@@ -1,6 +1,8 @@
 //! A report as blocks below one another: what every drawer can draw, for the reports that have no shape of their own.
 
-use super::{Alarm, Line, Table};
+use crate::report::line::Line;
+
+use super::{Alarm, Table};
 use crate::plan::Change;
 use crate::report::Role;
 use crate::report::facts::plan::Command;

@@ -1,10 +1,11 @@
 //! The view of a check.
 
 use super::plan::{read, stack};
-use super::{Alarm, AlarmKind, Content, Count, View, line, unread};
+use super::{Alarm, AlarmKind, Content, Count, View, unread};
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::plan::Note;
 use crate::report::facts::{check as facts, notes, unread as unread_facts};
+use crate::report::line::line;
 
 impl<'a> View<'a> {
     /// The view of a check; `call` is the words that name its stack in a command.

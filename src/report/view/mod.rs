@@ -4,23 +4,19 @@
 
 mod blocks;
 pub(super) mod check;
-mod line;
 pub(super) mod outcome;
 pub(super) mod plan;
 pub(super) mod runs;
 mod table;
 
 pub use blocks::{Block, Blocks};
-pub use line::Parts;
-pub(super) use line::{
-    Line, Part, at, code, digits, foreign, key, line, moment, moment_with_age, quoted, styled, took,
-};
 pub use table::{Align, Table};
 
 use super::Role;
 use super::facts::check::Row;
 use super::facts::plan::{self as plan_facts, Command, Item};
 use super::facts::unread::Unread;
+use super::line::{Line, line};
 use crate::plan::Plan;
 
 /// A report about one stack.

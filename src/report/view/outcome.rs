@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::plan::{consents, settings};
-use super::{Alarm, Block, Blocks, Line, Table, code, foreign, key, line, moment, styled, took, unread};
+use super::{Alarm, Block, Blocks, Table, unread};
 use crate::model::{Json, Key, Scope};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
+use crate::report::line::{Line, code, foreign, key, line, moment, styled, took};
 use crate::report::{Role, TextView, safe};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 

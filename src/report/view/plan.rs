@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Alarm, AlarmKind, Content, Count, Line, Table, View, code, foreign, line, moment, styled, unread};
+use crate::report::line::{Line, code, foreign, line, moment, styled};
+
+use super::{Alarm, AlarmKind, Content, Count, Table, View, unread};
 use crate::model::policy::Direction;
 use crate::plan::{ActionKind, Digest, GuardHit, GuardName, Plan};
 use crate::report::facts::reason::short_commit;

@@ -2,11 +2,12 @@
 //! finished.
 
 use super::outcome::{NotAsDefined, verified};
-use super::{Block, Blocks, Line, Table, code, foreign, line, moment, styled};
+use super::{Block, Blocks, Table};
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::facts::plan::{Command, consents};
 use crate::report::facts::reason::short_commit;
+use crate::report::line::{Line, code, foreign, line, moment, styled};
 use crate::report::text::draw::Widths;
 use crate::report::{Role, TextView};
 use crate::run::{

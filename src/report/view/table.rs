@@ -1,6 +1,6 @@
 //! Rows of cells below the headings of their columns.
 
-use super::{Line, Parts};
+use crate::report::line::{Line, Parts};
 
 /// On which side the text of a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -99,8 +99,8 @@ pub fn digits(number: impl TryInto<u64>) -> String {
 /// A line of parts.
 macro_rules! line {
     ($($part:expr),+ $(,)?) => {{
-        let mut line = $crate::report::view::Line::default();
-        $( $crate::report::view::Parts::add_to($part, &mut line); )+
+        let mut line = $crate::report::line::Line::default();
+        $( $crate::report::line::Parts::add_to($part, &mut line); )+
         line
     }};
 }
