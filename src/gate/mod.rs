@@ -1,5 +1,5 @@
 //! Is it safe to change now? Before an apply each gate asks the service one thing: whether a site
-//! that a changed endpoint names is being upgraded, whether a DDoS event is open, whether security
+//! that a changed object names is being upgraded, whether a DDoS event is open, whether security
 //! events pour in. In go a plan and the gates' modes, out come findings; a finding of a gate that
 //! blocks refuses the apply. A gate that could not look says so, and blocks where it would block.
 
@@ -10,8 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::{Reader, ddos, events, upgrades};
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Endpoint, Field, Namespace, Where};
-use crate::plan::{Action, Change, Plan};
+use crate::model::{Endpoint, Namespace};
+use crate::plan::{Action, Change, Plan, afterwards, targets};
+
+/// The kind of a site.
+const SITE: &str = "site";
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
 const SYSTEM: &str = "system";
@@ -54,32 +57,25 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
     findings
 }
 
-/// The sites that changed endpoints name, before the change or after it, with their namespaces.
+/// The sites that changed objects refer to or are, before the change or after it, with their namespaces.
 fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
-    let site = |endpoint: &Endpoint| match endpoint.spec.endpoint()?.place.as_ref() {
-        Some(Where::Site(place)) => {
-            let namespace = place.reference.namespace.clone().unwrap_or_else(|| SYSTEM.to_owned());
-            Some((namespace, place.reference.name.clone()))
-        }
-        Some(Where::VirtualSite(_) | Where::VirtualNetwork(_)) | None => None,
+    let of_object = |object: &Endpoint| {
+        let own =
+            (object.key.kind.as_str() == SITE).then(|| (object.key.namespace.to_string(), object.key.name.to_string()));
+        let referred = targets(object).into_iter().filter(|target| target.kinds.contains(&SITE));
+        let referred = referred.map(|target| (target.namespace.unwrap_or_else(|| SYSTEM.to_owned()), target.name));
+        own.into_iter().chain(referred).collect::<Vec<_>>()
     };
     let of_change = |change: &Change| match &change.action {
-        Action::Create { wanted } => [site(wanted), None],
+        Action::Annotate { .. } => Vec::new(),
+        Action::Create { wanted } => of_object(wanted),
+        Action::Delete { before, .. } => of_object(&before.endpoint),
         Action::Replace { before, .. } | Action::Recreate { before, .. } => {
-            [site(&before.endpoint), after(change, &before.endpoint).as_ref().and_then(site)]
+            let after = afterwards(change).map(|after| of_object(&after)).unwrap_or_default();
+            [of_object(&before.endpoint), after].concat()
         }
-        Action::Delete { before, .. } => [site(&before.endpoint), None],
-        Action::Annotate { .. } => [None, None],
     };
-    plan.changes.iter().flat_map(of_change).flatten().collect()
-}
-
-/// The endpoint as a replace leaves it. One that the planned fields do not make is never sent.
-fn after(change: &Change, before: &Endpoint) -> Option<Endpoint> {
-    let place = change.fields().iter().find(|field| field.field == Field::Where)?;
-    let mut after = before.clone();
-    place.field.assign(&mut after, &place.before, &place.after).ok()?;
-    Some(after)
+    plan.changes.iter().flat_map(of_change).collect()
 }
 
 async fn check_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<GateFinding> {

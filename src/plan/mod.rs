@@ -52,7 +52,7 @@ pub use saved::SavedError;
 pub use select::{MatchedFilters, Selection, UnmatchedFilter};
 pub use settings::{AllowError, PatternError};
 pub use settings::{Allowances, Ignore, PlanSettings};
-pub use waves::{Waves, candidates, targets};
+pub use waves::{Waves, afterwards, candidates, targets};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

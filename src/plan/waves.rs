@@ -94,7 +94,8 @@ fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
 }
 
 /// The object as the change leaves it; nothing where it deletes it.
-pub(super) fn afterwards(change: &Change) -> Option<Cow<'_, Endpoint>> {
+#[must_use]
+pub fn afterwards(change: &Change) -> Option<Cow<'_, Endpoint>> {
     match &change.action {
         Action::Create { wanted } => Some(Cow::Borrowed(wanted)),
         Action::Annotate { before } => Some(Cow::Borrowed(&before.endpoint)),
