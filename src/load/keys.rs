@@ -1,11 +1,10 @@
-//! The keys of a file's definitions without the rest of them: what a file of another time or place
-//! defines, whatever the settings were that it was loaded with.
-
-use std::collections::BTreeSet;
+//! Whether a file of another time or place defines an object, by its text alone, whatever the settings were that it was
+//! loaded with.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::kind::KindName;
 use crate::model::{Key, Name, Namespace};
 
 /// What names a definition.
@@ -34,23 +33,31 @@ enum Named {
     /// Nothing: it is no definition.
     Nothing,
     Key(Key),
-    /// A namespace and a name with variables.
-    Pattern(String, String),
+    /// A namespace and a name, of which a variable or an unknown kind leaves something open.
+    Pattern {
+        kind: Option<KindName>,
+        namespace: String,
+        name: String,
+    },
     /// What a merged mapping or a wrong name says.
     Unknown,
 }
 
 impl DefinitionHead {
     fn named(self) -> Named {
-        if self.remove.is_some() || self.kind.as_deref().is_some_and(|kind| kind != "endpoint") {
+        if self.remove.is_some() {
             return Named::Nothing;
         }
+        let kind = match self.kind.as_deref() {
+            Some(kind) => KindName::find(kind),
+            None => self.merged.is_none().then_some(KindName::ENDPOINT),
+        };
         match self.metadata {
             Some(Metadata { name: Some(name), namespace: Some(namespace) }) => {
-                match (Namespace::parse(&namespace), Name::parse(&name)) {
-                    (Ok(namespace), Ok(name)) => Named::Key(Key::endpoint(namespace, name)),
-                    _ if name.contains("${") || namespace.contains("${") => Named::Pattern(namespace, name),
-                    _ => Named::Unknown,
+                match (kind, Namespace::parse(&namespace), Name::parse(&name)) {
+                    (Some(kind), Ok(namespace), Ok(name)) => Named::Key(Key { kind, namespace, name }),
+                    (Some(_), ..) if !name.contains("${") && !namespace.contains("${") => Named::Unknown,
+                    _ => Named::Pattern { kind, namespace, name },
                 }
             }
             Some(_) => Named::Unknown,
@@ -73,18 +80,6 @@ fn heads(path: &str, bytes: &[u8]) -> Option<impl Iterator<Item = Named>> {
     Some(heads.into_iter().flatten().map(DefinitionHead::named))
 }
 
-/// The keys that a file defines; nothing where the text alone does not show it, because it cannot be read,
-/// or a name comes from a variable or a merged mapping.
-#[must_use]
-pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
-    let known = heads(path, bytes)?.filter_map(|named| match named {
-        Named::Nothing => None,
-        Named::Key(key) => Some(Some(key)),
-        Named::Pattern(..) | Named::Unknown => Some(None),
-    });
-    known.collect()
-}
-
 /// Whether a file defines a key; nothing where its text alone does not show it.
 #[must_use]
 pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
@@ -98,8 +93,9 @@ pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
         match named {
             Named::Key(named) if named == *key => return Some(true),
             Named::Nothing | Named::Key(_) => {}
-            Named::Pattern(namespace, name) => {
-                if can_become(&namespace, key.namespace.as_str()) && can_become(&name, key.name.as_str()) {
+            Named::Pattern { kind, namespace, name } => {
+                let is_kind = kind.is_none_or(|kind| kind == key.kind);
+                if is_kind && can_become(&namespace, key.namespace.as_str()) && can_become(&name, key.name.as_str()) {
                     answer = None;
                 }
             }
@@ -128,57 +124,67 @@ fn can_become(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind;
 
-    fn names(path: &str, text: &str) -> Option<Vec<String>> {
-        keys(path, text.as_bytes()).map(|keys| keys.iter().map(ToString::to_string).collect())
+    /// The answer for a key.
+    fn says(path: &str, text: impl AsRef<[u8]>, key: &str) -> Option<bool> {
+        defines(path, text.as_ref(), &Key::parse(key).expect("a key"))
     }
 
     #[test]
-    fn the_keys_of_every_way_of_writing_are_found() {
+    fn a_definition_is_found_however_it_is_written() {
         let block = "metadata:\n  name: cart # the cart\n  namespace: 'shop'\nspec:\n  port: ${port}\n";
         let flow = "{metadata: {namespace: shop, name: pay}, spec: {}}\n";
-        assert_eq!(
-            names("a.yaml", &format!("{block}---\n{flow}---\n")),
-            Some(vec!["shop/cart".into(), "shop/pay".into()])
-        );
-        assert_eq!(
-            names("a.json", r#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#),
-            Some(vec!["shop/cart".into()])
-        );
-        assert_eq!(names("a.yaml", "kind: tenant\nmetadata: {name: cart, namespace: shop}\n"), Some(vec![]));
-        assert_eq!(names("a.yaml", "stack: shop\n"), Some(vec![]));
-        assert_eq!(names("a.yaml", "$remove: true\nmetadata: {name: cart, namespace: shop}\n"), Some(vec![]));
-        assert_eq!(names("a.yaml", ""), Some(vec![]));
+        let both = format!("{block}---\n{flow}---\n");
+        assert_eq!(says("a.yaml", &both, "shop/cart"), Some(true));
+        assert_eq!(says("a.yaml", &both, "shop/pay"), Some(true));
+        assert_eq!(says("a.yaml", &both, "pay/shop"), Some(false));
+        let json = r#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#;
+        assert_eq!(says("a.json", json, "shop/cart"), Some(true));
+        for nothing in ["", "stack: cart\n", "$remove: true\nmetadata: {name: cart, namespace: shop}\n"] {
+            assert_eq!(says("a.yaml", nothing, "shop/cart"), Some(false), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn an_object_of_every_kind_is_found_and_is_none_of_another_kind() {
+        for kind in kind::all() {
+            let text = format!("kind: {}\nmetadata: {{name: cart, namespace: shop}}\n", kind.name);
+            for other in kind::all() {
+                let key = Key::parse(&format!("{}:shop/cart", other.name)).expect("a key");
+                assert_eq!(defines("a.yaml", text.as_bytes(), &key), Some(kind.name == other.name), "{text}{key}");
+            }
+        }
     }
 
     #[test]
     fn what_the_text_alone_does_not_show_is_unknown() {
         for text in [
             "metadata: {name: '${name}', namespace: shop}\n",
-            "metadata: {<<: *base, namespace: shop}\n",
+            "metadata: {<<: *base, namespace: shop, labels: {a: cart}}\n",
             "<<: {metadata: {name: cart, namespace: shop}}\n",
+            "<<: {kind: endpoint}\nmetadata: {name: cart, namespace: shop}\n",
+            "kind: endpont\nmetadata: {name: cart, namespace: shop}\n",
             "metadata: {name: cart}\n",
-            "metadata: [\n",
-            "[]\n",
+            "cart: [\n",
+            "[cart]\n",
         ] {
-            assert_eq!(names("a.yaml", text), None, "{text}");
+            assert_eq!(says("a.yaml", text, "shop/cart"), None, "{text}");
         }
-        assert_eq!(keys("a.yaml", b"\xff"), None);
+        assert_eq!(says("a.yaml", b"cart \xff", "shop/cart"), None);
         let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
             bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
         }
-        assert_eq!(names("a.yaml", &format!("{bomb}metadata: {{name: *a11, namespace: shop}}\n")), None);
-        assert_eq!(names("a.yaml", &"- ".repeat(100_000)), None);
+        let bomb = format!("{bomb}metadata: {{name: *a11, namespace: shop}} # cart\n");
+        assert_eq!(says("a.yaml", &bomb, "shop/cart"), None);
+        assert_eq!(says("a.yaml", format!("{}cart", "- ".repeat(100_000)), "shop/cart"), None);
     }
 
     #[test]
     fn a_file_without_the_name_is_not_parsed() {
-        let key = Key::parse("shop/cart").expect("a key");
-        assert_eq!(defines("a.yaml", b"metadata: [", &key), Some(false));
-        assert_eq!(defines("a.yaml", b"cart: [", &key), None);
-        assert_eq!(defines("a.yaml", b"metadata: {name: cart, namespace: pay}", &key), Some(false));
-        assert_eq!(defines("a.json", br#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#, &key), Some(true));
+        assert_eq!(says("a.yaml", "metadata: [", "shop/cart"), Some(false));
+        assert_eq!(says("a.yaml", "metadata: {name: cart, namespace: pay}", "shop/cart"), Some(false));
     }
 }

@@ -36,7 +36,7 @@ pub use config::{Config, ExplainedSetting};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use discover::stacks_below;
 pub use item::ValueOrigin;
-pub use keys::{defines, keys};
+pub use keys::defines;
 pub use loaded::{Loaded, PathFilter, StackFile};
 pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;

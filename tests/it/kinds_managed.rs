@@ -2,6 +2,7 @@
 //! references.
 
 mod adopted;
+mod as_endpoints;
 mod bodies;
 mod copied;
 mod environments;

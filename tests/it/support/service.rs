@@ -5,6 +5,8 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use trueup::sandbox::{self, Clock, LogEntry, RequiredToken, Running, SandboxOptions, Storage};
 
+use super::other_kind;
+
 /// The token of every service of these tests.
 pub const TOKEN: &str = "stage-token-f00d";
 
@@ -85,8 +87,8 @@ impl Service {
     #[track_caller]
     pub fn create(&self, body: &Value) {
         let namespace = body["metadata"]["namespace"].as_str().expect("a namespace");
-        let path = format!("/api/config/namespaces/{namespace}/endpoints");
-        let (status, answer) = self.send("POST", &path, Some(&body.to_string()));
+        let path = format!("/api/config/namespaces/{namespace}/{}", other_kind::plural());
+        let (status, answer) = self.send("POST", &path, Some(&other_kind::object(body.clone()).to_string()));
         assert_eq!(status, 200, "{answer}");
     }
 
@@ -109,7 +111,7 @@ impl Service {
     /// Misbehaves from now on by a scenario, as YAML.
     #[track_caller]
     pub fn misbehave(&self, scenario: &str) {
-        let (status, answer) = self.send("PUT", "/sandbox/faults", Some(scenario));
+        let (status, answer) = self.send("PUT", "/sandbox/faults", Some(&other_kind::scenario(scenario)));
         assert_eq!(status, 200, "{answer}");
     }
 
@@ -141,5 +143,5 @@ impl Drop for Service {
 
 fn path(key: &str) -> String {
     let (namespace, name) = key.split_once('/').expect("namespace/name");
-    format!("/api/config/namespaces/{namespace}/endpoints/{name}")
+    format!("/api/config/namespaces/{namespace}/{}/{name}", other_kind::plural())
 }
