@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::client::capacity_with;
 use super::{BaseUrl, ClientSettings, Reader, RequestLimits, Timing, fetch};
+use crate::kind::KindName;
 use crate::model::{Layout, ListRead, Live, Namespace};
 
 const MIB: usize = 1024 * 1024;
@@ -106,7 +107,11 @@ async fn read(memory: usize) -> (Live, usize) {
     let names = (0..ANSWERS).map(|n| Namespace::parse(&format!("n{n}")).expect("a name"));
     let namespaces: BTreeSet<Namespace> = names.collect();
     // Only a test that fails waits so long.
-    let live = tokio::time::timeout(Duration::from_mins(1), fetch(&reader, &namespaces, &BTreeSet::new())).await;
+    let live = tokio::time::timeout(
+        Duration::from_mins(1),
+        fetch(&reader, &namespaces, &BTreeSet::from([KindName::ENDPOINT])),
+    )
+    .await;
     serving.abort();
     let (used, most) = reader.budget().usage();
     assert_eq!(used, 0, "every answer gives its memory back");

@@ -28,10 +28,9 @@ use super::settings::ClientProgress;
 /// Objects that refer to one and are asked for their view.
 const MOST_VIEWS: usize = 32;
 
-/// Reads these kinds of `namespaces`, one list each, at the same time as far as the client's limits allow; endpoints
-/// always.
+/// Reads these kinds of `namespaces`, one list each, at the same time as far as the client's limits allow.
 pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
-    PendingLists::begin(reader.clone(), &BTreeSet::new()).of(kinds).and(namespaces).live().await
+    PendingLists::of(reader.clone()).and(namespaces, kinds).live().await
 }
 
 /// Lists that are on their way; to let go of them ends them.
@@ -39,39 +38,23 @@ pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>, kinds: &BT
 pub struct PendingLists {
     reader: Reader,
     before: u64,
-    namespaces: BTreeSet<Namespace>,
-    kinds: BTreeSet<KindName>,
     asked: BTreeSet<Scope>,
     waiting: VecDeque<Scope>,
     lists: JoinSet<(Scope, ListRead)>,
 }
 
 impl PendingLists {
-    /// Asks for the endpoints of each namespace.
+    /// None yet.
     #[must_use]
-    pub fn begin(reader: Reader, namespaces: &BTreeSet<Namespace>) -> Self {
-        let (before, kinds) = (lists_sent(&reader), BTreeSet::from([KindName::ENDPOINT]));
-        let (asked, waiting, lists) = (BTreeSet::new(), VecDeque::new(), JoinSet::new());
-        Self { reader, before, namespaces: BTreeSet::new(), kinds, asked, waiting, lists }.and(namespaces)
+    pub fn of(reader: Reader) -> Self {
+        let before = lists_sent(&reader);
+        Self { reader, before, asked: BTreeSet::new(), waiting: VecDeque::new(), lists: JoinSet::new() }
     }
 
-    /// Asks for these kinds of each namespace as well.
+    /// Asks for these kinds of each of these namespaces, as far as that was not asked for yet.
     #[must_use]
-    pub fn of(mut self, kinds: &BTreeSet<KindName>) -> Self {
-        self.kinds.extend(kinds);
-        self.extend()
-    }
-
-    /// Asks for these namespaces as well.
-    #[must_use]
-    pub fn and(mut self, namespaces: &BTreeSet<Namespace>) -> Self {
-        self.namespaces.extend(namespaces.iter().cloned());
-        self.extend()
-    }
-
-    /// Asks for what was not asked for yet.
-    fn extend(mut self) -> Self {
-        let all = Scope::each(&self.namespaces, &self.kinds);
+    pub fn and(mut self, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Self {
+        let all = Scope::each(namespaces, kinds);
         let new: Vec<Scope> = all.filter(|scope| !self.asked.contains(scope)).collect();
         self.asked.extend(new.iter().cloned());
         self.waiting.extend(new);

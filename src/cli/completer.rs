@@ -74,7 +74,7 @@ type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
 fn completer(command: &str, argument: &str) -> Option<Completer> {
     Some(match (command, argument) {
         ("explain", "what") => explained,
-        ("schema", "kind") => kinds,
+        (_, "kind") => kinds,
         ("get", "endpoints") | ("move", "globs") | (_, "only" | "except") => endpoints,
         ("init", "namespaces") => return None,
         (_, "namespace" | "prune_namespace") => namespaces,

@@ -192,7 +192,7 @@ pub fn summary(
     directory: &Path,
     (files, written): (&[DefinitionFile], usize),
 ) -> String {
-    let noun = if files.iter().all(|file| file.kind.is_endpoint()) { "endpoint" } else { "object" };
+    let noun = KindName::noun(files.iter().map(|file| file.kind));
     let files = files.len();
     let endpoints = text::count(files, noun);
     if files == 0 {

@@ -90,17 +90,15 @@ impl LiveSource {
     ) -> u64 {
         match self {
             LiveSource::Service(_, reader, lists) => {
-                let asked = lists.take().unwrap_or_else(|| PendingLists::begin(reader.clone(), &BTreeSet::new()));
-                let mut lists = asked.of(kinds).and(namespaces);
+                let asked = lists.take().unwrap_or_else(|| PendingLists::of(reader.clone()));
+                let mut lists = asked.and(namespaces, kinds);
                 while let Some((scope, read)) = lists.next().await {
                     take(&scope, read);
                 }
                 lists.requests()
             }
             LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
-                let mut kinds = kinds.clone();
-                kinds.insert(KindName::ENDPOINT);
-                for scope in Scope::each(namespaces, &kinds) {
+                for scope in Scope::each(namespaces, kinds) {
                     take(&scope, api::snapshot::read(copy, &scope));
                 }
                 0

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::cli::commits::{applied, dropped_namespaces};
+use crate::cli::commits::{applied, dropped};
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::defined_elsewhere;
 use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, configuration, settings, stack};
@@ -26,11 +26,11 @@ use crate::run::RunRecord;
 pub async fn plan(context: &Context, stack: &Stack, source: &LiveSource, request: &PlanRequest<'_>) -> Result<Plan> {
     let allow = settings::allow(&request.permission.allow)?;
     let building = build(context, stack, source, request, &allow);
-    let (plan, listed) = tokio::join!(building, dropped_namespaces::listed_before(context, stack));
+    let (plan, listed) = tokio::join!(building, dropped::listed_before(context, stack));
     let mut plan = plan?;
     defined_elsewhere::block(context, stack, &mut plan);
     refer(source, &mut plan, &allow).await;
-    dropped_namespaces::note(stack, source, request, listed, &mut plan).await;
+    dropped::note(stack, source, request, listed, &mut plan).await;
     plan.setting_changes.clone_from(&stack.setting_changes);
     let describe = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
@@ -120,7 +120,7 @@ async fn build(
     let service = source.service();
     let name = settings::stack(context, config)?;
     let mut listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
-    listed.extend(dropped_namespaces::pruned(context, stack, request.permission)?);
+    listed.extend(dropped::pruned(context, stack, request.permission)?);
     let input = PlanInput {
         desired: &stack.loaded.desired,
         stack: name.as_deref(),

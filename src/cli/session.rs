@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::api::PendingLists;
 use crate::cli::args::{PermissionArgs, ScopeArgs, Shard};
-use crate::cli::commits::{applied, base, base_settings, dropped_namespaces};
+use crate::cli::commits::{applied, base, base_settings, dropped};
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::shard;
 use crate::cli::{
@@ -101,7 +101,7 @@ impl<'c> Session<'c> {
     /// # Errors
     /// A namespace that cannot be pruned.
     pub fn namespaces(&self, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>> {
-        dropped_namespaces::namespaces(self.context, &self.stack, permission)
+        dropped::namespaces(self.context, &self.stack, permission)
     }
 
     /// Reads the live source and makes the plan of an apply.
@@ -211,13 +211,13 @@ async fn connect(
     Ok((stack, connection, lists))
 }
 
-/// Connects, and asks for the namespaces that the settings list.
+/// Connects, and asks for the namespaces and kinds that the settings list.
 async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result<(Connection, PendingLists)> {
     let connection = service::connect(context, config).await?;
     let listed = config.namespaces.iter().cloned().collect();
     let namespaces = shard::namespaces(listed, shard, &connection.service().base_url);
     let reader = connection.reader()?;
-    Ok((connection, PendingLists::begin(reader, &namespaces)))
+    Ok((connection, PendingLists::of(reader).and(&namespaces, &stack::kinds_of(config))))
 }
 
 /// The service of a saved plan or a recorded run, with the configuration that limits it.

@@ -239,8 +239,7 @@ impl Stack {
 
     /// Every kind that must be read: those of definitions, and those that the configuration lists.
     pub fn kinds(&self) -> BTreeSet<KindName> {
-        let defined = self.loaded.desired.definitions.keys().map(|key| key.kind);
-        defined.chain(self.loaded.config.kinds.iter().copied()).collect()
+        kinds(&self.loaded)
     }
 
     /// Every namespace that must be read: those of definitions and those that the configuration lists.
@@ -304,6 +303,16 @@ pub fn selection(filter: &FilterArgs) -> Result<Selection> {
 /// A text that is not a valid name.
 pub fn namespace(name: &str) -> Result<Namespace> {
     Namespace::parse(name).map_err(|error| error!(Usage, "the namespace `{name}` {error}"))
+}
+
+/// The kinds of the definitions, and those that the settings list.
+pub fn kinds(loaded: &Loaded) -> BTreeSet<KindName> {
+    &kinds_of(&loaded.config) | &loaded.desired.definitions.keys().map(|key| key.kind).collect()
+}
+
+/// The kinds that the settings list, and endpoint.
+pub fn kinds_of(config: &Config) -> BTreeSet<KindName> {
+    &config.kinds | &BTreeSet::from([KindName::ENDPOINT])
 }
 
 /// The kinds of which the service takes objects in one of these namespaces.

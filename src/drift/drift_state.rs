@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdicts;
 use crate::model::document::{DocumentError, DocumentFormat};
-use crate::model::{Desired, Field, Key, Namespace, Ownership, RunId};
+use crate::model::{Desired, Field, Key, Ownership, RunId};
 use crate::plan::{Cause, Change, Note, Plan, ScopeRead};
 
 const FORMAT: DocumentFormat = DocumentFormat {
@@ -170,9 +170,9 @@ impl DriftState {
         self.applied.contains(key).then(|| self.last_seen.get(key).copied().unwrap_or(Timestamp::MIN))
     }
 
-    /// The namespaces of the objects that were once found in place.
-    pub fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
-        self.applied.iter().map(|key| &key.namespace)
+    /// The objects that were once found in place.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.applied.iter()
     }
 
     /// Checks so far.

@@ -141,7 +141,7 @@ impl Plan {
         self.notes.sort();
     }
 
-    /// Notes what the stack owns in a namespace that it once had and that this plan is not about.
+    /// Notes what the stack owns in a list that it once had and that this plan is not about.
     pub fn note_outside(&mut self, scope: &Scope, read: &ListRead) {
         match read {
             ListRead::NotOffered => {}
@@ -156,7 +156,9 @@ impl Plan {
                 for endpoint in objects {
                     let ownership = Ownership::read(&endpoint.annotations);
                     if Owner::of(ownership.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours() {
-                        self.notes.push(Note::Outside { key: endpoint.key.clone() });
+                        let key = endpoint.key.clone();
+                        let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
+                        self.notes.push(if in_plan { Note::OutsideKinds { key } } else { Note::Outside { key } });
                     }
                 }
             }

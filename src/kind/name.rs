@@ -39,6 +39,11 @@ impl KindName {
         BLOCKS[usize::from(self.0)].0
     }
 
+    /// What objects of these kinds are called, for people: one word that a number stands before.
+    pub fn noun(kinds: impl IntoIterator<Item = Self>) -> &'static str {
+        if kinds.into_iter().all(Self::is_endpoint) { "endpoint" } else { "object" }
+    }
+
     /// Whether it is an endpoint.
     #[must_use]
     pub fn is_endpoint(self) -> bool {

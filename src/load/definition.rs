@@ -52,8 +52,8 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
         let at = TextSpan::new(root.span.source, &first_line(root));
         return Examined::Bad { problems: vec![at.error(what, "a mapping with `metadata` and `spec` is needed")] };
     };
-    if let Some(problem) = unknown_kind(root) {
-        return Examined::Bad { problems: vec![problem] };
+    if let Some(problems) = unknown_kind(root) {
+        return Examined::Bad { problems };
     }
     let raw = match Fields::open(&mut decoder, root, &root.span, Vec::new()) {
         Some(mut fields) => {
@@ -124,14 +124,16 @@ pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diag
 }
 
 /// Nothing else can be said of a document whose kind is unknown.
-fn unknown_kind(root: &Item<'_>) -> Option<Diagnostic> {
+fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
     let entry = root.entries().iter().find(|entry| entry.key == "kind" && !entry.item.is_null())?;
     let at = entry.value_at();
     let Some(text) = entry.item.text() else {
-        return Some(at.error(format!("`kind` is {}", entry.item.kind()), "the name of a kind is needed here"));
+        let problem = at.error(format!("`kind` is {}", entry.item.kind()), "the name of a kind is needed here");
+        // What was refused is a problem already.
+        return Some(if let Value::Refused = entry.item.value { Vec::new() } else { vec![problem] });
     };
     let help = "to list the kinds: trueup kinds; to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
-    KindName::find(text).is_none().then(|| unknown_kind_error(&at, text).with_help(help))
+    KindName::find(text).is_none().then(|| vec![unknown_kind_error(&at, text).with_help(help)])
 }
 
 /// The error for a text that is no kind, with the nearest one.

@@ -16,7 +16,7 @@ use crate::model::{EmptyOption, Segment};
 const MOST_UNKNOWN: usize = 50;
 
 /// Fields of another kind that are listed where one is unknown.
-const MOST_ALLOWED: usize = 20;
+pub const MOST_ALLOWED: usize = 20;
 
 /// A problem with the path of the value that it affects, so that problems which only follow are left out.
 #[derive(Debug)]

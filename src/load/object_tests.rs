@@ -80,6 +80,8 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
         ("origin_pool", "specs: {}", "unknown field `specs`"),
         ("orign_pool", "spec: {origin_servers: []}", "unknown kind `orign_pool` [did you mean `origin_pool`?]"),
         ("endpoints", "spec: {prot: 1}", "unknown kind `endpoints` [did you mean `endpoint`?]"),
+        ("*kind", "spec: {prot: 1}", "`*kind` names no anchor"),
+        ("${kind}", "spec: {prot: 1}", "variable"),
         ("{a: 1}", "spec: {prot: 1}", "`kind` is a mapping [the name of a kind is needed here]"),
     ] {
         let text = found(&object(kind, spec));

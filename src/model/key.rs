@@ -136,7 +136,7 @@ pub struct Key {
 impl Key {
     /// What these objects are called, for people: one word that a number stands before.
     pub fn noun<'k>(keys: impl IntoIterator<Item = &'k Key>) -> &'static str {
-        if keys.into_iter().all(|key| key.kind.is_endpoint()) { "endpoint" } else { "object" }
+        KindName::noun(keys.into_iter().map(|key| key.kind))
     }
 
     /// The key of an endpoint.

@@ -156,7 +156,12 @@ pub enum Note {
         /// Which.
         key: Key,
     },
-    /// A list of a namespace that the stack once had could not be read.
+    /// An object of this stack of a kind that the stack once had and that `kinds:` does not list.
+    OutsideKinds {
+        /// Which.
+        key: Key,
+    },
+    /// A list of a namespace or kind that the stack once had could not be read.
     OutsideUnread {
         /// Which.
         #[serde(rename = "namespace")]

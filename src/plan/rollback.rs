@@ -207,7 +207,7 @@ impl Undo<'_, '_> {
         }
         let mut wanted = before.endpoint.clone();
         wanted.annotations.retain(|key, _| !is_ownership_annotation(key));
-        let secrets = self.secrets(&before.endpoint);
+        let secrets = self.unshown(&before.endpoint);
         for (unit, value) in &secrets {
             // A unit as the definition has it is one that the object can have.
             let _ = Field::of_unit(unit).assign(&mut wanted, &Json::Null, value);
@@ -255,7 +255,7 @@ impl Undo<'_, '_> {
         let (annotations, fields): (Vec<Field>, Vec<Field>) =
             to_restore.into_iter().partition(Field::is_ownership_annotation);
         let before_now = BeforeImage::of(live);
-        let secrets = self.secrets(original);
+        let secrets = self.unshown(original);
         // A secret that the run wrote is another one, although no answer shows it.
         let is_another = |change: &&FieldChange| {
             change.field.unit().and_then(|unit| secrets.get(unit)).is_some_and(|value| *value != change.after)
@@ -314,7 +314,7 @@ impl Undo<'_, '_> {
     }
 
     /// The units of an object as it was of which no answer shows all, of the definition that was applied to it then.
-    fn secrets(&self, original: &Endpoint) -> BTreeMap<String, Json> {
+    fn unshown(&self, original: &Endpoint) -> BTreeMap<String, Json> {
         let ownership = Ownership::read(&original.annotations);
         let Some(applied) = ownership.and_then(|ownership| ownership.applied) else { return BTreeMap::new() };
         let Some(was) = original.spec.described() else { return BTreeMap::new() };

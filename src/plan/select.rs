@@ -3,11 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use globset::GlobMatcher;
-
-use super::glob_reach::Reach;
-use super::settings::{PatternError, pattern};
-use crate::kind::KindName;
+use super::pattern::{Pattern, PatternError};
 use crate::model::{
     Definition, Desired, Endpoint, Key, Namespace, Requirement, Scope, Selector, SelectorError, StringMap,
 };
@@ -35,47 +31,17 @@ pub struct MatchedFilters {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnmatchedFilter {
     /// `--only`
-    #[error("`--only {glob}` matches no endpoint")]
+    #[error("`--only {glob}` matches nothing")]
     Only {
         /// The glob.
         glob: String,
     },
     /// `--selector`
-    #[error("`--selector` matches no endpoint")]
+    #[error("`--selector` matches nothing")]
     Selector,
     /// Each matches something, and together they match nothing.
-    #[error("the filters of this call leave no endpoint in")]
+    #[error("the filters of this call leave nothing in")]
     Together,
-}
-
-/// A glob over `namespace/name`, behind one over the kind and `:` where only some kinds are meant; `*` and `?` match a
-/// `/` too.
-#[derive(Debug, Clone)]
-struct Pattern {
-    /// As it was given.
-    text: String,
-    kind: Option<GlobMatcher>,
-    glob: GlobMatcher,
-    reach: Reach,
-}
-
-impl Pattern {
-    fn new(text: &str) -> Result<Self, PatternError> {
-        let (kind, rest) = match text.split_once(':') {
-            Some((kind, rest)) => (Some(pattern(kind)?), rest),
-            None => (None, text),
-        };
-        let glob = pattern(rest)?;
-        Ok(Self { text: text.to_owned(), kind, reach: Reach::of(glob.glob()), glob })
-    }
-
-    fn is_of(&self, kind: KindName) -> bool {
-        self.kind.as_ref().is_none_or(|glob| glob.is_match(kind.as_str()))
-    }
-
-    fn matches(&self, key: &Key, name: &str) -> bool {
-        self.is_of(key.kind) && self.glob.is_match(name)
-    }
 }
 
 impl MatchedFilters {
@@ -158,13 +124,12 @@ impl Selection {
         if self.is_all() {
             return true;
         }
-        let text = format!("{}/{}", key.namespace, key.name);
         let labels: [Option<&StringMap>; 2] =
             [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
         let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(labels));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
-            && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key, &text)))
-            && !self.except.iter().any(|one| one.matches(key, &text))
+            && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key)))
+            && !self.except.iter().any(|one| one.matches(key))
             && (self.namespaces.is_empty() || self.namespaces.contains(&key.namespace))
             && (self.selector.is_empty() || labels.into_iter().flatten().any(meets))
     }
@@ -180,10 +145,9 @@ impl Selection {
         if self.is_all() {
             return;
         }
-        let text = format!("{}/{}", key.namespace, key.name);
         matched.only.resize(self.only.len(), false);
         for (seen, one) in matched.only.iter_mut().zip(&self.only) {
-            *seen = *seen || one.matches(key, &text);
+            *seen = *seen || one.matches(key);
         }
         let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
         let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(labels));

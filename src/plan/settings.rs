@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use globset::{Glob, GlobMatcher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::pattern::{Pattern, PatternError};
 use crate::model::policy::{GuardName, IgnoreRule, KeyAllowance, Safeguards};
 use crate::model::{Field, Key};
 
@@ -30,8 +30,8 @@ pub struct PlanSettings {
 pub struct Allowances {
     guards: BTreeSet<GuardName>,
     keys: BTreeMap<KeyAllowance, BTreeSet<Key>>,
-    /// Globs over `namespace/name` of `foreign-stack`, the one that deletes nothing.
-    foreign: Vec<GlobMatcher>,
+    /// The patterns of `foreign-stack`, the one that deletes nothing.
+    foreign: Vec<Pattern>,
 }
 
 /// An `--allow` that names nothing.
@@ -68,12 +68,10 @@ impl Allowances {
         }
         let (name, key) = text.split_once('=').ok_or_else(error)?;
         let name = KeyAllowance::ALL.into_iter().find(|known| known.as_str() == name).ok_or_else(error)?;
-        match (Key::parse(key), name) {
-            (Ok(key), _) => drop(self.keys.entry(name).or_default().insert(key)),
-            (Err(_), KeyAllowance::ForeignStack) if !key.is_empty() => {
-                self.foreign.push(pattern(key).map_err(|_| error())?);
-            }
-            (Err(_), _) => return Err(error()),
+        match name {
+            KeyAllowance::ForeignStack if key.is_empty() => return Err(error()),
+            KeyAllowance::ForeignStack => self.foreign.push(Pattern::new(key).map_err(|_| error())?),
+            _ => drop(self.keys.entry(name).or_default().insert(Key::parse(key).map_err(|_| error())?)),
         }
         Ok(())
     }
@@ -96,8 +94,7 @@ impl Allowances {
         if name != KeyAllowance::ForeignStack || self.foreign.is_empty() {
             return None;
         }
-        let text = key.to_string();
-        self.foreign.iter().find(|glob| glob.is_match(&text)).map(|glob| flag(name, glob.glob()))
+        self.foreign.iter().find(|pattern| pattern.matches(key)).map(|pattern| flag(name, &pattern.text))
     }
 
     /// What either of the two allows.
@@ -151,24 +148,8 @@ pub struct Ignore {
 /// One rule, its pattern compiled.
 #[derive(Debug, Clone)]
 struct CompiledIgnoreRule {
-    object: GlobMatcher,
+    object: Pattern,
     field: Field,
-}
-
-/// A pattern that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("`{pattern}` is not a valid pattern: {reason}")]
-pub struct PatternError {
-    /// The text.
-    pub pattern: String,
-    /// Why.
-    pub reason: String,
-}
-
-/// A glob over `namespace/name`.
-pub(super) fn pattern(text: &str) -> Result<GlobMatcher, PatternError> {
-    let error = |error: globset::Error| PatternError { pattern: text.to_owned(), reason: error.kind().to_string() };
-    Ok(Glob::new(text).map_err(error)?.compile_matcher())
 }
 
 impl Ignore {
@@ -177,19 +158,16 @@ impl Ignore {
     /// # Errors
     /// A pattern is not a glob.
     pub fn new<'a>(rules: impl IntoIterator<Item = &'a IgnoreRule>) -> Result<Self, PatternError> {
-        let rule =
-            |rule: &IgnoreRule| Ok(CompiledIgnoreRule { object: pattern(&rule.object)?, field: rule.field.clone() });
+        let rule = |rule: &IgnoreRule| {
+            Ok(CompiledIgnoreRule { object: Pattern::new(&rule.object)?, field: rule.field.clone() })
+        };
         Ok(Self { rules: rules.into_iter().map(rule).collect::<Result<_, _>>()? })
     }
 
     /// The fields of `key` that are left out.
     #[must_use]
     pub fn fields(&self, key: &Key) -> Vec<Field> {
-        if self.rules.is_empty() {
-            return Vec::new();
-        }
-        let text = key.to_string();
-        let rules = self.rules.iter().filter(|rule| rule.object.is_match(&text));
+        let rules = self.rules.iter().filter(|rule| rule.object.matches(key));
         rules.filter_map(|rule| Field::of_kind(key.kind, &rule.field.to_string())).collect()
     }
 }

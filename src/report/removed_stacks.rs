@@ -6,6 +6,7 @@ use super::markdown::{self, draw};
 use super::stacks::{LeftEndpoints, StackChange, StackEntry, StackList};
 use super::view::Table;
 use super::{Role, safe};
+use crate::model::Key;
 
 /// Names of endpoints that are shown.
 const SHOWN: usize = 20;
@@ -26,11 +27,8 @@ impl StackEntry {
         }
         let words = self.left_some().map(|left| {
             let of = left.environment.as_deref().map(|name| line![" of ", code(name)]);
-            let names = Line::some_of(left.endpoints.iter(), SHOWN);
-            // The key of an endpoint names no kind.
-            let is_endpoint = |key: &String| !key.contains(':');
-            let noun = if left.endpoints.iter().all(is_endpoint) { "endpoint" } else { "object" };
-            line![Line::count(left.endpoints.len(), noun), of, " (", names, ")"]
+            let names = Line::some_of(left.endpoints.iter().map(Key::to_string), SHOWN);
+            line![Line::count(left.endpoints.len(), Key::noun(&left.endpoints)), of, " (", names, ")"]
         });
         line!["nothing deletes what it defined: ", Line::joined(words, ", ")]
     }

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::line::{Line, code, line};
 
 use super::view::{Blocks, Table};
-use crate::model::Json;
+use crate::model::{Json, Key};
 
 /// The stacks below some directories.
 #[derive(Debug, Default)]
@@ -82,14 +82,14 @@ pub struct EnvironmentSettings {
     pub namespaces: Option<Vec<String>>,
 }
 
-/// Endpoints that a removed stack defined and that no stack of the repository defines now.
+/// Objects that a removed stack defined and that no stack of the repository defines now.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftEndpoints {
     /// The environment; nothing for a stack without environments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// Each as `namespace/name`.
-    pub endpoints: Vec<String>,
+    /// Each of them.
+    pub endpoints: Vec<Key>,
 }
 
 /// What became of a stack since a revision.

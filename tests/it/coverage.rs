@@ -17,26 +17,20 @@ fn a_filter_that_matches_nothing_is_an_error() {
             .stderr_contains("the stack has no namespace `shp`")
             .stderr_contains("did you mean `shop`?")
             .stderr_contains("it has: pay, shop");
-        stage
-            .run(&format!("{command} --only nomatch"))
-            .code(64)
-            .stderr_contains("`--only nomatch` matches no endpoint");
+        stage.run(&format!("{command} --only nomatch")).code(64).stderr_contains("`--only nomatch` matches nothing");
         stage.run(&format!("{command} --only shop/cart --only shop/crt")).code(64).stderr_contains("`--only shop/crt`");
-        stage
-            .run(&format!("{command} --selector tier=none"))
-            .code(64)
-            .stderr_contains("`--selector` matches no endpoint");
-        stage.run(&format!("{command} --only shop/* --except shop/*")).code(64).stderr_contains("leave no endpoint in");
+        stage.run(&format!("{command} --selector tier=none")).code(64).stderr_contains("`--selector` matches nothing");
+        stage.run(&format!("{command} --only shop/* --except shop/*")).code(64).stderr_contains("leave nothing in");
     }
-    stage.run("validate . --only nomatch").code(64).stderr_contains("matches no endpoint");
+    stage.run("validate . --only nomatch").code(64).stderr_contains("matches nothing");
     stage.run("validate . -n shp --format json").code(64).stderr_contains("did you mean `shop`?");
-    stage.run("pull -n shop --only shop/none -o out").code(64).stderr_contains("matches no endpoint");
-    stage.run("rollback last --only shop/none --yes").code(64).stderr_contains("matches no endpoint");
+    stage.run("pull -n shop --only shop/none -o out").code(64).stderr_contains("matches nothing");
+    stage.run("rollback last --only shop/none --yes").code(64).stderr_contains("matches nothing");
     assert_eq!(service.requests("PUT"), before);
     // What may be in a list that could not be read is not missed.
     service.misbehave("rules: [{operation: endpoint-list, namespace: pay, status: {code: 403}}]");
     stage.run("plan . --only pay/none").code(5).stderr_contains("nothing is concluded about `pay`");
-    stage.run("plan . --only shop/none").code(64).stderr_contains("matches no endpoint");
+    stage.run("plan . --only shop/none").code(64).stderr_contains("matches nothing");
 }
 
 #[test]

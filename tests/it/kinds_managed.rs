@@ -405,3 +405,39 @@ fn a_rollback_takes_away_what_the_run_added_within_a_unit() {
     stage.run("rollback last --yes").code(0).stderr_ignored();
     assert_eq!(spec(), before);
 }
+
+#[test]
+fn an_object_moves_by_its_key_where_no_settings_list_its_kind() {
+    for glob in ["healthcheck:shop/alive", "shop/alive", "*"] {
+        let service = Service::start();
+        let stage = Stage::new()
+            .at(&service)
+            .file("one/trueup.yaml", "stack: one\nnamespaces: [shop]\n")
+            .file("one/check.yaml", CHECK)
+            .file("two/trueup.yaml", "stack: two\nnamespaces: [shop]\n")
+            .committed();
+        stage.run("apply one --yes --quiet").code(0);
+        stage.run(&format!("move --from one --directory two {glob} --yes --quiet")).code(0);
+        let owner = object(&service, "healthchecks", "alive")["metadata"]["annotations"]["trueup/stack"].take();
+        assert_eq!(owner, "two", "{glob}");
+    }
+}
+
+#[test]
+fn get_reads_the_lists_of_the_kinds_that_are_named_and_no_others() {
+    let service = Service::start();
+    let stage = stack(&service);
+    stage.run("apply . --yes --quiet").code(0);
+    for (of, lists) in [
+        ("healthcheck:shop", vec!["healthcheck-list"]),
+        ("shop/ep", vec!["endpoint-list"]),
+        ("shop", vec!["endpoint-list", "healthcheck-list", "origin_pool-list"]),
+        ("", vec!["endpoint-list", "healthcheck-list", "origin_pool-list"]),
+    ] {
+        let before = service.log().len();
+        stage.run(&format!("get {of}")).code(0);
+        let mut read: Vec<&str> = service.log()[before..].iter().map(|entry| entry.operation).collect();
+        read.sort_unstable();
+        assert_eq!(read, lists, "get {of}");
+    }
+}

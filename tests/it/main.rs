@@ -17,7 +17,7 @@ mod coverage;
 mod digest;
 mod drift;
 mod drift_states;
-mod dropped_namespaces;
+mod dropped;
 mod earlier;
 mod endings;
 mod environments;

@@ -38,7 +38,9 @@ fn field(described: Result<Described, UnknownField>) -> Result<Explanation> {
         match near {
             Some(near) => error.hint(format!("did you mean `{}.{near}`?", unknown.above)),
             None if known.is_empty() => error,
-            None if known.len() > 20 => error.hint(format!("to list its fields: trueup explain {}", unknown.above)),
+            None if known.len() > load::MOST_ALLOWED => {
+                error.hint(format!("to list its fields: trueup explain {}", unknown.above))
+            }
             None => error.hint(format!("it has: {}", known.join(", "))),
         }
     })?;

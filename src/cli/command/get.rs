@@ -43,7 +43,7 @@ pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
 struct Wanted {
     /// The namespaces to read.
     namespaces: BTreeSet<Namespace>,
-    /// The kinds to read besides endpoints.
+    /// The kinds to read.
     kinds: BTreeSet<KindName>,
     /// Objects that are named whole, which must exist.
     named: BTreeSet<Key>,
@@ -53,7 +53,8 @@ struct Wanted {
 impl Wanted {
     fn of(arguments: &GetArgs, config: &Config) -> Result<Self> {
         let mut namespaces = BTreeSet::new();
-        let mut kinds = config.kinds.clone();
+        let of_stack = stack::kinds_of(config);
+        let mut kinds = if arguments.endpoints.is_empty() { of_stack.clone() } else { BTreeSet::new() };
         let mut named = BTreeSet::new();
         // Several arguments add up, and so do several globs.
         let mut filter = arguments.filter.clone();
@@ -64,6 +65,7 @@ impl Wanted {
             let unknown = || error!(Usage, "there is no kind `{kind}`").hint("to list the kinds: trueup kinds");
             match kind {
                 "*" => kinds.extend(stack::kinds_in(&namespaces)),
+                _ if name.is_empty() && !text.contains(':') => kinds.extend(of_stack.iter().copied()),
                 _ => kinds.extend([KindName::find(kind).ok_or_else(unknown)?]),
             }
             match Key::parse(text) {

@@ -116,7 +116,9 @@ async fn arrange(
             .hint("name the endpoints, such as 'shop/*', or move their definitions first")
             .hint("nothing was sent"));
     }
-    let namespaces = namespaces(&sides, &own.config.kinds, selection, &arguments.globs);
+    let named = arguments.globs.iter().filter_map(|glob| KindName::find(glob.split_once(':')?.0));
+    let kinds = sides.iter().flatten().flat_map(|loaded| stack::kinds(loaded)).chain(named).collect();
+    let namespaces = namespaces(&sides, &kinds, selection, &arguments.globs);
     let mut plan = Plan {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         service: session.source.service(),
@@ -125,13 +127,14 @@ async fn arrange(
         source: PlanSource {
             origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
             filters: arguments.globs.iter().map(|glob| safe::shell(glob)).collect(),
+            kinds: kinds.iter().copied().filter(|kind| !kind.is_endpoint()).collect(),
             ..PlanSource::default()
         },
         ..Plan::default()
     };
     let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
     plan.notes.extend(unknown.map(unchecked));
-    let live = session.source.live(&namespaces, &own.config.kinds).await;
+    let live = session.source.live(&namespaces, &kinds).await;
     let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
     let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
     plan::hand_over(plan, input).map_err(|error| match error {
@@ -154,13 +157,11 @@ fn namespaces(
     selection: &Selection,
     globs: &[String],
 ) -> BTreeSet<Namespace> {
-    let named = globs.iter().filter_map(|glob| Namespace::parse(glob.split_once('/')?.0).ok());
+    let place = |glob: &'_ String| glob.split_once(':').map_or(glob.clone(), |(_, place)| place.to_owned());
+    let named = globs.iter().map(place).filter_map(|place| Namespace::parse(place.split_once('/')?.0).ok());
     let of_sides = sides.iter().flatten().flat_map(|loaded| stack::namespaces(loaded));
     let none = Desired::default();
-    let mut kinds = kinds.clone();
-    kinds.insert(KindName::ENDPOINT);
-    let reaches =
-        |namespace: &Namespace| Scope::each([namespace], &kinds).any(|scope| selection.reaches(&scope, &none));
+    let reaches = |namespace: &Namespace| Scope::each([namespace], kinds).any(|scope| selection.reaches(&scope, &none));
     named.chain(of_sides).filter(reaches).collect()
 }
 

@@ -8,6 +8,7 @@ use crate::cli::args::PullArgs;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
 use crate::cli::{Context, ExitStatus, Result, configuration, planning, service, stack};
+use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
 use crate::plan::{MatchedFilters, Selection};
@@ -27,7 +28,10 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
         true => config.kinds.clone(),
         false => arguments.kind.iter().copied().collect(),
     };
-    let kinds = if named.is_empty() { stack::kinds_in(&namespaces) } else { named.clone() };
+    let kinds = match named.is_empty() {
+        true => stack::kinds_in(&namespaces),
+        false => &named | &BTreeSet::from([KindName::ENDPOINT]),
+    };
     let live = api::fetch(&reader, &namespaces, &kinds).await;
     let unread = complete(&live, named.is_empty())?;
     for message in &unread {

@@ -5,7 +5,7 @@ mod at_commit;
 pub mod base;
 pub mod base_settings;
 mod blame;
-pub mod dropped_namespaces;
+pub mod dropped;
 mod moved;
 pub mod repository;
 pub mod secrets;

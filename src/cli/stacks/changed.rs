@@ -234,7 +234,7 @@ impl<'r> TreeThen<'r> {
             let loaded = load::sources(files.clone(), &options).ok()?;
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
             let elsewhere = defined_elsewhere::keys(context, self.repository.top(), config, &keys);
-            let endpoints = keys.iter().filter(|key| !elsewhere.contains(*key)).map(ToString::to_string).collect();
+            let endpoints = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
             Some(LeftEndpoints { environment, endpoints })
         });
         Ok(left.collect())

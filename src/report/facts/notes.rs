@@ -23,6 +23,8 @@ const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition
     apply keeps (write it there to manage it)";
 const WEAK: &str = "{{names}}: known from the published schemas alone, so which fields exclude each other, what a field \
     refers to and what the service fills in is unknown";
+const OUTSIDE_KINDS: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists (list {{reason}} \
+    again, and a plan deletes what is not defined): {{names}}";
 const UNANNOTATED: &str =
     "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
 
@@ -173,6 +175,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.namespace.to_string(),
             key.to_string(),
         ),
+        Note::OutsideKinds { key } => (OUTSIDE_KINDS, key.kind.to_string(), key.to_string()),
         Note::OutsideUnread { scope, reason } => (
             "{{names}}: this stack once had {{it|them}}, and what is left there could not be read ({{reason}})",
             reason.clone(),

@@ -7,6 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 use trueup::api::{self, Certainty};
+use trueup::kind::KindName;
 use trueup::model::{ListRead, Scope};
 
 use super::server::Reply;
@@ -60,7 +61,8 @@ async fn a_list_that_is_cut_off_anywhere_is_unknown() {
         let whole = answer(framing, is_packed, LIST);
         for end in 0..=whole.len() {
             let bench = Bench::start(vec![Reply::Last(whole[..end].to_vec())]).await;
-            let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
+            let live =
+                api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
             match &live.lists[&Scope::endpoints(shop())] {
                 ListRead::Complete { items } => {
                     assert_eq!((end, items.len()), (whole.len(), 1), "{framing:?} {is_packed}");
@@ -78,7 +80,7 @@ async fn a_packed_list_with_something_behind_it_is_unknown() {
         answer.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
         answer.extend(body);
         let bench = Bench::start(vec![Reply::Last(answer)]).await;
-        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
+        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
         matches!(&live.lists[&Scope::endpoints(shop())], ListRead::Complete { items } if items.len() == 1)
     };
     let pack = |text: &str| {
@@ -122,10 +124,10 @@ async fn a_write_on_a_kept_connection_that_ends_is_sent_once() {
     // The service ends the connection with the write, and not a byte of an answer.
     let list = Reply::Bytes(answer(Framing::Length, false, LIST));
     let bench = Bench::start(vec![list.clone(), Reply::Last(Vec::new()), list]).await;
-    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
+    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
     let error = bench.writer.create(&cart(), &written(&json!({}))).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown, "{error}");
     assert_eq!((bench.server.seen().len(), bench.server.connections()), (2, 1));
-    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::new()).await;
+    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
     assert_eq!((bench.server.seen().len(), bench.server.connections()), (3, 2));
 }

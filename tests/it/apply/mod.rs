@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
 use trueup::journal::{self, Journal};
+use trueup::kind::KindName;
 use trueup::model::{Endpoint, Key, Layout, ListRead, Live, LiveItem, Namespace, RunId};
 use trueup::plan::{
     self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId,
@@ -90,7 +91,7 @@ impl Bench {
     }
 
     async fn live(&self) -> Live {
-        api::fetch(self.writer.reader(), &namespaces(), &BTreeSet::new()).await
+        api::fetch(self.writer.reader(), &namespaces(), &BTreeSet::from([KindName::ENDPOINT])).await
     }
 
     /// Every endpoint that is there, with all its annotations.

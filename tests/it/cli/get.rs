@@ -107,7 +107,7 @@ fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
         .stderr("error: there is no live endpoint `shop/crat`\n  did you mean `shop/cart`?\n");
     stage.run("get shop/nothing-like-it").code(1).stderr_contains("trueup get shop");
     stage.run("get --columns traget").code(64).stderr_contains("did you mean `target`?").stderr_contains("labels.KEY");
-    stage.run("get -l tier=cache").code(64).stderr_contains("`--selector` matches no endpoint");
+    stage.run("get -l tier=cache").code(64).stderr_contains("`--selector` matches nothing");
     stage.run("get --format json --columns name").code(64).stderr_contains("--columns");
     stage.run("get nosuch").code(0).stderr("There is no endpoint, or no such namespace.\n").stdout("");
     stage.run("get Shop").code(64).stderr_contains("the namespace `Shop` ");

@@ -178,7 +178,7 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
     assert_eq!((held("shop/cart"), held("shop/old")), (Some(json!(80)), None));
     stage.run("rollback last --yes --quiet").code(0);
     assert_eq!(held("shop/cart"), Some(json!(81)));
-    stage.run("rollback last --yes --quiet --only shop/none").code(64).stderr_contains("matches no endpoint");
+    stage.run("rollback last --yes --quiet --only shop/none").code(64).stderr_contains("matches nothing");
     stage.run("apply back.json --yes --quiet").code(0).stdout_contains("Applied 3 of 3");
     assert_eq!((held("shop/cart"), held("shop/old"), held("shop/search")), (Some(json!(80)), Some(json!(80)), None));
     let last = stage.run("show last --format json").code(0).json();

@@ -8,7 +8,7 @@ use crate::support::other_kind;
 /// Tests about whose an object is, of git, and of several stacks.
 const GROUPS: [&str; 11] = [
     "base::",
-    "dropped_namespaces::",
+    "dropped::",
     "git::",
     "layouts::",
     "many::",
@@ -22,7 +22,7 @@ const GROUPS: [&str; 11] = [
 
 /// They count lists of endpoints, and a stack with objects of another kind reads two for each namespace.
 const SKIPPED: [&str; 2] = [
-    "dropped_namespaces::what_is_left_in_a_namespace_that_was_dropped_is_named",
+    "dropped::what_is_left_in_a_namespace_that_was_dropped_is_named",
     "many::stacks_of_one_service_share_its_limits_and_are_read_at_the_same_time",
 ];
 

@@ -67,7 +67,7 @@ impl Hints {
             // ends so if it finds something.
             let gone = had_its_files && errors.contains("No such file");
             let moved = [
-                "matches no endpoint",
+                "matches nothing",
                 "is defined twice",
                 "there is no run",
                 "`--prune-namespace` deletes",

@@ -45,7 +45,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -
     let Some(config) = settings_file(context, directory, health) else { return Ok(()) };
     let has_stack =
         configuration::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
-    let mut kinds = config.kinds.clone();
+    let mut kinds = stack::kinds_of(&config);
     // Without a stack, the files beside a call that names namespaces are somebody else's.
     if has_stack || arguments.namespace.is_empty() {
         kinds.extend(definitions(context, &config, directory, health)?);

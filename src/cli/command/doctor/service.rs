@@ -172,7 +172,7 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
         let read: Vec<(KindName, &BTreeMap<Key, LiveItem>)> =
             lists.filter_map(|(scope, list)| Some((scope.kind, list.items()?))).collect();
         let objects: usize = read.iter().map(|(_, items)| items.len()).sum();
-        let noun = if read.iter().all(|(kind, _)| kind.is_endpoint()) { "endpoint" } else { "object" };
+        let noun = KindName::noun(read.iter().map(|(kind, _)| *kind));
         if objects > 0 {
             let message = format!("`{namespace}` can be read: {}", text::count(objects, noun));
             health.add("namespace", HealthStatus::Ok, message);

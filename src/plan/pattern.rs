@@ -1,20 +1,68 @@
-//! Which namespaces a glob over `namespace/name` can match in. A glob is a regular language, so both
-//! questions are answered by its automaton and not by how the glob is written: `{shop/a,pay/b}`,
-//! `pay[/]b` and `p{ay/}b` are the same as `pay/b` here.
+//! Patterns of filters, consents and settings: globs over `namespace/name`, and which namespaces one can match in. A glob is
+//! a regular language, so both questions about namespaces are answered by its automaton and not by how the glob is written:
+//! `{shop/a,pay/b}`, `pay[/]b` and `p{ay/}b` are the same as `pay/b` here.
 
 use std::collections::BTreeSet;
 
-use globset::Glob;
+use globset::{Glob, GlobMatcher};
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 
-use crate::model::Namespace;
+use crate::kind::KindName;
+use crate::model::{Key, Namespace};
 
 /// States that are visited in search of a name that a glob leaves out.
 const MOST_STATES: usize = 64;
+
+/// A pattern that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("`{pattern}` is not a valid pattern: {reason}")]
+pub struct PatternError {
+    /// The text.
+    pub pattern: String,
+    /// Why.
+    pub reason: String,
+}
+
+fn pattern(text: &str) -> Result<GlobMatcher, PatternError> {
+    let error = |error: globset::Error| PatternError { pattern: text.to_owned(), reason: error.kind().to_string() };
+    Ok(Glob::new(text).map_err(error)?.compile_matcher())
+}
+
+/// A glob over `namespace/name`, behind one over the kind and `:` where only some kinds are meant; `*` and `?` match a
+/// `/` too.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    /// As it was given.
+    pub(super) text: String,
+    kind: Option<GlobMatcher>,
+    glob: GlobMatcher,
+    pub(super) reach: Reach,
+}
+
+impl Pattern {
+    /// # Errors
+    /// The text is not a glob.
+    pub(super) fn new(text: &str) -> Result<Self, PatternError> {
+        let (kind, rest) = match text.split_once(':') {
+            Some((kind, rest)) => (Some(pattern(kind)?), rest),
+            None => (None, text),
+        };
+        let glob = pattern(rest)?;
+        Ok(Self { text: text.to_owned(), kind, reach: Reach::of(glob.glob()), glob })
+    }
+
+    pub(super) fn is_of(&self, kind: KindName) -> bool {
+        self.kind.as_ref().is_none_or(|glob| glob.is_match(kind.as_str()))
+    }
+
+    pub(super) fn matches(&self, key: &Key) -> bool {
+        self.is_of(key.kind) && self.glob.is_match(format!("{}/{}", key.namespace, key.name))
+    }
+}
 
 /// The automaton of a glob; nothing where none could be built, which proves nothing.
 #[derive(Debug, Clone)]

@@ -56,6 +56,59 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named() {
     assert_eq!(service.requests("GET") - requests, 1);
 }
 
+/// A stack of an endpoint and a health check that is applied, and then loses the check and its kind.
+fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
+    let check = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec: {http_health_check: {path: /}, \
+                 timeout: 3, interval: 15, unhealthy_threshold: 2, healthy_threshold: 3}\n";
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", &format!("stack: shop\nnamespaces: [shop]\n{settings}"))
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("alive.yaml", check);
+    if in_git {
+        git(&stage, "init -q -b main");
+        commit(&stage, "first");
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("drift . --drift-state ../memory.json").code(0);
+    stage.remove("alive.yaml");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    if in_git {
+        commit(&stage, "without-checks");
+    }
+    stage
+}
+
+#[test]
+fn what_is_left_of_a_kind_that_was_dropped_is_named() {
+    let service = Service::start();
+    let stage = without_its_kind(&service, "kinds: [healthcheck]\n", true);
+    let output = " of this stack is of a kind that `kinds:` no longer lists (list healthcheck again, and a plan";
+    stage.run(&format!("plan . {ELSEWHERE}")).code(0).stdout_contains(output);
+    stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(output).does_not_say("In sync");
+    let plan = stage.run(&format!("plan . --format json {ELSEWHERE}")).json();
+    assert_eq!(plan["verdict"], "drift");
+    assert_eq!(plan["plan"]["notes"], json!([{"outside_kinds": {"key": "healthcheck:shop/alive"}}]));
+    // What the note says is what happens.
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nkinds: [healthcheck]\n");
+    stage.run("plan .").code(0).stdout_contains("- delete  healthcheck:shop/alive").does_not_say("no longer lists");
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(0).stdout_contains("In sync");
+}
+
+#[test]
+fn a_drift_state_knows_the_kinds_that_a_stack_defined_without_git() {
+    let service = Service::start();
+    let stage = without_its_kind(&service, "", false);
+    stage.run("drift .").code(0);
+    stage
+        .run("drift . --drift-state ../memory.json")
+        .code(3)
+        .stdout_contains("`kinds:` no longer lists")
+        .stdout_contains("healthcheck:shop/alive");
+}
+
 #[test]
 fn a_drift_state_knows_the_namespaces_that_a_stack_had_without_git() {
     let service = Service::start();

@@ -1,4 +1,4 @@
-//! Namespaces that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns there
+//! Namespaces and kinds that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns of them
 //! is outside of every plan, so a report has to name it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,7 @@ use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::shard;
 use crate::cli::{Context, LiveSource, Result, Stack, policy, settings, stack};
 use crate::drift::DriftState;
+use crate::kind::KindName;
 use crate::load::config::FILE;
 use crate::model::Namespace;
 use crate::model::policy::Prune;
@@ -60,37 +61,45 @@ pub fn pruned(context: &Context, stack: &Stack, permission: &PermissionArgs) -> 
     Ok(pruned)
 }
 
-/// Reads the namespaces that the stack once had, as far as `listed`, the drift state of the call and
-/// the definitions of the base list them, and notes what it owns there.
-pub async fn note(
-    stack: &Stack,
-    source: &LiveSource,
-    request: &PlanRequest<'_>,
-    mut listed: BTreeSet<Namespace>,
-    plan: &mut Plan,
-) {
+/// Namespaces and kinds that a stack had.
+#[derive(Debug, Default)]
+pub struct Listed {
+    namespaces: BTreeSet<Namespace>,
+    kinds: BTreeSet<KindName>,
+}
+
+/// Reads the namespaces and kinds that the stack once had, as far as `listed` and the drift state of the call show them,
+/// and notes what it owns of them.
+pub async fn note(stack: &Stack, source: &LiveSource, request: &PlanRequest<'_>, listed: Listed, plan: &mut Plan) {
     if plan.stack.is_none() {
         return;
     }
-    listed.extend(request.check.into_iter().flat_map(DriftState::namespaces).cloned());
-    let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
-    listed.retain(|namespace| !is_read(namespace) && !stack.namespaces().contains(namespace));
-    let once = shard::namespaces(listed, request.shard, &plan.service.base_url);
-    if once.is_empty() {
-        return;
+    let Listed { mut namespaces, mut kinds } = listed;
+    for key in request.check.into_iter().flat_map(DriftState::keys) {
+        namespaces.insert(key.namespace.clone());
+        kinds.insert(key.kind);
     }
-    let live = source.live(&once, &stack.kinds()).await;
-    plan.source.requests += live.requests;
-    for (scope, read) in &live.lists {
-        plan.note_outside(scope, read);
+    let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
+    namespaces.retain(|namespace| !is_read(namespace) && !stack.namespaces().contains(namespace));
+    let namespaces = shard::namespaces(namespaces, request.shard, &plan.service.base_url);
+    kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.kinds().contains(kind));
+    for (namespaces, kinds) in [(&namespaces, &(&stack.kinds() | &kinds)), (&request.namespaces, &kinds)] {
+        if namespaces.is_empty() || kinds.is_empty() {
+            continue;
+        }
+        let live = source.live(namespaces, kinds).await;
+        plan.source.requests += live.requests;
+        for (scope, read) in &live.lists {
+            plan.note_outside(scope, read);
+        }
     }
 }
 
 /// The part of a version of `trueup.yaml` that matters here; everything else may be anything.
 #[derive(Default, Deserialize)]
 struct SettingsVersion {
-    #[serde(default)]
-    namespaces: Option<Vec<String>>,
+    #[serde(flatten)]
+    top: LayerVersion,
     #[serde(default)]
     defaults: Option<LayerVersion>,
     #[serde(default)]
@@ -102,36 +111,46 @@ struct LayerVersion {
     #[serde(default)]
     namespaces: Option<Vec<String>>,
     #[serde(default)]
+    kinds: Option<Vec<String>>,
+    #[serde(default)]
     extends: Option<String>,
 }
 
-/// The namespaces of every version of `trueup.yaml` in the history of the working tree; none where git
+/// The namespaces and kinds of every version of `trueup.yaml` in the history of the working tree; none where git
 /// does not show it. They are searched for on a thread of their own, while the service answers.
-pub async fn listed_before(context: &Context, stack: &Stack) -> BTreeSet<Namespace> {
+pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
     if !matches!(settings::stack(context, &stack.loaded.config), Ok(Some(_))) {
-        return BTreeSet::new();
+        return Listed::default();
     }
     let repository = stack.repository.clone();
     let environment = stack.loaded.options().environment.clone();
     let search = tokio::task::spawn_blocking(move || {
-        let Ok(repository) = repository.open() else { return BTreeSet::new() };
+        let mut all = Listed::default();
+        let Ok(repository) = repository.open() else { return all };
         let versions = repository.versions(FILE, MOST_VERSIONS).unwrap_or_default();
-        let small = versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION);
-        small.flat_map(|bytes| listed(bytes, environment.as_deref())).collect()
+        for bytes in versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION) {
+            let listed = listed(bytes, environment.as_deref());
+            all.namespaces.extend(listed.namespaces);
+            all.kinds.extend(listed.kinds);
+        }
+        all
     });
     // It fails only by a panic, which has ended the program.
     search.await.unwrap_or_default()
 }
 
-/// The namespaces that a version of `trueup.yaml` lists for the environment.
-fn listed(version: &[u8], environment: Option<&str>) -> Vec<Namespace> {
+/// What a version of `trueup.yaml` lists for the environment.
+fn listed(version: &[u8], environment: Option<&str>) -> Listed {
     let version: SettingsVersion = serde_yaml::from_slice(version).unwrap_or_default();
     let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref();
     let chosen = environment.and_then(of);
     let extended = chosen.and_then(|chosen| of(chosen.extends.as_deref()?));
     let defaults = environment.and(version.defaults.as_ref());
-    let mut layers = [chosen, extended, defaults].into_iter().flatten();
-    let names = layers.find_map(|layer| layer.namespaces.as_ref()).or(version.namespaces.as_ref());
-    let names = names.cloned().unwrap_or_default();
-    names.iter().filter_map(|name| Namespace::parse(name).ok()).collect()
+    let layers = || [chosen, extended, defaults, Some(&version.top)].into_iter().flatten();
+    let namespaces = layers().find_map(|layer| layer.namespaces.as_ref()).into_iter().flatten();
+    let kinds = layers().find_map(|layer| layer.kinds.as_ref()).into_iter().flatten();
+    Listed {
+        namespaces: namespaces.filter_map(|name| Namespace::parse(name).ok()).collect(),
+        kinds: kinds.filter_map(|name| KindName::find(name)).collect(),
+    }
 }
