@@ -10,7 +10,7 @@ const MOST_NAMES: usize = 12;
 /// The lists that could not be read for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unread<'a> {
-    /// Their names: `namespace` of endpoints, `kind:namespace` of others.
+    /// Their names: `namespace` of endpoints, `kind:namespace` of others; the namespaces, where nothing could be read.
     pub names: Vec<String>,
     /// Why.
     pub reason: &'a str,
@@ -34,7 +34,11 @@ pub fn by_reason<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) ->
 pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
     let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0;
     match by_reason(plan.unknown()).as_slice() {
-        [one] if is_empty && plan.source.snapshot.is_none() => Some(one.clone()),
+        [one] if is_empty && plan.source.snapshot.is_none() => {
+            let mut names: Vec<String> = plan.unknown().map(|(scope, _)| scope.namespace.to_string()).collect();
+            names.dedup();
+            Some(Unread { names, ..one.clone() })
+        }
         _ => None,
     }
 }

@@ -7,12 +7,15 @@ use std::time::Duration;
 use super::plan::{consents, settings};
 use super::{Alarm, Block, Blocks, Table, unread};
 use crate::model::{Json, Key, Scope};
-use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ThreeWay};
+use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ScopeState, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::line::{Line, code, foreign, key, line, moment, styled, took};
 use crate::report::{Role, TextView, safe};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
+
+/// Lists that are left out one by one in what a refusal proposes.
+const EXCEPTED: usize = 4;
 
 /// Names that are listed of one cause.
 const NAMES: usize = 4;
@@ -386,7 +389,16 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
         }
         ApprovalError::Unknown { lists } => {
             blocks.append(unknown(lists.iter().map(|(scope, reason)| (scope, reason.as_str()))));
-            blocks.item(line!["to leave it out: --namespace with what is known, or --only"]);
+            let of_endpoints = lists.iter().all(|(scope, _)| scope.kind.is_endpoint());
+            let globs = lists.iter().map(|(scope, _)| match of_endpoints {
+                true => format!("{}/*", scope.namespace),
+                false => format!("{}:{}/*", scope.kind, scope.namespace),
+            });
+            let flags: Vec<String> = globs.map(|glob| format!("--except {}", safe::shell(&glob))).collect();
+            blocks.item(match flags.len() {
+                0..=EXCEPTED => line!["to leave it out: ", code(flags.join(" "))],
+                _ => line!["to leave them out: --except, or --only with what is known"],
+            });
         }
         ApprovalError::OtherDigest { .. } | ApprovalError::Changes { .. } | ApprovalError::NoDigest { .. } => {
             blocks.labelled(Role::Wrong, "refused", line![foreign(refusal.to_string())]);
@@ -420,7 +432,11 @@ pub fn incomplete(plan: &Plan) -> Blocks<'_> {
     if blocks.0.is_empty() {
         return blocks;
     }
-    let scopes = plan.scope.iter().map(|(list, scope)| {
+    // Of other kinds, a list of which nothing is defined needs no word.
+    let is_about = |(list, scope): &(&Scope, &ScopeState)| {
+        list.kind.is_endpoint() || scope.definitions > 0 || matches!(scope.read, ScopeRead::Unknown { .. })
+    };
+    let scopes = plan.scope.iter().filter(is_about).map(|(list, scope)| {
         let status = match scope.read {
             ScopeRead::Unknown { .. } => line!["unknown"],
             ScopeRead::Complete { .. } if scope.in_sync == scope.definitions => line!["in sync (", scope.in_sync, ")"],

@@ -75,6 +75,9 @@ fn every_way_in_which_a_service_is_not_there_is_one_error_without_the_words_of_a
         let ran = stage.run(&format!("drift . {options}"));
         is_one_error(&ran, reason);
         ran.stderr_contains("\n  nothing is concluded about `pay` and `shop`\n");
+        stage.write("trueup.yaml", "stack: unreachable\nnamespaces: [pay, shop]\nkinds: [healthcheck]\n");
+        let ran = stage.run(&format!("plan . {options}"));
+        ran.code(5).stderr_contains("\n  nothing is concluded about `pay` and `shop`\n");
     }
 }
 
