@@ -68,10 +68,12 @@ impl Allowances {
         }
         let (name, key) = text.split_once('=').ok_or_else(error)?;
         let name = KeyAllowance::ALL.into_iter().find(|known| known.as_str() == name).ok_or_else(error)?;
-        match name {
-            KeyAllowance::ForeignStack if key.is_empty() => return Err(error()),
-            KeyAllowance::ForeignStack => self.foreign.push(Pattern::new(key).map_err(|_| error())?),
-            _ => drop(self.keys.entry(name).or_default().insert(Key::parse(key).map_err(|_| error())?)),
+        match (Key::parse(key), name) {
+            (Ok(key), _) => drop(self.keys.entry(name).or_default().insert(key)),
+            (Err(_), KeyAllowance::ForeignStack) if !key.is_empty() => {
+                self.foreign.push(Pattern::new(key).map_err(|_| error())?);
+            }
+            (Err(_), _) => return Err(error()),
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::facts::reason::of_cause;
 use super::fleet::Fleet;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
+use crate::model::Key;
 use crate::plan::{Note, ScopeRead};
 
 #[derive(Default)]
@@ -75,7 +76,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
             xml(&message),
             details.iter().map(|line| xml(line)).collect::<Vec<_>>().join("\n")
         );
-        suite.case(row.key.namespace.as_str(), row.key.name.as_str(), &outcome);
+        suite.case(row.key.namespace.as_str(), &case(row.key), &outcome);
     }
     for note in check.plan.notes.iter().filter(|note| note.is_undecided()) {
         let (namespace, reason) = match note {
@@ -86,7 +87,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
         let suite = suites.entry(namespace.as_str()).or_default();
         suite.skipped += 1;
         let name = match note {
-            Note::DeletesUnknown { key, .. } => format!("{} deleted outside", key.name),
+            Note::DeletesUnknown { key, .. } => format!("{} deleted outside", case(key)),
             _ => "objects outside of namespaces".to_owned(),
         };
         suite.case(namespace.as_str(), &name, &format!("<skipped message=\"not decided: {}\"/>", xml(reason)));
@@ -97,7 +98,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
         let field = one.field.as_ref().map(|field| format!(" {field}")).unwrap_or_default();
         let outcome = format!("<skipped message=\"accepted until {}: {}\"/>", one.expires, xml(&one.reason));
         suite.skipped += 1;
-        suite.case(one.object.namespace.as_str(), &format!("{}{field}", one.object.name), &outcome);
+        suite.case(one.object.namespace.as_str(), &format!("{}{field}", case(&one.object)), &outcome);
     }
     suites.into_iter().map(|(name, suite)| (format!("{prefix}{name}"), suite)).collect()
 }
@@ -142,6 +143,14 @@ impl Suite {
         } else {
             writeln!(self.cases, "    <testcase classname=\"{namespace}\" name=\"{name}\">{outcome}</testcase>")
         };
+    }
+}
+
+/// The name of an object's case: its namespace is the class.
+fn case(key: &Key) -> String {
+    match key.kind.is_endpoint() {
+        true => key.name.to_string(),
+        false => format!("{}:{}", key.kind, key.name),
     }
 }
 

@@ -7,6 +7,7 @@ mod bodies;
 mod copied;
 mod environments;
 mod graphs;
+mod namesakes;
 mod offline;
 mod order;
 mod properties;

@@ -317,7 +317,7 @@ fn a_move_that_is_not_clear_is_refused_and_sends_nothing() {
     let limited = "move --from one --directory two shop/cart --yes --policy ../policy.yaml";
     stage.run(limited).code(6).stderr_contains("the policy forbids the stack `one`");
     stage.write("../policy.yaml", "allow: [mass-change]\n");
-    stage.run(limited).code(6).stderr_contains("the policy forbids `--allow foreign-stack=shop/cart`");
+    stage.run(limited).code(6).stderr_contains("the policy forbids `--allow foreign-stack=");
     assert_eq!(service.requests("PUT"), 0);
 }
 

@@ -70,11 +70,11 @@ impl Wanted {
             }
             match Key::parse(text) {
                 Ok(key) => {
-                    filter.only.push(globset::escape(text));
+                    filter.only.push(format!("{kind}:{}", globset::escape(place)));
                     named.insert(key);
                 }
                 Err(_) if name.is_empty() => filter.only.push(format!("{kind}:{namespace}/*")),
-                Err(_) => filter.only.push(text.clone()),
+                Err(_) => filter.only.push(format!("{kind}:{place}")),
             }
         }
         if namespaces.is_empty() {

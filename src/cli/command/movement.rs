@@ -13,7 +13,7 @@ use crate::cli::{
 };
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
-use crate::model::{Desired, Name, Namespace, Scope};
+use crate::model::{Desired, Key, Name, Namespace, Scope};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
 use crate::report::{TextView, safe};
 
@@ -94,7 +94,10 @@ impl Stacks {
     fn consents(&self, arguments: &MoveArgs) -> Vec<String> {
         let all = ["*".to_owned()];
         let globs = if arguments.globs.is_empty() { all.as_slice() } else { &arguments.globs };
-        globs.iter().filter(|_| self.gets).map(|glob| format!("foreign-stack={glob}")).collect()
+        // A name without a kind is one of every kind in a filter, and that of an endpoint in a consent.
+        let is_name = |glob: &str| !glob.contains(':') && Key::parse(glob).is_ok();
+        let consent = |glob: &String| format!("foreign-stack={}{glob}", if is_name(glob) { "*:" } else { "" });
+        globs.iter().filter(|_| self.gets).map(consent).collect()
     }
 }
 

@@ -250,7 +250,10 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
             if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
                 return vec![apply("restore, and apply what is pending:"), accept];
             }
-            let only: String = keys.into_iter().map(|key| format!(" --only {key}")).collect();
+            // A glob without a kind would take in objects of other kinds that have its name.
+            let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
+            let glob = |key: &Key| format!("{}{key}", if key.kind.is_endpoint() { endpoint } else { "" });
+            let only: String = keys.into_iter().map(|key| format!(" --only {}", glob(key))).collect();
             vec![Command { label: "restore with:", command: format!("trueup apply {call}{only}") }, accept]
         }
     }

@@ -361,17 +361,17 @@ fn compact_deletes(deletes: &[&Change]) -> String {
     format!("#### {}\n\n{}\n", draw(&Line::count(deletes.len(), "delete")), names(keys))
 }
 
-/// Names in a fence, a line for each namespace.
+/// Names in a fence, a line for each kind in each namespace.
 fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
-    let mut namespaces: BTreeMap<&str, Line<'_>> = BTreeMap::new();
+    let mut scopes: BTreeMap<Scope, Line<'_>> = BTreeMap::new();
     for key in keys {
-        let line =
-            namespaces.remove(key.namespace.as_str()).unwrap_or_else(|| line![code(key.namespace.as_str()), ":"]);
+        let scope = Scope::from(key);
+        let line = scopes.remove(&scope).unwrap_or_else(|| line![code(scope.to_string()), ":"]);
         // A name that the service holds and no definition could have might look like two.
         let name = if key.name.is_label() { code(key.name.as_str()) } else { code(format!("{:?}", key.name.as_str())) };
-        namespaces.insert(key.namespace.as_str(), line.and(" ").and(name));
+        scopes.insert(scope, line.and(" ").and(name));
     }
-    let lines: Vec<String> = namespaces.values().map(fence_line).collect();
+    let lines: Vec<String> = scopes.values().map(fence_line).collect();
     escape::fenced("text", &lines)
 }
 
