@@ -17,8 +17,8 @@ use crate::cli::args::help;
 use crate::journal;
 use crate::kind;
 use crate::load::{self, LoadOptions};
-use crate::model::Layout;
 use crate::model::policy::{GuardName, KeyAllowance};
+use crate::model::{Key, Layout};
 use crate::report::endpoints::Column;
 use crate::report::safe;
 use crate::state::{Location, StateStore};
@@ -143,7 +143,7 @@ fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
 fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     let listed = settings.map(|config| config.namespaces).unwrap_or_default();
-    let defined = keys().into_iter().filter_map(|key| Some(key.split_once('/')?.0.to_owned()));
+    let defined = keys().into_iter().filter_map(|key| Some(Key::parse(&key).ok()?.namespace.to_string()));
     let all: BTreeSet<String> = listed.iter().map(ToString::to_string).chain(defined).collect();
     matching(current, all)
 }

@@ -40,15 +40,24 @@ pub fn root(context: &Context, path: &Path) -> Result<PathBuf> {
 /// It cannot be read.
 pub fn of_directory(context: &Context, directory: &Path) -> Result<Config> {
     // `--config` need not name the configuration of the directory.
-    let named = context.global.config.as_deref().map(|file| match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    });
     let existing = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
-    let mut config = load::settings(named.unwrap_or(existing), &load_options(context)?)
+    let mut config = load::settings(named(context).unwrap_or(existing), &load_options(context)?)
         .map_err(|found| diagnostics::error(context, &found))?;
     policy::limit(context, &mut config);
     Ok(config)
+}
+
+/// The directory of `--config`.
+fn named(context: &Context) -> Option<&Path> {
+    context.global.config.as_deref().map(|file| match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    })
+}
+
+/// The directory of the stack that a call without one is about: that of `--config`, else the working directory.
+pub fn directory(context: &Context) -> &Path {
+    named(context).unwrap_or(Path::new("."))
 }
 
 /// The configuration for a saved plan or a recorded run: that of `--config`, else that of the working

@@ -10,10 +10,9 @@ use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, c
 use crate::journal::RunOwner;
 use crate::kind::KindName;
 use crate::load::{Diagnostic, Loaded, SourceMap};
-use crate::model::{Desired, Field, Key, Scope, SourceLocation};
+use crate::model::{Desired, Field, Key, Live, Scope, SourceLocation};
 use crate::plan::{
-    self, ActionKind, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource,
-    RollbackInput,
+    self, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource, RollbackInput,
 };
 use crate::report::facts::unread;
 use crate::run::RunRecord;
@@ -83,10 +82,11 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>,
 /// # Errors
 /// A list in which something would be replaced or deleted could not be read.
 pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
-    let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete);
-    let changes = plan.changes.iter().filter(|change| counted(change.action.kind()));
-    let (namespaces, kinds) = changes.map(|change| (change.key.namespace.clone(), change.key.kind)).unzip();
-    let live = LiveSource::of(connection)?.live(&namespaces, &kinds).await;
+    let mut live = Live::default();
+    for (namespace, kinds) in plan.counted() {
+        let of_namespace = LiveSource::of(connection)?.live(&BTreeSet::from([namespace]), &kinds).await;
+        live.lists.extend(of_namespace.lists);
+    }
     if let Some((scope, reason)) = live.unknown().next() {
         let error = error!(Unknown, "could not read `{scope}` to count its objects: {reason}");
         return Err(error.hint("nothing was sent"));

@@ -157,7 +157,10 @@ pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: 
     let by =
         if of_policy == prune && prune == Prune::None { "the limits of the policy" } else { "the settings in force" };
     let message = format!("the plan would delete `{key}`, and {by} delete no such object (prune: {prune})");
-    let hint = format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace);
+    let hint = match namespaces.contains(&key.namespace) && !key.kind.is_endpoint() {
+        true => format!("a delete needs `{}` under `kinds:`", key.kind),
+        false => format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace),
+    };
     Err(error!(Refused, "{message}").hint(hint).hint("nothing was sent"))
 }
 

@@ -4,19 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use data_encoding::HEXLOWER;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use serde_json::json;
 
 use super::verdict::judged;
 use super::{Verdict, Verdicts};
-use crate::model::{Field, Json, Key};
-use crate::plan::{Action, Cause, Plan};
-
-/// Hex digits of a value's digest.
-const DIGITS: usize = 16;
+use crate::model::{Field, Json, Key, ValueDigest};
+use crate::plan::{Action, Cause, Note, Plan};
 
 /// The file: a document of `kind: acknowledgements`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -54,26 +50,6 @@ pub struct Acknowledgement {
     /// The last day on which it is: what should stay for good is an `ignore:` rule.
     #[schemars(with = "String")]
     pub expires: Date,
-}
-
-/// A live value without the value itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct ValueDigest(String);
-
-impl ValueDigest {
-    /// The digest of a value; `null` means absence.
-    #[must_use]
-    pub fn of(value: &Json) -> Self {
-        let hash = Sha256::digest(value.to_string().as_bytes());
-        Self(HEXLOWER.encode(&hash[..DIGITS / 2]))
-    }
-
-    /// The hex digits.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// How an acknowledgement compares with what was read.
@@ -117,9 +93,15 @@ impl Acknowledgements {
     #[must_use]
     pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<JudgedAcknowledgement>) {
         let drifted = plan.drifted(verdicts);
+        let unnamed = unnamed(plan);
         let values: BTreeMap<(&Key, Option<&Field>), &ValueDigest> =
             drifted.iter().map(|one| ((&one.object, one.field.as_ref()), &one.value)).collect();
-        let status = |one: &Acknowledgement| match values.get(&(&one.object, one.field.as_ref())) {
+        let field = |one: &Acknowledgement| {
+            // A person may name an option of a group.
+            let of_kind = |field: &Field| Field::of_kind(one.object.kind, &field.to_string());
+            one.field.as_ref().map(|field| of_kind(field).unwrap_or_else(|| field.clone()))
+        };
+        let status = |one: &Acknowledgement| match values.get(&(&one.object, field(one).as_ref())) {
             None => AcknowledgementStatus::Unneeded,
             Some(value) if **value != one.value => AcknowledgementStatus::Moved,
             Some(_) if one.expires < today => AcknowledgementStatus::Expired,
@@ -130,23 +112,29 @@ impl Acknowledgements {
             .iter()
             .map(|one| JudgedAcknowledgement { acknowledgement: one.clone(), status: status(one) })
             .collect();
-        let silenced: BTreeSet<(&Key, Option<&Field>)> = lines
+        let silenced: BTreeSet<(&Key, Option<Field>)> = lines
             .iter()
             .filter(|entry| entry.status == AcknowledgementStatus::Silences)
-            .map(|entry| (&entry.acknowledgement.object, entry.acknowledgement.field.as_ref()))
+            .map(|entry| (&entry.acknowledgement.object, field(&entry.acknowledgement)))
             .collect();
-        let accepted = |key: &Key, field: Option<&Field>| silenced.contains(&(key, field));
+        let accepted = |key: &Key, field: Option<&Field>| silenced.contains(&(key, field.cloned()));
         let changes = plan.by_key();
         let mut left = verdicts.clone();
         left.objects.retain(|key, object| {
-            if let Some(change) = changes.get(key) {
-                match judged(change, |field| accepted(key, field)) {
-                    Some(judged) if judged.verdict != Verdict::InSync => *object = judged,
-                    _ => return false,
-                }
-                return true;
+            let fields = unnamed.get(key);
+            if changes.get(key).is_none() && fields.is_none() {
+                return !(object.verdict == Verdict::Drift && accepted(key, None));
             }
-            !(object.verdict == Verdict::Drift && accepted(key, None))
+            let of_change = changes.get(key).and_then(|change| judged(change, |field| accepted(key, field)));
+            let mut judged = of_change.unwrap_or_default();
+            for field in fields.into_iter().flat_map(BTreeMap::keys).filter(|field| !accepted(key, Some(field))) {
+                judged.verdict = judged.verdict.and(Verdict::Drift);
+                if !judged.drifted.contains(field) {
+                    judged.drifted.push(field.clone());
+                }
+            }
+            *object = judged;
+            object.verdict != Verdict::InSync
         });
         (left, lines)
     }
@@ -171,11 +159,13 @@ impl Plan {
     #[must_use]
     pub fn drifted(&self, verdicts: &Verdicts) -> Vec<Drifted> {
         let changes = self.by_key();
-        let mut drifted = Vec::new();
+        let unnamed = unnamed(self);
+        let mut drifted: Vec<Drifted> = Vec::new();
         for (key, object) in &verdicts.objects {
             if !matches!(object.verdict, Verdict::Drift | Verdict::Both) {
                 continue;
             }
+            let of_object = drifted.len();
             let mut push = |field: Option<&Field>, value: &Json| {
                 drifted.push(Drifted { object: key.clone(), field: field.cloned(), value: ValueDigest::of(value) });
             };
@@ -189,18 +179,37 @@ impl Plan {
                 Some(Action::Delete { before, .. }) => {
                     push(None, &serde_json::to_value(&before.endpoint).unwrap_or_default());
                 }
+                None if unnamed.contains_key(key) => {}
                 // Unmanaged and only noted: its being there is all that is known of it.
                 None => push(None, &Json::Bool(true)),
+            }
+            for (field, value) in unnamed.get(key).into_iter().flatten() {
+                match drifted[of_object..].iter_mut().find(|one| one.field.as_ref() == Some(field)) {
+                    // What a definition names of it drifted as well.
+                    Some(one) => one.value = ValueDigest::of(&json!([one.value, value])),
+                    None => drifted.push(Drifted {
+                        object: key.clone(),
+                        field: Some(field.clone()),
+                        value: (*value).clone(),
+                    }),
+                }
             }
         }
         drifted
     }
 }
 
+/// The fields of each object in which something is live that its definition does not name, with their whole live values.
+fn unnamed(plan: &Plan) -> BTreeMap<&Key, BTreeMap<Field, &ValueDigest>> {
+    let mut unnamed: BTreeMap<&Key, BTreeMap<Field, &ValueDigest>> = BTreeMap::new();
+    for (key, field, value) in plan.notes.iter().filter_map(Note::unnamed) {
+        unnamed.entry(key).or_default().insert(field, value);
+    }
+    unnamed
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::drift::UnmanagedPolicy;
     use crate::plan::world::{endpoint, live};

@@ -12,7 +12,6 @@ mod verdict;
 
 pub use acknowledge::{
     Acknowledgement, AcknowledgementStatus, Acknowledgements, AcknowledgementsKind, Drifted, JudgedAcknowledgement,
-    ValueDigest,
 };
 pub use check::{Check, MOST_SHARDS};
 pub use drift_state::{CheckRecord, DriftState, DriftStateError, DriftStateOwner, SeenSince};

@@ -27,7 +27,7 @@ pub enum Verdict {
 }
 
 /// The verdict over one endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectVerdict {
     /// Its verdict.
     pub verdict: Verdict,
@@ -105,12 +105,14 @@ impl Plan {
         let mut in_sync = self.in_sync();
         for note in &self.notes {
             let Some(key) = drifted(note, unmanaged) else { continue };
-            in_sync -= usize::from(matches!(note, Note::Unnamed { .. }) && !objects.contains_key(key));
-            let drift = ObjectVerdict { verdict: Verdict::Drift, drifted: Vec::new() };
-            objects
-                .entry(key.clone())
-                .and_modify(|known| known.verdict = known.verdict.and(Verdict::Drift))
-                .or_insert(drift);
+            in_sync -= usize::from(note.unnamed().is_some() && !objects.contains_key(key));
+            let object = objects.entry(key.clone()).or_default();
+            object.verdict = object.verdict.and(Verdict::Drift);
+            if let Some(field) =
+                note.unnamed().map(|(_, field, _)| field).filter(|field| !object.drifted.contains(field))
+            {
+                object.drifted.push(field);
+            }
         }
         let unknown = self.unknown().map(|(scope, reason)| (scope.clone(), reason.to_owned())).collect();
         Verdicts { objects, unknown, in_sync }

@@ -248,11 +248,12 @@ impl Field {
         if let Some(key) = path.strip_prefix("annotations.") {
             return Some(Field::Annotation(key.to_owned()));
         }
-        let first = path.strip_prefix("spec.").map_or(path, |rest| rest.split('.').next().unwrap_or(rest));
+        let of_spec = path.strip_prefix("spec.");
+        let first = of_spec.map_or(path, |rest| rest.split('.').next().unwrap_or(rest));
         if SPEC.options().contains(&first) {
             return Some(Field::Target);
         }
-        Field::FIXED.into_iter().find(|field| field.name() == first)
+        Field::FIXED.into_iter().find(|field| field.name() == first && (of_spec.is_none() || field.is_of_spec()))
     }
 
     /// The field of the key of a spec that this path begins with, in an object of whichever kind.
@@ -515,10 +516,10 @@ impl Serialize for Field {
 impl<'de> Deserialize<'de> for Field {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let path = String::deserialize(deserializer)?;
-        // A field of another kind: what does not exist in its objects is refused where it is set.
-        let unit = || path.strip_prefix("spec.").filter(|unit| !unit.is_empty()).map(Field::of_unit);
-        Field::from_path(&path)
-            .or_else(unit)
+        // A unit of another kind may have the name of an option of an endpoint, or of a field of the metadata. What does not
+        // exist in an object is refused where it is set.
+        let unit = path.strip_prefix("spec.").filter(|unit| !unit.is_empty()).map(Field::of_unit);
+        unit.or_else(|| Field::from_path(&path))
             .ok_or_else(|| serde::de::Error::custom(format!("`{path}` is not a field of an endpoint")))
     }
 }

@@ -30,6 +30,7 @@ mod spec;
 mod string_map;
 mod text;
 mod tree;
+mod value_digest;
 mod wire;
 mod word;
 
@@ -56,6 +57,7 @@ pub use spec::{Described, Spec};
 pub use string_map::StringMap;
 pub use text::{is_unsafe, neutral};
 pub use tree::JsonTree;
+pub use value_digest::ValueDigest;
 pub use wire::{
     EmptyOption, EndpointSpec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,

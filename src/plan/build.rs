@@ -62,7 +62,7 @@ impl<'f> PlanBuilder<'f> {
             source: input.source.clone(),
             ..Plan::default()
         };
-        let references = References::of(&input.desired.definitions);
+        let references = References::of(&input.desired.definitions, input.kinds);
         Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default(), references }
     }
 

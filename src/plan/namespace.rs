@@ -12,7 +12,7 @@ use super::{
 use crate::diff::{self, Context, Difference};
 use crate::model::{
     AppliedFields, Definition, Described, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership,
-    RelatedObject, STACK, Scope, WrittenFor,
+    RelatedObject, STACK, Scope, ValueDigest, WrittenFor,
 };
 
 /// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name.
@@ -198,7 +198,9 @@ impl NamespaceBuilder<'_, '_> {
                 let stays =
                     !ignored.contains(&field) && !diff::covers(&field, &live.endpoint, &definition.endpoint, context);
                 let unnamed = seen.unnamed(unit, wanted).into_iter().filter(|_| stays);
-                let note = |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}") };
+                let value = ValueDigest::of(seen.unit(unit).unwrap_or(&Json::Null));
+                let note =
+                    |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}"), value: value.clone() };
                 self.plan.notes.extend(unnamed.map(note));
             }
         }

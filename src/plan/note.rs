@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::KindName;
-use crate::model::{Key, Namespace, RelatedObject, Scope};
+use crate::model::{Field, Key, Namespace, RelatedObject, Scope, ValueDigest};
 
 /// Something that a reviewer should know and that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,8 @@ pub enum Note {
         key: Key,
         /// Its path.
         path: String,
+        /// The whole live value of its field.
+        value: ValueDigest,
     },
     /// A value that the definition names and no description knows, and that no answer has although it was applied.
     NotTaken {
@@ -184,6 +186,15 @@ pub enum Note {
 }
 
 impl Note {
+    /// The field of an object in which something is live that the definition does not name, with its whole live value.
+    #[must_use]
+    pub fn unnamed(&self) -> Option<(&Key, Field, &ValueDigest)> {
+        match self {
+            Note::Unnamed { key, path, value } => Some((key, Field::of_kind(key.kind, path)?, value)),
+            _ => None,
+        }
+    }
+
     /// Whether it says that something cannot be decided: every report of a check shows it.
     #[must_use]
     pub fn is_undecided(&self) -> bool {

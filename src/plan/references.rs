@@ -7,7 +7,7 @@ use super::{
     Action, ActionKind, Allowances, BlockReason, BlockedChange, BrokenReference, Change, Plan, PlanInput, ScopeRead,
     ScopeState, WrittenReference, waves,
 };
-use crate::kind::{self, Target};
+use crate::kind::{self, KindName, Target};
 use crate::model::{Definition, Key, LiveItem, Scope};
 
 /// What the definitions refer to, and what of it is live.
@@ -19,11 +19,12 @@ pub(super) struct References<'f> {
 
 impl<'f> References<'f> {
     /// The references of these definitions, within their own tenant.
-    pub(super) fn of(definitions: &'f BTreeMap<Key, Definition>) -> Self {
+    pub(super) fn of(definitions: &'f BTreeMap<Key, Definition>, kinds: &BTreeSet<KindName>) -> Self {
         let mut of = BTreeMap::new();
         let mut keys = BTreeSet::new();
-        // Nothing that an endpoint alone refers to is managed.
-        let is_mixed = definitions.keys().any(|key| !key.kind.is_endpoint());
+        // Where no other kind is read, nothing that an endpoint refers to is known.
+        let is_mixed =
+            definitions.keys().map(|key| key.kind).chain(kinds.iter().copied()).any(|kind| !kind.is_endpoint());
         for (key, definition) in definitions.iter().filter(|_| is_mixed) {
             let mut targets = waves::targets(&definition.endpoint);
             targets.retain(|target| target.tenant.is_none());

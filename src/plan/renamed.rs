@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 
 use super::{Action, Change, Note, Plan};
 use crate::diff::{self, Context};
+use crate::kind::KindName;
 use crate::model::{Endpoint, Name};
 
 impl Plan {
     /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A
     /// name with a second create or delete is ambiguous, and is not noted.
     pub(super) fn note_renamed(&mut self) {
-        let mut pairs: BTreeMap<&Name, Pair<'_>> = BTreeMap::new();
+        let mut pairs: BTreeMap<(KindName, &Name), Pair<'_>> = BTreeMap::new();
         let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
         for Change { key, action, .. } in self.changes.iter().chain(blocked) {
             match action {
-                Action::Create { wanted } => pairs.entry(&key.name).or_default().created.push(wanted),
-                Action::Delete { before, .. } => pairs.entry(&key.name).or_default().deleted.push(&before.endpoint),
+                Action::Create { wanted } => pairs.entry((key.kind, &key.name)).or_default().created.push(wanted),
+                Action::Delete { before, .. } => {
+                    pairs.entry((key.kind, &key.name)).or_default().deleted.push(&before.endpoint)
+                }
                 Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => {}
             }
         }

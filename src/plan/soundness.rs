@@ -93,11 +93,29 @@ impl Plan {
             }
     }
 
-    /// What the guards may count at most, by a fresh read of the lists in which something is
-    /// replaced or deleted: counts in a file are its writer's.
+    /// What the guards count: each namespace in which something is replaced or deleted, with the kinds of that and all others
+    /// that were read there.
+    #[must_use]
+    pub fn counted(&self) -> BTreeMap<Namespace, BTreeSet<KindName>> {
+        let mut counted: BTreeMap<Namespace, BTreeSet<KindName>> = BTreeMap::new();
+        for change in &self.changes {
+            if matches!(change.action.kind(), ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete) {
+                counted.entry(change.key.namespace.clone()).or_default().insert(change.key.kind);
+            }
+        }
+        for (scope, state) in &self.scope {
+            if let (ScopeRead::Complete { .. }, Some(kinds)) = (&state.read, counted.get_mut(&scope.namespace)) {
+                kinds.insert(scope.kind);
+            }
+        }
+        counted
+    }
+
+    /// What the guards may count at most, by a fresh read of the lists that they count: counts in a file are its writer's.
     #[must_use]
     pub fn counts(&self, live: &Live) -> BTreeMap<Scope, Counts> {
-        let mut keys: BTreeMap<Scope, [BTreeSet<&Key>; 2]> = BTreeMap::new();
+        let mut keys: BTreeMap<Scope, [BTreeSet<&Key>; 2]> =
+            live.lists.keys().map(|scope| (scope.clone(), Default::default())).collect();
         for change in &self.changes {
             let [written, deleted] = keys.entry((&change.key).into()).or_default();
             match change.action.kind() {

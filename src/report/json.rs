@@ -13,9 +13,9 @@ use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NoResult, Stack
 use super::safe::JsonWriter;
 use super::validation::ValidationReport;
 use super::view::View;
-use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, ValueDigest, Verdict, Verdicts};
+use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
-use crate::model::{Field, Json, Key, Namespace};
+use crate::model::{Field, Json, Key, Namespace, ValueDigest};
 use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId, Waves};
 use crate::run::{InjectedFaults, Outcome, Rehearsal, RunSummary};
 

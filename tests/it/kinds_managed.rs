@@ -3,6 +3,7 @@
 
 mod adopted;
 mod as_endpoints;
+mod audited;
 mod bodies;
 mod copied;
 mod environments;

@@ -136,12 +136,22 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
 
 /// Adds the live values that no definition names.
 async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<ValueToAdopt>) -> Result<()> {
-    let keys: BTreeSet<&Key> = plan.notes.iter().filter_map(unnamed).map(|(key, _)| key).collect();
+    // What is ignored, or covered by what differs, has no note.
+    let noted: BTreeSet<(&Key, Field)> = plan
+        .notes
+        .iter()
+        .filter_map(unnamed)
+        .filter_map(|(key, path)| Some((key, Field::of_kind(key.kind, path)?)))
+        .collect();
+    let keys: BTreeSet<&Key> = noted.iter().map(|(key, _)| *key).collect();
     let (namespaces, kinds) = keys.iter().map(|key| (key.namespace.clone(), key.kind)).unzip();
     let live = session.source.live(&namespaces, &kinds).await;
     planning::require_all_read(live.unknown(), "nothing was written")?;
     for (key, unit, whole) in keys.into_iter().flat_map(|key| units_of(session, &live, key)) {
         let field = Field::of_unit(&unit);
+        if !noted.contains(&(key, field.clone())) {
+            continue;
+        }
         match wanted.iter_mut().find(|one| one.key == *key && one.field == field) {
             Some(one) => one.unnamed = Some(whole),
             None => {
@@ -157,7 +167,7 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
 /// What has a value that no definition names, and its path.
 fn unnamed(note: &Note) -> Option<(&Key, &str)> {
     match note {
-        Note::Unnamed { key, path } => Some((key, path)),
+        Note::Unnamed { key, path, .. } => Some((key, path)),
         _ => None,
     }
 }

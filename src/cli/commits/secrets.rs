@@ -2,7 +2,6 @@
 //! that was applied.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::at_commit::{CommitLookup, StackAtCommit};
 use super::repository::LazyRepository;
@@ -38,11 +37,11 @@ pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
     SealedSecrets::of(&definitions(context, commits))
 }
 
-/// The definitions of the working directory, and of these commits. What cannot be read has none: each object whose secret is
+/// The definitions of the stack of `--config`, else of the working directory, and of these commits. What cannot be read has none: each object whose secret is
 /// missing is refused by itself.
 fn definitions(context: &Context, commits: impl FnOnce(&Desired) -> BTreeSet<String>) -> Vec<Desired> {
     let Ok(options) = configuration::load_options(context) else { return Vec::new() };
-    let Ok(loaded) = load::directory(Path::new("."), &options) else { return Vec::new() };
+    let Ok(loaded) = load::directory(configuration::directory(context), &options) else { return Vec::new() };
     let mut all = vec![loaded.desired.clone()];
     let repository = LazyRepository::new(context, &loaded.root);
     for commit in commits(&loaded.desired) {

@@ -273,7 +273,12 @@ fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
         Some((text, entry)) => {
             // That of an endpoint, or of any other kind: the glob may match objects of several.
             let of_any = || kind::all().find_map(|kind| Field::of_kind(kind.into(), &text).and(Field::of_key(&text)));
-            let field = Field::from_path(&text).or_else(of_any);
+            let is_of_others =
+                object.as_deref().is_some_and(|object| object.contains(':') && !object.starts_with("endpoint:"));
+            let field = match is_of_others {
+                true => of_any().or_else(|| Field::from_path(&text)),
+                false => Field::from_path(&text).or_else(of_any),
+            };
             if field.is_none() {
                 wrong(
                     fields,

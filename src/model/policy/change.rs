@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RunTarget, Safeguards, SafetySettings};
+use crate::kind::KindName;
 use crate::model::word::words;
 
 /// Values of a list that are written out.
@@ -120,7 +121,11 @@ const ORDERED: [Ordered; 9] = [
     },
     Ordered {
         name: "strict",
-        text: |of| of.strict.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", "),
+        text: |of| match of.strict.len() {
+            0 => "none".to_owned(),
+            all if all + 1 == KindName::all().count() => "every kind".to_owned(),
+            _ => of.strict.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", "),
+        },
         is_looser: |a, b| !a.strict.is_subset(&b.strict),
     },
     Ordered {

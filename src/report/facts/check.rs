@@ -10,7 +10,7 @@ use super::plan::Command;
 use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Key};
-use crate::plan::{Action, BlockedChange, Cause, Change};
+use crate::plan::{Action, BlockedChange, Cause, Change, Note};
 use crate::report::line::{Line, Part, code, foreign, key, line, moment_with_age, styled};
 use crate::report::{Role, time};
 
@@ -113,8 +113,15 @@ impl Row<'_> {
 pub fn rows<'a>(check: &'a Check<'_>) -> Vec<Row<'a>> {
     let changes = check.plan.by_key();
     let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
+    let mut unnamed: BTreeMap<&Key, Vec<(Field, &str)>> = BTreeMap::new();
+    for note in &check.plan.notes {
+        if let (Note::Unnamed { path, .. }, Some((key, field, _))) = (note, note.unnamed()) {
+            unnamed.entry(key).or_default().push((field, path));
+        }
+    }
     let row = |(key, object): (&'a Key, &'a ObjectVerdict)| {
-        row(check, (key, object), changes.get(key), blocked.get(key).copied())
+        let unnamed = unnamed.get(key).map(Vec::as_slice).unwrap_or_default();
+        row(check, (key, object), (changes.get(key), unnamed), blocked.get(key).copied())
     };
     let mut rows: Vec<Row<'a>> = check.verdicts.objects.iter().map(row).collect();
     rows.sort_by_key(|row| !row.state.is_outside());
@@ -124,12 +131,13 @@ pub fn rows<'a>(check: &'a Check<'_>) -> Vec<Row<'a>> {
 fn row<'a>(
     check: &'a Check<'_>,
     (key, object): (&'a Key, &ObjectVerdict),
-    change: Option<&'a Change>,
+    (change, unnamed): (Option<&'a Change>, &[(Field, &str)]),
     blocked: Option<&'a BlockedChange>,
 ) -> Row<'a> {
     let is_outside = object.verdict != Verdict::Pending;
     let state = match (is_outside, change.map(|change| &change.action)) {
         (true, Some(Action::Create { .. })) => State::Deleted,
+        (true, None) if !unnamed.is_empty() => State::Changed,
         (true, Some(Action::Delete { .. }) | None) => State::Unmanaged,
         (true, Some(Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. })) => State::Changed,
         (false, _) if blocked.is_some() => State::Blocked,
@@ -156,6 +164,9 @@ fn row<'a>(
         }
         let value = |edit| Value { edit, is_outside, since: known.1.clone() };
         values.extend(edits::of_field(kind, field).into_iter().map(value));
+    }
+    for (field, path) in unnamed.iter().filter(|(field, _)| object.drifted.contains(field)) {
+        values.push(Value { edit: ValueEdit::unnamed(path), is_outside: true, since: since(Some(field)).1 });
     }
     let why = match (blocked, change) {
         (Some(held), _) => block_reason(held).0,
@@ -236,16 +247,31 @@ pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
 #[must_use]
 pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
     let apply = |label| Command { label, command: format!("trueup apply {call}") };
-    let accept = Command { label: "accept the live values with:", command: format!("trueup pull --drift {call}") };
+    let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
+    let unnamed = if has_unnamed { " --unnamed" } else { "" };
+    let accept =
+        Command { label: "accept the live values with:", command: format!("trueup pull --drift {call}{unnamed}") };
     match check.verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
         Verdict::Pending => vec![apply("apply:")],
         // What nobody defines is left as it is by both.
-        Verdict::Drift if rows(check).iter().all(|row| row.change.is_none()) => Vec::new(),
+        Verdict::Drift if rows(check).iter().all(|row| row.change.is_none()) => {
+            if has_unnamed {
+                vec![accept]
+            } else {
+                Vec::new()
+            }
+        }
         Verdict::Drift => vec![apply("restore with:"), accept],
         Verdict::Both => {
             let outside = rows(check).into_iter().filter(|row| row.state.is_outside());
-            let keys: Vec<&Key> = outside.filter(|row| row.change.is_some()).map(|row| row.key).collect();
+            // An apply keeps what no definition names, and would make what is pending.
+            let is_restored = |change: &Change| {
+                let fields = change.fields();
+                fields.is_empty() || fields.iter().any(|field| field.cause != Cause::Pending)
+            };
+            let keys: Vec<&Key> =
+                outside.filter(|row| row.change.is_some_and(is_restored)).map(|row| row.key).collect();
             let is_plain = keys.iter().all(|key| key.namespace.is_label() && key.name.is_label());
             if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
                 return vec![apply("restore, and apply what is pending:"), accept];

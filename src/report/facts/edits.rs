@@ -32,6 +32,14 @@ pub struct ValueEdit {
     pub place: Option<SourceLocation>,
 }
 
+impl ValueEdit {
+    /// What is live at a path that the definition does not name.
+    pub(super) fn unnamed(path: &str) -> Self {
+        let (before, after) = (Some("set".to_owned()), Some("not named".to_owned()));
+        Self { name: path.to_owned(), before, after, cause: Some(Cause::Drift), attribution: None, place: None }
+    }
+}
+
 /// What a line of a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {

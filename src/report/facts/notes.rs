@@ -125,7 +125,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             path.clone(),
             key.to_string(),
         ),
-        Note::Unnamed { key, path } => (UNNAMED, path.clone(), key.to_string()),
+        Note::Unnamed { key, path, .. } => (UNNAMED, path.clone(), key.to_string()),
         Note::NotTaken { key, path } => (NOT_TAKEN, path.clone(), key.to_string()),
         Note::DroppedField { key, path } => (DROPPED, path.clone(), key.to_string()),
         Note::EmptyNamespace { namespace } => (

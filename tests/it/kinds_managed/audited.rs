@@ -1,0 +1,184 @@
+//! What holds for endpoints, with objects whose kind, fields or neighbours made it fail once.
+
+use serde_json::json;
+
+use super::{CHECK, change, object};
+use crate::support::{Service, Stage, commit, definition, git};
+
+/// A policy with an address and a port, as a file of its own.
+fn policy(key: &str, port: u16) -> String {
+    let (namespace, name) = key.split_once('/').expect("namespace/name");
+    format!(
+        "kind: advertise_policy\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+         spec: {{address: 10.0.0.7, port: {port}}}\n"
+    )
+}
+
+fn stage(service: &Service, settings: &str) -> Stage {
+    Stage::new().at(service).file("trueup.yaml", &format!("stack: s\nnamespaces: [shop]\n{settings}"))
+}
+
+fn of_policies(service: &Service) -> Stage {
+    stage(service, "kinds: [advertise_policy]\n").file("a.yaml", &policy("shop/a", 80)).applied(".")
+}
+
+#[test]
+fn a_field_with_the_name_of_one_of_an_endpoint_is_saved_rolled_back_and_ignored() {
+    let service = Service::start();
+    let rule = "kind: irule\nmetadata: {name: a, namespace: shop, description: meta}\n\
+                spec: {description: one, irule: 'when HTTP_REQUEST { }'}\n";
+    let stage = stage(&service, "kinds: [irule]\n").file("i.yaml", rule).applied(".");
+    let spec = || object(&service, "irules", "a")["spec"]["description"].clone();
+    stage.edit("i.yaml", "description: one", "description: two");
+    stage.run("plan . -o ../p.json").code(0);
+    stage.run("apply ../p.json --yes --quiet").code(0);
+    assert_eq!(spec(), "two");
+    stage.run("rollback last --yes --quiet").code(0);
+    assert_eq!(spec(), "one");
+    assert_eq!(object(&service, "irules", "a")["metadata"]["description"], "meta");
+    for glob in ["irule:*", "*"] {
+        let ignore = format!("ignore: [{{object: '{glob}', field: spec.description}}]\n");
+        stage.write("trueup.yaml", &format!("stack: s\nnamespaces: [shop]\nkinds: [irule]\n{ignore}"));
+        stage.run("plan .").code(0).stdout_contains("1 in sync").does_not_say("replace");
+    }
+}
+
+#[test]
+fn a_saved_plan_that_would_empty_a_namespace_by_now_is_refused_whatever_kinds_are_left_out_of_it() {
+    let service = Service::start();
+    let stage = stage(&service, "kinds: [advertise_policy]\n").file("a.yaml", &definition("shop/a", 80));
+    for n in 1..4 {
+        stage.write(&format!("p{n}.yaml"), &policy(&format!("shop/p{n}"), 80));
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    stage.remove("a.yaml");
+    stage.run("plan . -o ../p.json").code(0);
+    stage.write("a.yaml", &definition("shop/a", 80));
+    for n in 1..4 {
+        stage.remove(&format!("p{n}.yaml"));
+    }
+    stage.run("apply . --yes --quiet --allow empty-namespace --allow mass-change").code(0);
+    stage.run("apply ../p.json --yes --quiet").code(6).stderr_contains("would delete every owned");
+    assert!(service.has("shop/a"));
+}
+
+#[test]
+fn a_saved_plan_needs_no_list_that_it_left_out() {
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop, pay]\nkinds: [advertise_policy]\n";
+    let stage = stage(&service, "").file("trueup.yaml", settings).file("e.yaml", &definition("pay/e", 80));
+    stage.write("a.yaml", &policy("shop/a", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("e.yaml", "port: 80", "port: 81");
+    stage.edit("a.yaml", "port: 80", "port: 81");
+    service.misbehave("rules: [{operation: advertise_policy-list, namespace: pay, status: {code: 403}}]");
+    stage.run("plan . --except advertise_policy:pay/* -o ../p.json").code(0);
+    stage.run("apply ../p.json --yes --quiet").code(0);
+    assert_eq!(service.get("pay/e")["spec"]["port"], 81);
+}
+
+#[test]
+fn the_secrets_of_a_saved_plan_and_of_a_rollback_are_found_from_above_the_stack() {
+    let service = Service::start();
+    let certificate = "kind: certificate\nmetadata: {name: web, namespace: shop}\nspec:\n  \
+                       certificate_url: string:///LS0t\n  \
+                       private_key: {blindfold_secret_info: {location: 'string:///AAAA'}}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [certificate]\n")
+        .file("a/c.yaml", certificate);
+    stage.run("apply a --yes --quiet").code(0);
+    stage.edit("a/c.yaml", "LS0t", "LS0tLS0t");
+    stage.run("plan a -o p.json").code(0);
+    stage.run("apply p.json --config a/trueup.yaml --yes --quiet").code(0);
+    assert_eq!(object(&service, "certificates", "web")["spec"]["certificate_url"], "string:///LS0tLS0t");
+    stage.run("rollback last --config a/trueup.yaml --yes --quiet").code(0);
+    assert_eq!(object(&service, "certificates", "web")["spec"]["certificate_url"], "string:///LS0t");
+}
+
+#[test]
+fn what_is_accepted_silences_no_other_value_that_no_definition_names() {
+    let service = Service::start();
+    let stage = of_policies(&service);
+    let accept = || {
+        let file = stage.run("drift . --format acknowledgements").text().to_owned();
+        stage.write("../ack.yaml", &file);
+        stage.run("drift . --acknowledged ../ack.yaml").code(0);
+    };
+    change(&service, "advertise_policys", "a", |body| body["spec"]["skip_xff_append"] = json!(true));
+    stage.run("drift .").code(3).stdout_contains("spec.skip_xff_append").does_not_say("not managed");
+    accept();
+    // Another value, instead of it or beside it.
+    change(&service, "advertise_policys", "a", |body| body["spec"]["protocol"] = json!("TCP"));
+    stage.run("drift . --acknowledged ../ack.yaml").code(3).stdout_contains("spec.protocol");
+    accept();
+    change(&service, "advertise_policys", "a", |body| body["spec"]["protocol"] = json!("UDP"));
+    stage.run("drift . --acknowledged ../ack.yaml").code(3);
+    // What is named drifts too.
+    change(&service, "advertise_policys", "a", |body| body["spec"]["port"] = json!(9));
+    accept();
+    // What is pending hides nothing.
+    stage.edit("a.yaml", "port: 80", "port: 9");
+    stage.write("../none.yaml", "kind: acknowledgements\nacknowledged: []\n");
+    stage.run("drift . --acknowledged ../none.yaml").code(3).stdout_contains("spec.protocol");
+    stage.edit("a.yaml", "port: 9", "port: 81");
+    let both = stage.run("drift . --acknowledged ../none.yaml");
+    both.stdout_contains("spec.protocol")
+        .stdout_contains("accept the live values with:  trueup pull --drift . --unnamed");
+    assert_eq!(both.exit(), 4);
+}
+
+#[test]
+fn what_is_ignored_is_not_taken_over_with_what_no_definition_names() {
+    let service = Service::start();
+    let ignore = "kinds: [advertise_policy]\nignore: [{object: 'advertise_policy:*', field: spec.skip_xff_append}]\n";
+    let stage = stage(&service, ignore).file("a.yaml", &policy("shop/a", 80)).applied(".");
+    change(&service, "advertise_policys", "a", |body| {
+        body["spec"]["skip_xff_append"] = json!(true);
+        body["spec"]["protocol"] = json!("TCP");
+    });
+    stage.run("pull --drift . --unnamed").code(0).stderr_ignored();
+    let file = stage.read("a.yaml");
+    assert!(file.contains("protocol: TCP") && !file.contains("skip_xff_append"), "{file}");
+}
+
+#[test]
+fn objects_of_two_kinds_with_one_name_move_each_by_itself() {
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop, pay]\nkinds: [advertise_policy]\n";
+    let stage = stage(&service, "").file("trueup.yaml", settings).file("e.yaml", &definition("shop/a", 80));
+    stage.write("a.yaml", &policy("shop/a", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("e.yaml", "namespace: shop", "namespace: pay");
+    stage.edit("a.yaml", "namespace: shop", "namespace: pay");
+    let moved = stage.run("plan .");
+    moved
+        .stdout_contains("from advertise_policy:shop/a to advertise_policy:pay/a")
+        .stdout_contains("from shop/a to pay/a");
+    // Another kind of the same name is another object.
+    stage.write("e.yaml", &definition("shop/other", 80));
+    stage.remove("a.yaml");
+    stage.write("c.yaml", &CHECK.replace("name: alive, namespace: shop", "name: a, namespace: pay"));
+    stage.run("plan .").does_not_say("moves from");
+}
+
+#[test]
+fn a_reference_of_an_endpoint_is_checked_where_its_kind_is_read() {
+    let service = Service::start();
+    let at = "  where:\n    virtual_site:\n      ref: [{name: nowhere, namespace: shop}]\n";
+    let stage = stage(&service, "kinds: [virtual_site]\n").file("e.yaml", &format!("{}{at}", definition("shop/e", 80)));
+    stage.run("plan .").code(1).stderr_contains("`virtual_site:shop/nowhere` is neither defined nor live");
+}
+
+#[test]
+fn strict_settings_are_told_by_their_word_and_not_by_every_kind() {
+    let service = Service::start();
+    let stage = stage(&service, "strict: true\n").file("e.yaml", &definition("shop/e", 80));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "checkout -q -b change");
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    commit(&stage, "second");
+    let plan = stage.run("plan . --base main");
+    plan.stdout_contains("every kind -> none").does_not_say("advertise_policy");
+}
