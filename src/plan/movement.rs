@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use super::namespace::blocked;
+use super::namespace::{blocked, unshown};
 use super::{
     Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, Note, OwnershipAnnotations, Plan,
-    ScopeRead, ScopeState, Selection, UnmatchedFilter, owner::Owner,
+    ScopeRead, ScopeState, Selection, Unchangeable, UnmatchedFilter, owner::Owner,
 };
 use crate::diff::{self, Context};
 use crate::model::{Desired, Key, Live, LiveItem, LiveObject, Ownership, STACK};
@@ -68,6 +68,7 @@ pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
         return Err(MoveError::OfOthers { from: input.from.to_owned(), others });
     }
     plan.source.requests = input.live.requests;
+    plan.sealed = input.defined_after.map(Desired::sealed).unwrap_or_default();
     Ok(plan.order())
 }
 
@@ -145,8 +146,12 @@ impl Handover<'_> {
         let definition = defined_after.and_then(|desired| desired.definitions.get(key));
         let annotations = OwnershipAnnotations::moved(&live.endpoint, to, definition.is_none().then_some(from));
         let action = Action::Annotate { before: BeforeImage::of(live) };
-        let change = Change { ownership: Some(annotations), ..Change::new(key.clone(), action) };
-        if let Some(reason) = blocked(live, None) {
+        let secrets = definition.map(|definition| unshown(definition, &live.endpoint)).unwrap_or_default();
+        let change = Change { ownership: Some(annotations), secrets, ..Change::new(key.clone(), action) };
+        // Every write of an object with a secret contains it.
+        let lacking = live.secrets.iter().find(|place| !change.provides(place));
+        let lacking = lacking.map(|path| Unchangeable::Secret { path: path.clone() });
+        if let Some(reason) = blocked(live, None).or(lacking) {
             let blocked = BlockedChange::new(key.clone(), BlockReason::Unchangeable(reason), Some(change));
             return self.plan.blocked.push(blocked);
         }

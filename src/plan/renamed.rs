@@ -18,7 +18,7 @@ impl Plan {
             match action {
                 Action::Create { wanted } => pairs.entry((key.kind, &key.name)).or_default().created.push(wanted),
                 Action::Delete { before, .. } => {
-                    pairs.entry((key.kind, &key.name)).or_default().deleted.push(&before.endpoint)
+                    pairs.entry((key.kind, &key.name)).or_default().deleted.push(&before.endpoint);
                 }
                 Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => {}
             }

@@ -140,7 +140,8 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
             GuardName::EmptyNamespace => Finding::EmptyNamespace,
             GuardName::BehindBase => Finding::BehindBaseGuard,
         };
-        let part = guard.namespace.as_ref().map(ToString::to_string).unwrap_or_default();
+        let kinds: String = guard.kinds.iter().map(|kind| format!("{kind}:")).collect();
+        let part = kinds + &guard.namespace.as_ref().map(ToString::to_string).unwrap_or_default();
         let remark = annotation(finding, AnnotationLevel::Error, None, format!("guard {}", guard.name), message);
         all.push(Annotation { part, ..remark });
     }

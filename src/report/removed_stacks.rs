@@ -1,6 +1,8 @@
 //! What stacks leave behind that were removed: nothing deletes it, because no stack plans it any more. As text and as
 //! Markdown, with the commands that delete it.
 
+use std::collections::BTreeSet;
+
 use super::line::{Line, code, line, styled};
 use super::markdown::{self, draw};
 use super::stacks::{LeftEndpoints, StackChange, StackEntry, StackList};
@@ -51,11 +53,18 @@ impl StackEntry {
         let apply = |environment: String| {
             format!("trueup apply {directory}{environment} --allow empty-namespace --allow mass-change")
         };
+        let kinds: BTreeSet<&str> =
+            self.left_some().flat_map(|left| &left.kinds_not_listed).map(|kind| kind.as_str()).collect();
+        let kinds = (!kinds.is_empty()).then(|| {
+            let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+            format!("# list these under `kinds:` of {settings} by hand, or they stay: {kinds}")
+        });
         [
             format!("git checkout {} -- {settings}", safe::shell(commit)),
             format!("printf '\\nallow_empty: true\\n' >> {settings}"),
         ]
         .into_iter()
+        .chain(kinds)
         .chain(environments.into_iter().map(apply))
         .collect()
     }

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::line::{Line, code, line};
 
 use super::view::{Blocks, Table};
+use crate::kind::KindName;
 use crate::model::{Json, Key};
 
 /// The stacks below some directories.
@@ -90,6 +91,9 @@ pub struct LeftEndpoints {
     pub environment: Option<String>,
     /// Each of them.
     pub endpoints: Vec<Key>,
+    /// Their kinds that the settings do not list, so that nothing of them is deleted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds_not_listed: Vec<KindName>,
 }
 
 /// What became of a stack since a revision.

@@ -10,7 +10,7 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
-use crate::model::{Key, Live, LiveItem, LiveObject, Namespace};
+use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, Scope};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::endpoints::{self, Column, EndpointListing};
 use crate::report::facts::unread;
@@ -87,8 +87,11 @@ impl Wanted {
             return Err(error!(Usage, "no namespace is named")
                 .hint("name one: trueup get NAMESPACE, or list them under `namespaces:` in trueup.yaml"));
         }
-        if arguments.endpoints.iter().all(|text| !text.contains(['/', ':'])) {
-            // Whole namespaces leave everything in, so that one without endpoints is no mistake.
+        let of_all_kinds = arguments.endpoints.iter().all(|text| !text.contains(':'));
+        if (of_all_kinds || arguments.endpoints.len() == 1)
+            && arguments.endpoints.iter().all(|text| !text.contains('/'))
+        {
+            // Whole lists leave everything in, so that one without objects is no mistake.
             filter.only.truncate(arguments.filter.only.len());
         }
         Ok(Self { namespaces, kinds, named, selection: stack::selection(&filter)? })
@@ -105,10 +108,10 @@ impl Wanted {
             let Some(items) = live.lists[&key.into()].items() else { continue };
             if !items.contains_key(key) {
                 let names: Vec<String> = items.keys().map(ToString::to_string).collect();
-                let error = error!(Failed, "there is no live endpoint `{key}`");
+                let error = error!(Failed, "there is no live {} `{key}`", Key::noun([key]));
                 return Err(match load::nearest(&key.to_string(), names.iter().map(String::as_str)) {
                     Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error.hint(format!("to see those of the namespace: trueup get {}", key.namespace)),
+                    None => error.hint(format!("to see those of the namespace: trueup get {}", Scope::from(key))),
                 });
             }
         }
@@ -134,7 +137,7 @@ fn table(context: &Context, listing: &EndpointListing<'_>, columns: &[Column]) -
     if listing.items.is_empty() {
         if listing.live.lists.values().any(|read| read.items().is_some()) {
             // The service answers the same for a namespace that it does not have.
-            context.output.message("There is no endpoint, or no such namespace.");
+            context.output.message("Nothing is there, or there is no such namespace.");
         }
         return String::new();
     }

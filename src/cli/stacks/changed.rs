@@ -1,14 +1,15 @@
 //! Which stacks changed since a revision: a file that their load reads is another one than at the merge base. What is
 //! not committed counts, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::cli::commits::base;
 use crate::cli::commits::repository::LazyRepository;
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::{Context, Result};
+use crate::cli::{Context, Result, stack};
 use crate::git::{EntryKind, Repository, TreeEntry};
+use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config};
 use crate::model::Key;
 use crate::report::stacks::{EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
@@ -234,8 +235,10 @@ impl<'r> TreeThen<'r> {
             let loaded = load::sources(files.clone(), &options).ok()?;
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
             let elsewhere = defined_elsewhere::keys(context, self.repository.top(), config, &keys);
-            let endpoints = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
-            Some(LeftEndpoints { environment, endpoints })
+            let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
+            let kinds: BTreeSet<KindName> = endpoints.iter().map(|key| key.kind).collect();
+            let kinds_not_listed = kinds.difference(&stack::kinds_of(config)).copied().collect();
+            Some(LeftEndpoints { environment, endpoints, kinds_not_listed })
         });
         Ok(left.collect())
     }

@@ -350,7 +350,11 @@ pub fn guards(plan: &Plan) -> Blocks<'_> {
     // The alarm names the namespaces.
     for hits in plan.guards.chunk_by(|one, next| one.name == next.name) {
         let [guard, more @ ..] = hits else { continue };
-        let more = (!more.is_empty()).then(|| line![", and the same in ", Line::count(more.len(), "other namespace")]);
+        let is_elsewhere = more.iter().all(|one| one.namespace != guard.namespace);
+        let more = (!more.is_empty()).then(|| match is_elsewhere {
+            true => line![", and the same in ", Line::count(more.len(), "other namespace")],
+            false => line![", and ", more.len(), " more like it"],
+        });
         let allowed = match plan.allowed(guard) {
             None => line!["an apply is refused; to allow it: --allow ", guard.name.as_str()],
             Some(allowed) => line!["allowed", allowed.by.as_deref().map(|by| line![" by ", code(by)])],

@@ -109,7 +109,7 @@ fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
     stage.run("get --columns traget").code(64).stderr_contains("did you mean `target`?").stderr_contains("labels.KEY");
     stage.run("get -l tier=cache").code(64).stderr_contains("`--selector` matches nothing");
     stage.run("get --format json --columns name").code(64).stderr_contains("--columns");
-    stage.run("get nosuch").code(0).stderr("There is no endpoint, or no such namespace.\n").stdout("");
+    stage.run("get nosuch").code(0).stderr("Nothing is there, or there is no such namespace.\n").stdout("");
     stage.run("get Shop").code(64).stderr_contains("the namespace `Shop` ");
     let bare = Stage::new().env("TRUEUP_BASE_URL", "http://127.0.0.1:9").env("TRUEUP_TOKEN", "t");
     bare.run("get").code(64).stderr_contains("trueup get NAMESPACE");

@@ -182,3 +182,79 @@ fn strict_settings_are_told_by_their_word_and_not_by_every_kind() {
     let plan = stage.run("plan . --base main");
     plan.stdout_contains("every kind -> none").does_not_say("advertise_policy");
 }
+
+#[test]
+fn an_object_with_a_secret_moves_with_its_definition_and_not_without() {
+    let certificate = "kind: certificate\nmetadata: {name: web, namespace: shop}\nspec:\n  \
+                       certificate_url: string:///LS0t\n  \
+                       private_key: {blindfold_secret_info: {location: 'string:///AAAA'}}\n";
+    for moves_first in [true, false] {
+        let service = Service::start();
+        let settings = |stack: &str| format!("stack: {stack}\nnamespaces: [shop]\nkinds: [certificate]\n");
+        let stage = Stage::new()
+            .at(&service)
+            .file("old/trueup.yaml", &settings("old"))
+            .file("old/c.yaml", certificate)
+            .file("new/trueup.yaml", &settings("new"))
+            .committed();
+        stage.run("apply old --yes --quiet").code(0);
+        if !moves_first {
+            stage.remove("old/c.yaml");
+            stage.write("new/c.yaml", certificate);
+        }
+        let moved = stage.run("move --from old --directory new certificate:shop/web --yes --quiet");
+        match moves_first {
+            true => moved.code(6).stdout_contains("may contain a secret"),
+            false => moved.code(0),
+        };
+        let owner = object(&service, "certificates", "web")["metadata"]["annotations"]["trueup/stack"].take();
+        assert_eq!(owner, if moves_first { "old" } else { "new" });
+    }
+}
+
+#[test]
+fn guards_of_two_kinds_in_a_namespace_are_two() {
+    let service = Service::start();
+    let stage = stage(&service, "kinds: [advertise_policy, healthcheck]\n").file("e.yaml", &definition("shop/e", 80));
+    for n in 0..4 {
+        stage.write(&format!("p{n}.yaml"), &policy(&format!("shop/p{n}"), 80));
+        stage.write(&format!("c{n}.yaml"), &CHECK.replace("name: alive", &format!("name: c{n}")));
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    for n in 0..4 {
+        stage.remove(&format!("p{n}.yaml"));
+        stage.remove(&format!("c{n}.yaml"));
+    }
+    stage.run("plan .").stdout_contains("and 1 more like it").does_not_say("other namespace");
+    let sarif = stage.run("plan . --format sarif").json();
+    let results = sarif["runs"][0]["results"].as_array().expect("results").clone();
+    let guards = results.iter().filter(|result| result["ruleId"] == "guard-empty-namespace");
+    let prints: std::collections::BTreeSet<String> =
+        guards.clone().map(|result| result["partialFingerprints"].to_string().replace(":2\"", ":1\"")).collect();
+    assert_eq!(prints.len(), guards.count(), "{prints:?}");
+}
+
+#[test]
+fn an_empty_list_of_a_kind_is_no_mistake() {
+    let service = Service::start();
+    let stage = stage(&service, "").file("e.yaml", &definition("shop/e", 80)).applied(".");
+    stage.run("get origin_pool:shop").code(0).stdout("").stderr_contains("Nothing is there");
+    stage.run("get healthcheck:shop/b").code(1).stderr_contains("no live object `healthcheck:shop/b`");
+}
+
+#[test]
+fn the_commands_that_delete_a_removed_stack_name_the_kinds_that_its_settings_do_not() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", "stack: one\nnamespaces: [shop]\n")
+        .file("one/a.yaml", &policy("shop/a", 80))
+        .file("two/trueup.yaml", "stack: two\nnamespaces: [pay]\n")
+        .file("two/e.yaml", &definition("pay/e", 80))
+        .committed();
+    git(&stage, "checkout -q -b change");
+    git(&stage, "rm -rq one");
+    commit(&stage, "second");
+    let removed = stage.run("stacks --changed-since main --removed");
+    removed.stdout_contains("# list these under `kinds:` of one/trueup.yaml by hand, or they stay: advertise_policy");
+}
