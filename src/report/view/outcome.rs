@@ -80,6 +80,12 @@ fn result<'a>(step: &'a ChangeStep, outcome: &Outcome, view: &'a TextView) -> Bl
         ChangeResult::Conflict(conflict) => self::conflict(&step.key, conflict, outcome, view),
         ChangeResult::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), NAMES);
+            if step.action == ActionKind::Recreate {
+                return describe(
+                    "blocked",
+                    line![by, " refers to it: let go of it in one apply, and create it anew in the next"],
+                );
+            }
             let allow = code(format!("--allow {}", safe::shell(&format!("referred={}", step.key))));
             describe("blocked", line![by, " refers to it; to allow it: ", allow])
         }
