@@ -1,7 +1,7 @@
 //! The verdict over each endpoint of a plan and over the whole plan: in sync, pending, drift, both, or
 //! unknown. A verdict follows from the causes that the plan gives its changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,6 +116,18 @@ impl Plan {
         }
         let unknown = self.unknown().map(|(scope, reason)| (scope.clone(), reason.to_owned())).collect();
         Verdicts { objects, unknown, in_sync }
+    }
+
+    /// The objects of a list that are in sync, where nothing is live that their definitions do not name.
+    #[must_use]
+    pub fn in_sync_of(&self, list: &Scope) -> usize {
+        let is_changed = |key: &Key| {
+            self.blocked.iter().any(|entry| entry.key == *key)
+                || self.changes.iter().any(|change| change.key == *key && object(change).is_some())
+        };
+        let unnamed = self.notes.iter().filter_map(Note::unnamed).map(|(key, ..)| key);
+        let unnamed: BTreeSet<&Key> = unnamed.filter(|key| list.contains(key) && !is_changed(key)).collect();
+        self.scope.get(list).map_or(0, |scope| scope.in_sync.saturating_sub(unnamed.len()))
     }
 }
 

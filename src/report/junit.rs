@@ -56,7 +56,8 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
                 format!("<error type=\"unknown\" message=\"{}\"/>", xml(reason))
             }
         };
-        let name = if outcome.is_empty() { format!("{} in sync", scope.in_sync) } else { "list".to_owned() };
+        let name =
+            if outcome.is_empty() { format!("{} in sync", check.plan.in_sync_of(list)) } else { "list".to_owned() };
         suite.case(&list.to_string(), &name, &outcome);
     }
     for row in facts::rows(check) {

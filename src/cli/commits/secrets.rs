@@ -37,8 +37,8 @@ pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
     SealedSecrets::of(&definitions(context, commits))
 }
 
-/// The definitions of the stack of `--config`, else of the working directory, and of these commits. What cannot be read has none: each object whose secret is
-/// missing is refused by itself.
+/// The definitions of the stack of `--config`, else of the working directory, and of these commits. What cannot be read has
+/// none: each object whose secret is missing is refused by itself.
 fn definitions(context: &Context, commits: impl FnOnce(&Desired) -> BTreeSet<String>) -> Vec<Desired> {
     let Ok(options) = configuration::load_options(context) else { return Vec::new() };
     let Ok(loaded) = load::directory(configuration::directory(context), &options) else { return Vec::new() };

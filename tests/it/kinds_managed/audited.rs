@@ -107,6 +107,11 @@ fn what_is_accepted_silences_no_other_value_that_no_definition_names() {
     };
     change(&service, "advertise_policys", "a", |body| body["spec"]["skip_xff_append"] = json!(true));
     stage.run("drift .").code(3).stdout_contains("spec.skip_xff_append").does_not_say("not managed");
+    let metrics = stage.run("drift . --format prometheus");
+    for (verdict, number) in [("in_sync", 0), ("drift", 1)] {
+        metrics.stdout_contains(&format!("kind=\"advertise_policy\",verdict=\"{verdict}\"}} {number}"));
+    }
+    stage.run("drift . --format junit").stdout_contains("classname=\"advertise_policy:shop\" name=\"0 in sync\"");
     accept();
     // Another value, instead of it or beside it.
     change(&service, "advertise_policys", "a", |body| body["spec"]["protocol"] = json!("TCP"));
