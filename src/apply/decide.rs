@@ -77,7 +77,7 @@ pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bo
 
 /// The object as it is with the ownership annotations of the create.
 pub(super) fn adopt(target: &TargetState<'_>, seen: &CurrentObject) -> Decision {
-    if let Some(path) = seen.live.secrets.iter().find(|place| !target.change.provides(place)) {
+    if let Some(path) = target.change.lost_secret(&seen.live) {
         return refused(secret_is_lost(path));
     }
     match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
@@ -129,7 +129,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
             field.path
         ));
     }
-    if let Some(path) = live.secrets.iter().find(|place| !target.change.provides(place)) {
+    if let Some(path) = target.change.lost_secret(live) {
         return refused(secret_is_lost(path));
     }
     match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {

@@ -1,6 +1,6 @@
 //! The order of a run: its waves, inside of one creates, then replaces and annotates, then deletes; then verification.
 //! Several changes are in work at the same time. One is sent only when everything that it needs is done, a delete only
-//! when every create and replace of its namespace is.
+//! when every create and replace of its namespace is that does not wait for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;

@@ -82,9 +82,10 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>,
 /// # Errors
 /// A list in which something would be replaced or deleted could not be read.
 pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
+    let source = LiveSource::of(connection)?;
     let mut live = Live::default();
     for (namespace, kinds) in plan.counted() {
-        let of_namespace = LiveSource::of(connection)?.live(&BTreeSet::from([namespace]), &kinds).await;
+        let of_namespace = source.live(&BTreeSet::from([namespace]), &kinds).await;
         live.lists.extend(of_namespace.lists);
     }
     if let Some((scope, reason)) = live.unknown().next() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::verdict::judged;
-use super::{Verdict, Verdicts};
+use super::{ObjectVerdict, Verdict, Verdicts};
 use crate::model::{Field, Json, Key, ValueDigest};
 use crate::plan::{Action, Cause, Note, Plan};
 
@@ -126,7 +126,10 @@ impl Acknowledgements {
                 return !(object.verdict == Verdict::Drift && accepted(key, None));
             }
             let of_change = changes.get(key).and_then(|change| judged(change, |field| accepted(key, field)));
-            let mut judged = of_change.unwrap_or_default();
+            // What is blocked is pending even where nothing is known of its change.
+            let is_pending = matches!(object.verdict, Verdict::Pending | Verdict::Both);
+            let verdict = if is_pending { Verdict::Pending } else { Verdict::InSync };
+            let mut judged = of_change.unwrap_or(ObjectVerdict { verdict, drifted: Vec::new() });
             for field in fields.into_iter().flat_map(BTreeMap::keys).filter(|field| !accepted(key, Some(field))) {
                 judged.verdict = judged.verdict.and(Verdict::Drift);
                 if !judged.drifted.contains(field) {
@@ -175,11 +178,12 @@ impl Plan {
                         push(Some(&field.field), &field.before);
                     }
                 }
+                // Its annotations are not what drifted.
+                Some(Action::Annotate { .. }) | None if unnamed.contains_key(key) => {}
                 Some(Action::Create { .. } | Action::Annotate { .. }) => push(None, &Json::Null),
                 Some(Action::Delete { before, .. }) => {
                     push(None, &serde_json::to_value(&before.endpoint).unwrap_or_default());
                 }
-                None if unnamed.contains_key(key) => {}
                 // Unmanaged and only noted: its being there is all that is known of it.
                 None => push(None, &Json::Bool(true)),
             }
@@ -213,7 +217,7 @@ mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
     use crate::plan::world::{endpoint, live};
-    use crate::plan::{BeforeImage, Change, FieldChange};
+    use crate::plan::{BeforeImage, BlockReason, BlockedChange, Change, FieldChange, Unchangeable};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
         let changed = |(field, cause): &(Field, Cause)| FieldChange::new(field.clone(), json!(9999), json!(80), *cause);
@@ -258,6 +262,28 @@ mod tests {
     fn only_the_drift_of_a_field_is_accepted_and_what_is_pending_stays() {
         let plan = plan(&[(Field::Port, Cause::Both), (Field::Protocol, Cause::Pending)]);
         assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::Pending, vec![AcknowledgementStatus::Silences]));
+    }
+
+    #[test]
+    fn what_is_blocked_stays_pending_when_its_drift_is_accepted() {
+        let blocked = |change: Option<Change>| {
+            let key = Key::parse("shop/cart").expect("a key");
+            let reason = BlockReason::Unchangeable(Unchangeable::Unsupported { reason: "a group".to_owned() });
+            let note =
+                Note::Unnamed { key: key.clone(), path: "spec.port".to_owned(), value: ValueDigest::of(&json!(80)) };
+            Plan { blocked: vec![BlockedChange::new(key, reason, change)], notes: vec![note], ..Plan::default() }
+        };
+        let before = BeforeImage::of(&live(endpoint("cart", 80)));
+        let annotate = Action::Annotate { before };
+        let annotate = Change::new(Key::parse("shop/cart").expect("a key"), annotate);
+        for plan in [blocked(None), blocked(Some(annotate))] {
+            let verdicts = plan.verdicts(UnmanagedPolicy::Note);
+            assert_eq!(verdicts.whole(), Verdict::Both);
+            assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::Pending, vec![AcknowledgementStatus::Silences]));
+            assert_eq!(left(&plan, "2027-01-01", |file| file.acknowledged.clear()).0, Verdict::Both);
+            let without_note = Plan { notes: Vec::new(), ..plan };
+            assert_eq!(left(&without_note, "2027-01-01", |_| ()), (Verdict::Pending, Vec::new()));
+        }
     }
 
     #[test]

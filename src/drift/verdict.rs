@@ -102,10 +102,8 @@ impl Plan {
             let verdict = entry.change.as_ref().and_then(object).unwrap_or(blocked);
             objects.insert(entry.key.clone(), verdict);
         }
-        let mut in_sync = self.in_sync();
         for note in &self.notes {
             let Some(key) = drifted(note, unmanaged) else { continue };
-            in_sync -= usize::from(note.unnamed().is_some() && !objects.contains_key(key));
             let object = objects.entry(key.clone()).or_default();
             object.verdict = object.verdict.and(Verdict::Drift);
             if let Some(field) =
@@ -115,19 +113,24 @@ impl Plan {
             }
         }
         let unknown = self.unknown().map(|(scope, reason)| (scope.clone(), reason.to_owned())).collect();
+        let in_sync = self.in_sync_by_list().values().sum();
         Verdicts { objects, unknown, in_sync }
     }
 
-    /// The objects of a list that are in sync, where nothing is live that their definitions do not name.
+    /// How many objects of each list are in sync: nothing is live of them that their definitions do not name.
     #[must_use]
-    pub fn in_sync_of(&self, list: &Scope) -> usize {
-        let is_changed = |key: &Key| {
-            self.blocked.iter().any(|entry| entry.key == *key)
-                || self.changes.iter().any(|change| change.key == *key && object(change).is_some())
-        };
-        let unnamed = self.notes.iter().filter_map(Note::unnamed).map(|(key, ..)| key);
-        let unnamed: BTreeSet<&Key> = unnamed.filter(|key| list.contains(key) && !is_changed(key)).collect();
-        self.scope.get(list).map_or(0, |scope| scope.in_sync.saturating_sub(unnamed.len()))
+    pub fn in_sync_by_list(&self) -> BTreeMap<Scope, usize> {
+        let mut numbers: BTreeMap<Scope, usize> =
+            self.scope.iter().map(|(list, scope)| (list.clone(), scope.in_sync)).collect();
+        let changes = self.changes.iter().filter(|change| object(change).is_some()).map(|change| &change.key);
+        let changed: BTreeSet<&Key> = changes.chain(self.blocked.iter().map(|entry| &entry.key)).collect();
+        let unnamed: BTreeSet<&Key> = self.notes.iter().filter_map(Note::unnamed).map(|(key, ..)| key).collect();
+        for key in unnamed.difference(&changed) {
+            if let Some(number) = numbers.get_mut(&Scope::from(*key)) {
+                *number = number.saturating_sub(1);
+            }
+        }
+        numbers
     }
 }
 

@@ -245,9 +245,14 @@ impl Change {
         Ok(endpoint)
     }
 
-    /// Whether a write of this change leaves no secret behind at this place of the live object.
+    /// The place of a secret of the live object that a write of this change would lose.
     #[must_use]
-    pub fn provides(&self, place: &str) -> bool {
+    pub fn lost_secret<'l>(&self, live: &'l LiveObject) -> Option<&'l str> {
+        live.secrets.iter().map(String::as_str).find(|place| !self.provides(place))
+    }
+
+    /// Whether a write of this change leaves no secret behind at this place of the live object.
+    pub(super) fn provides(&self, place: &str) -> bool {
         let spec = self.key.kind.kind().spec;
         let key = place.split(['.', '[']).nth(1).unwrap_or_default();
         let unit = kind::unit_of(spec, key);

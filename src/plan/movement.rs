@@ -149,9 +149,8 @@ impl Handover<'_> {
         let secrets = definition.map(|definition| unshown(definition, &live.endpoint)).unwrap_or_default();
         let change = Change { ownership: Some(annotations), secrets, ..Change::new(key.clone(), action) };
         // Every write of an object with a secret contains it.
-        let lacking = live.secrets.iter().find(|place| !change.provides(place));
-        let lacking = lacking.map(|path| Unchangeable::Secret { path: path.clone() });
-        if let Some(reason) = blocked(live, None).or(lacking) {
+        let lost = change.lost_secret(live).map(|path| Unchangeable::Secret { path: path.to_owned() });
+        if let Some(reason) = blocked(live, None).or(lost) {
             let blocked = BlockedChange::new(key.clone(), BlockReason::Unchangeable(reason), Some(change));
             return self.plan.blocked.push(blocked);
         }

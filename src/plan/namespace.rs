@@ -317,7 +317,7 @@ impl NamespaceBuilder<'_, '_> {
         let ownership = self.annotations(definition, applied);
         let change = Change { ownership, secrets: unshown(definition, &live.endpoint), ..Change::new(key, action) };
         // Annotations are not worth a secret.
-        live.secrets.iter().all(|place| change.provides(place)).then_some(change)
+        change.lost_secret(live).is_none().then_some(change)
     }
 
     fn undefined(&mut self, item: &LiveItem) {
@@ -431,8 +431,8 @@ pub(super) fn blocked(live: &LiveObject, change: Option<&Change>) -> Option<Unch
         return Some(Unchangeable::Deleting);
     }
     let change = change.filter(|change| change.action.kind() != ActionKind::Annotate)?;
-    if let Some(path) = live.secrets.iter().find(|place| !change.provides(place)) {
-        return Some(Unchangeable::Secret { path: path.clone() });
+    if let Some(path) = change.lost_secret(live) {
+        return Some(Unchangeable::Secret { path: path.to_owned() });
     }
     let option = live.unknown.iter().find(|field| field.blocks)?;
     Some(Unchangeable::UnknownOption { path: option.path.clone() })

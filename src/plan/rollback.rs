@@ -291,8 +291,8 @@ impl Undo<'_, '_> {
             Some(BlockReason::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
         } else if !changed_since.is_empty() {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
-        } else if let Some(path) = live.secrets.iter().find(|place| !change.provides(place)) {
-            Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path: path.clone() }))
+        } else if let Some(path) = change.lost_secret(live) {
+            Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path: path.to_owned() }))
         } else if let Some(path) = lost(original, &change.secrets) {
             Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }))
         } else if let (Some(field), Action::Replace { .. }) = (blocking, &change.action) {

@@ -1,6 +1,7 @@
 //! The order of the changes of a plan. A create or replace waits for the creates that it refers to; a delete for the deletes
-//! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace. A
-//! recreate is a create to those that will refer to its object, and a delete to those that let go of it.
+//! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace but
+//! those that wait for it. A recreate is a create to those that will refer to its object, and a delete to those that let
+//! go of it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,13 +25,18 @@ impl<'a> Waves<'a> {
     #[must_use]
     pub fn of(changes: &'a [Change]) -> Self {
         let needs = needs(changes);
+        let (early, behind) = early_deletes(changes, &needs);
         let mut waves = Vec::new();
         let mut left: Vec<&Change> = changes.iter().collect();
         let mut done: BTreeSet<&Key> = BTreeSet::new();
         while !left.is_empty() {
-            let written: BTreeSet<&Namespace> =
-                left.iter().filter(|change| !is_delete(change)).map(|change| &change.key.namespace).collect();
+            let namespace = |change: &&'a Change| &change.key.namespace;
+            let writes = left.iter().filter(|change| !is_delete(change));
+            let written: BTreeSet<&Namespace> = writes.clone().map(namespace).collect();
+            let written_first: BTreeSet<&Namespace> =
+                writes.filter(|change| !behind.contains(&change.key)).map(namespace).collect();
             let is_free = |change: &&Change| {
+                let written = if early.contains(&change.key) { &written_first } else { &written };
                 needs.get(&change.key).is_none_or(|needs| needs.is_subset(&done))
                     && !(is_delete(change) && written.contains(&change.key.namespace))
             };
@@ -50,6 +56,32 @@ impl<'a> Waves<'a> {
 
 fn is_delete(change: &Change) -> bool {
     change.action.kind() == ActionKind::Delete
+}
+
+/// The deletes that a write waits for, as the recreate of what a deleted object refers to does, and the writes that wait
+/// for a delete.
+fn early_deletes<'a>(
+    changes: &'a [Change],
+    needs: &BTreeMap<&'a Key, BTreeSet<&'a Key>>,
+) -> (BTreeSet<&'a Key>, BTreeSet<&'a Key>) {
+    let deletes: BTreeSet<&Key> = changes.iter().filter(|change| is_delete(change)).map(|change| &change.key).collect();
+    let waits = |key: &Key, keys: &BTreeSet<&Key>| needs.get(key).is_some_and(|needed| !needed.is_disjoint(keys));
+    let behind = closed(&deletes, |behind| needs.keys().copied().filter(|key| waits(key, behind)).collect());
+    let behind: BTreeSet<&Key> = behind.difference(&deletes).copied().collect();
+    let needed = closed(&behind, |needed| needed.iter().filter_map(|key| needs.get(key)).flatten().copied().collect());
+    (needed.intersection(&deletes).copied().collect(), behind)
+}
+
+/// The keys with all that `more` finds from them, step by step.
+fn closed<'a>(keys: &BTreeSet<&'a Key>, more: impl Fn(&BTreeSet<&'a Key>) -> Vec<&'a Key>) -> BTreeSet<&'a Key> {
+    let mut all = keys.clone();
+    loop {
+        let count = all.len();
+        all.extend(more(&all));
+        if all.len() == count {
+            return all;
+        }
+    }
 }
 
 fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {

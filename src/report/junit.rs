@@ -47,6 +47,7 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
 /// The suites of a check, each namespace one, their names behind `prefix`.
 fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
     let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
+    let in_sync = check.plan.in_sync_by_list();
     for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
         let suite = suites.entry(list.namespace.as_str()).or_default();
         let outcome = match &scope.read {
@@ -56,8 +57,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
                 format!("<error type=\"unknown\" message=\"{}\"/>", xml(reason))
             }
         };
-        let name =
-            if outcome.is_empty() { format!("{} in sync", check.plan.in_sync_of(list)) } else { "list".to_owned() };
+        let name = if outcome.is_empty() { format!("{} in sync", in_sync[list]) } else { "list".to_owned() };
         suite.case(&list.to_string(), &name, &outcome);
     }
     for row in facts::rows(check) {

@@ -117,10 +117,11 @@ const METRICS: [(&str, &str, Sample); 8] = [
             for (key, object) in &check.verdicts.objects {
                 *numbers.entry((key.into(), object.verdict)).or_default() += 1;
             }
+            let in_sync = check.plan.in_sync_by_list();
             for (list, _) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
                 for (verdict, name) in VERDICTS {
                     let here = numbers.get(&(list.clone(), verdict)).copied().unwrap_or_default();
-                    let in_sync = if verdict == Verdict::InSync { check.plan.in_sync_of(list) } else { 0 };
+                    let in_sync = if verdict == Verdict::InSync { in_sync[list] } else { 0 };
                     let number = (here + in_sync) as u64;
                     let labels = labels(list, &[("verdict", name.to_owned())]);
                     text.sample("trueup_drift_endpoints", &labels, number);

@@ -137,12 +137,8 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
 /// Adds the live values that no definition names.
 async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<ValueToAdopt>) -> Result<()> {
     // What is ignored, or covered by what differs, has no note.
-    let noted: BTreeSet<(&Key, Field)> = plan
-        .notes
-        .iter()
-        .filter_map(unnamed)
-        .filter_map(|(key, path)| Some((key, Field::of_kind(key.kind, path)?)))
-        .collect();
+    let noted = plan.notes.iter().filter_map(Note::unnamed).map(|(key, field, _)| (key, field));
+    let noted: BTreeSet<(&Key, Field)> = noted.collect();
     let keys: BTreeSet<&Key> = noted.iter().map(|(key, _)| *key).collect();
     let (namespaces, kinds) = keys.iter().map(|key| (key.namespace.clone(), key.kind)).unzip();
     let live = session.source.live(&namespaces, &kinds).await;

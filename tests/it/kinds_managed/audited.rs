@@ -263,24 +263,3 @@ fn the_commands_that_delete_a_removed_stack_name_the_kinds_that_its_settings_do_
     let removed = stage.run("stacks --changed-since main --removed");
     removed.stdout_contains("# list these under `kinds:` of one/trueup.yaml by hand, or they stay: advertise_policy");
 }
-
-#[test]
-fn what_is_referred_to_is_created_anew_in_the_apply_after_the_one_that_lets_go_of_it() {
-    let service = Service::start();
-    let site = "kind: virtual_site\nmetadata: {name: edge, namespace: shop}\n\
-                spec: {site_type: REGIONAL_EDGE, site_selector: {expressions: [a in (b)]}}\n";
-    let at = "  where:\n    virtual_site:\n      ref: [{name: edge, namespace: shop}]\n";
-    let stage = stage(&service, "kinds: [virtual_site]\n")
-        .file("vs.yaml", site)
-        .file("a.yaml", &format!("{}{at}", definition("shop/a", 80)))
-        .file("b.yaml", &definition("shop/b", 80))
-        .applied(".");
-    stage.remove("a.yaml");
-    stage.edit("vs.yaml", "REGIONAL", "CUSTOMER");
-    let apply = "apply . --yes --quiet --allow recreate=virtual_site:shop/edge --allow mass-change";
-    let blocked = stage.run(apply);
-    blocked.stdout_contains("let go of it in one apply, and create it anew in the next").does_not_say("referred=");
-    stage.run(&format!("{apply} --except virtual_site:*")).code(0);
-    stage.run(apply).code(0);
-    assert_eq!(object(&service, "virtual_sites", "edge")["spec"]["site_type"], "CUSTOMER_EDGE");
-}

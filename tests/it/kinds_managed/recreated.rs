@@ -118,6 +118,26 @@ fn nothing_may_refer_to_what_is_created_anew() {
 }
 
 #[test]
+fn what_referred_to_it_and_is_deleted_in_the_same_apply_goes_first() {
+    let service = Service::start();
+    let stage = changed(&service);
+    stage.edit("site.yaml", "CUSTOMER_EDGE", "REGIONAL_EDGE");
+    stage.write("ep.yaml", &format!("{}{AT_SITE}", definition("shop/ep", 80)));
+    stage.write("third.yaml", &definition("shop/third", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("site.yaml", "REGIONAL_EDGE", "CUSTOMER_EDGE");
+    stage.remove("ep.yaml");
+    stage.remove("third.yaml");
+    stage.write("other.yaml", &format!("{}{AT_SITE}", definition("shop/other", 80)));
+    stage.write("new.yaml", &definition("shop/new", 80));
+    let before = writes(&service).len();
+    stage.run(&format!("apply . --yes --quiet {ALLOW}")).code(0);
+    let ordered = ["POST new", "DELETE ep", "DELETE edge", "POST edge", "PUT other", "DELETE third"];
+    assert_eq!(writes(&service)[before..], ordered);
+    stage.run("plan .").code(0).stdout_contains("In sync: 3 ");
+}
+
+#[test]
 fn what_is_protected_needs_both_consents_and_the_guards_count_a_delete() {
     let service = Service::start();
     let stage = Stage::new()
