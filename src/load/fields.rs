@@ -26,6 +26,25 @@ pub(super) struct FieldProblem {
     pub(super) path: Vec<Segment>,
 }
 
+/// A value with where it is.
+#[derive(Clone)]
+pub(super) struct Place<'i, 's> {
+    pub(super) item: &'i Item<'s>,
+    pub(super) at: TextSpan<'i>,
+    pub(super) path: Vec<Segment>,
+}
+
+impl<'i, 's> Place<'i, 's> {
+    pub(super) fn of(entry: &'i MapEntry<'s>, path: Vec<Segment>) -> Self {
+        Self { item: &entry.item, at: entry.value_at(), path }
+    }
+
+    /// The key that it is known by.
+    pub(super) fn name(&self) -> &str {
+        self.path.iter().rev().find_map(Segment::key).unwrap_or_default()
+    }
+}
+
 /// What a reader of fields knows and collects.
 #[derive(Debug)]
 pub(super) struct Decoder {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::definition::{follows, located, mapping, no_removal, service_keys};
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, Fields, KeySpelling, described, first_line};
-use super::item::{Item, MapEntry, TextSpan, Value as Written, json};
+use super::fields::{Decoder, Fields, KeySpelling, Place, described, first_line};
+use super::item::{Item, TextSpan, Value as Written, json};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Part, Value};
@@ -48,7 +48,7 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
     service_keys(&mut fields, &mut notes);
     let metadata = fields.nested("metadata", |fields| mapping(fields, ENDPOINT.get("metadata")));
     let spec = fields.given("spec").map(|entry| {
-        let place = entry_place(entry, vec!["spec".into()]);
+        let place = Place::of(entry, vec!["spec".into()]);
         reader.message(fields.decoder, place, kind.spec)
     });
     fields.finish();
@@ -100,25 +100,6 @@ fn names(raw: &WireEndpoint, kind: &Kind) -> Vec<Problem> {
     problems
 }
 
-/// A value with where it is.
-#[derive(Clone)]
-struct Place<'i, 's> {
-    item: &'i Item<'s>,
-    at: TextSpan<'i>,
-    path: Vec<Segment>,
-}
-
-fn entry_place<'i, 's>(entry: &'i MapEntry<'s>, path: Vec<Segment>) -> Place<'i, 's> {
-    Place { item: &entry.item, at: entry.value_at(), path }
-}
-
-impl Place<'_, '_> {
-    /// The key that it is known by.
-    fn name(&self) -> &str {
-        self.path.iter().rev().find_map(Segment::key).unwrap_or_default()
-    }
-}
-
 struct ObjectReader<'r> {
     kind: &'static str,
     rules: &'r StackRules,
@@ -156,7 +137,7 @@ impl ObjectReader<'_> {
             let is_option = message.group_of(field.name).is_some();
             let length = self.at.len();
             self.at.extend([".", field.name]);
-            let value = self.field(fields.decoder, entry_place(entry, below), field, is_option);
+            let value = self.field(fields.decoder, Place::of(entry, below), field, is_option);
             self.at.truncate(length);
             let is_empty = value == Some(Value::Text(String::new()));
             if is_option && !is_empty {
@@ -288,7 +269,7 @@ impl ObjectReader<'_> {
                     }
                     let mut path = path.clone();
                     path.push(Segment::Key(entry.key.clone().into_owned().into()));
-                    let place = entry_place(entry, path);
+                    let place = Place::of(entry, path);
                     let key = Value::Text(entry.key.clone().into_owned());
                     check(decoder, &Place { at: entry.key_at, ..place.clone() }, field, Part::Keys, &key);
                     let value = self.value(decoder, &place, field, inner);

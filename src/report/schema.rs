@@ -28,7 +28,7 @@ use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
 use crate::drift::DriftState;
 use crate::kind::Kind;
-use crate::model::policy::consents;
+use crate::load::config;
 use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::run::{RUN_KIND, RunDocument};
@@ -69,9 +69,9 @@ kinds! {
     Overlay = "overlay" => overlay(),
     /// trueup.yaml
     // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
-    Config = "config" => config(),
+    Config = "config" => config::SETTINGS.clone(),
     /// A policy
-    Policy = "policy" => policy(),
+    Policy = "policy" => config::POLICY.clone(),
     /// A saved plan, and the JSON of plan
     Plan = "plan" => plan(),
     /// The JSON of drift and report
@@ -217,27 +217,6 @@ fn document_of<T: JsonSchema>(settings: SchemaSettings, kinds: &[&str]) -> Json 
     let required = schema["required"].as_array().into_iter().flatten();
     let required = required.filter(|name| *name != "kind" && *name != "format_version").cloned();
     schema["required"] = required.chain(["kind".into(), "format_version".into()]).collect();
-    schema
-}
-
-/// The schema of the settings, with those of the top level in `defaults` and in every environment.
-fn config() -> Json {
-    let mut schema: Json = serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default();
-    let shared: Vec<String> = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
-    for layer in ["/properties/defaults", "/properties/environments/additionalProperties"] {
-        let layer = schema.pointer_mut(layer).and_then(|layer| layer["properties"].as_object_mut());
-        let Some(layer) = layer else { continue };
-        for key in shared.iter().filter(|key| !matches!(key.as_str(), "defaults" | "environments")) {
-            layer.insert(key.clone(), json!({"$ref": format!("#/properties/{key}")}));
-        }
-    }
-    schema
-}
-
-/// The schema of a policy, with the names that `--allow` takes.
-fn policy() -> Json {
-    let mut schema: Json = serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default();
-    schema["properties"]["allow"]["items"]["enum"] = consents().collect();
     schema
 }
 

@@ -268,7 +268,7 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
         ("namespaces:\n", "`namespaces` has no value"),
         ("prune: some\n", "unknown value `some` for `prune`"),
         ("allow: [mass-chnge]\n", "did you mean `mass-change`?"),
-        ("base_urls: [nowhere]\n", "in `base_urls` of the policy"),
+        ("base_urls: [nowhere]\n", "an item of `base_urls` is not a valid address of a service"),
         ("guards: {percent: 10}\n---\nprune: all\n", "a second document"),
     ] {
         stage.write("../policy.yaml", text);

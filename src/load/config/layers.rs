@@ -10,15 +10,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Config;
-use super::decode::{given, overlay, settings, wrong};
+use super::described::{self, NullMeaning, SETTINGS, directory, error};
+use super::given::GivenSettings;
 use crate::load::diagnostic::Diagnostic;
-use crate::load::fields::{Decoder, Fields, KeySpelling};
 use crate::load::item::{Item, MapEntry, Value, resolve};
 use crate::load::options::{LoadOptions, UndefinedEnvironment};
 use crate::load::suggestion::did_you_mean;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
-use crate::model::Segment;
 use crate::model::policy::Prune;
 
 /// Keys of the top level and of a layer that no layer passes on.
@@ -70,53 +69,28 @@ pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<D
 
 /// Reports what is wrong with any layer, chosen or not.
 fn check(root: &Item<'_>, problems: &mut Vec<Diagnostic>) {
-    let mut decoder = Decoder::new(KeySpelling::Snake);
-    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
-        settings(&mut fields);
-        fields.nested("defaults", |fields| {
-            settings(fields);
-            overlay(fields);
-        });
-        fields.nested("environments", environments);
-        fields.finish();
+    let (_, wrong) = described::read(&SETTINGS, NullMeaning::NotSet, root);
+    problems.extend(wrong);
+    let environments = root.get("environments").map(Item::entries).unwrap_or_default();
+    let by_name: HashMap<&str, &Item<'_>> = environments.iter().rev().map(|entry| (&*entry.key, &entry.item)).collect();
+    for environment in environments {
+        let extends = environment.item.entries().iter().find(|entry| entry.key == "extends");
+        problems.extend(extends.and_then(|entry| extends_fault(entry, &environment.key, (environments, &by_name))));
     }
-    problems.extend(decoder.faults.into_iter().filter_map(|fault| fault.diagnostic));
-}
-
-fn environments(fields: &mut Fields<'_, '_, '_>) {
-    let all = fields.named();
-    let by_name: HashMap<&str, &Item<'_>> = all.iter().rev().map(|entry| (&*entry.key, &entry.item)).collect();
-    for entry in all {
-        let path = fields.join(Segment::Key(entry.key.clone().into_owned().into()));
-        if !is_environment_name(&entry.key) {
-            let what = "the name of an environment is 1 to 63 letters, digits, `.`, `_` and `-`, and begins with a letter \
-                        or digit";
-            fields.decoder.fault(&path, entry.key_at.error(what, "not such a name"));
-        } else if !entry.item.is_null()
-            && let Some(mut inner) = Fields::open(fields.decoder, &entry.item, &entry.value_at(), path)
-        {
-            settings(&mut inner);
-            overlay(&mut inner);
-            extends(&mut inner, &entry.key, (all, &by_name));
-            inner.finish();
-        }
-    }
-}
-
-/// Pipelines and shells pass the name on: it is no option, no expansion and no path.
-fn is_environment_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=63).contains(&name.len()) && name.bytes().all(fits) && name.as_bytes()[0].is_ascii_alphanumeric()
 }
 
 /// Whether the environment that `name` extends is another one that extends none itself.
-fn extends(fields: &mut Fields<'_, '_, '_>, name: &str, (all, by_name): (&[MapEntry<'_>], &HashMap<&str, &Item<'_>>)) {
-    let Some((extended, entry)) = given(fields, "extends") else { return };
+fn extends_fault(
+    entry: &MapEntry<'_>,
+    name: &str,
+    (all, by_name): (&[MapEntry<'_>], &HashMap<&str, &Item<'_>>),
+) -> Option<Diagnostic> {
+    let extended = entry.item.text().filter(|_| !entry.item.is_null())?;
     let others = || all.iter().map(|other| &*other.key).filter(|other| *other != name).take(MOST_OFFERED);
     let (what, label) = if extended == name {
         (format!("the environment `{name}` extends itself"), "name another environment".to_owned())
-    } else if let Some(other) = by_name.get(extended.as_str()) {
-        let Some(next) = other.get("extends").and_then(Item::text) else { return };
+    } else if let Some(other) = by_name.get(extended) {
+        let next = other.get("extends").and_then(Item::text)?;
         let what = format!("`{name}` extends `{extended}`, which extends `{next}`");
         (what, "extend an environment that extends none".to_owned())
     } else {
@@ -125,10 +99,10 @@ fn extends(fields: &mut Fields<'_, '_, '_>, name: &str, (all, by_name): (&[MapEn
             [] => "there is no other environment".to_owned(),
             names => format!("one of {}", names.join(", ")),
         };
-        let label = did_you_mean(&extended, names.iter().copied(), otherwise);
+        let label = did_you_mean(extended, names.iter().copied(), otherwise);
         (format!("`extends` names the environment `{extended}`, which does not exist"), label)
     };
-    wrong(fields, entry, "extends", what, label);
+    Some(error(entry.value_at(), what, &label))
 }
 
 /// Which layer of the settings a value is from, the lowest first.
@@ -223,13 +197,15 @@ impl<'i, 's> Layers<'i, 's> {
     fn resolved(&self, environment: Option<&str>, tree: &Item<'s>, problems: &mut Vec<Diagnostic>) -> Config {
         let layers = self.of(environment);
         // Its problems are those of its layers.
-        let mut decoder = Decoder::new(KeySpelling::Snake);
-        let fields = Fields::open(&mut decoder, tree, &tree.span, Vec::new());
-        let mut config = fields.map(|mut fields| settings(&mut fields)).unwrap_or_default();
-        let overlays = layers.iter().skip(1).filter_map(|(_, layer)| {
-            let mut decoder = Decoder::new(KeySpelling::Snake);
-            overlay(&mut Fields::open(&mut decoder, layer, &layer.span, Vec::new())?)
-        });
+        let mut config =
+            match serde_json::from_value::<GivenSettings>(described::read(&SETTINGS, NullMeaning::NotSet, tree).0) {
+                Ok(given) => given.into(),
+                Err(problem) => {
+                    problems.push(tree.span.error(format!("the settings cannot be read: {problem}"), ""));
+                    Config::default()
+                }
+            };
+        let overlays = layers.iter().skip(1).filter_map(|(_, layer)| directory(layer.get("overlay")?.text()?));
         config.overlays = overlays.collect();
         let sets_own = |name: &str| self.environments.get(name)?.get("overlay").and_then(|_| config.overlays.last());
         let shared = |own: &&String| config.overlays.iter().filter(|overlay| overlay == own).count() > 1;

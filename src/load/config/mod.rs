@@ -1,18 +1,22 @@
 //! `trueup.yaml`: the settings of a stack, read with the same places and suggestions as definitions.
 //! An environment may set everything that the top level of the file sets.
 
-mod decode;
+mod described;
 mod explain;
+mod given;
 mod layers;
 mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use described::{POLICY, SETTINGS};
 pub(super) use explain::settings as explained;
 pub use explain::{ExplainedSetting, ReplacedSetting};
 pub use layers::LayerName;
 pub(super) use layers::{no_environment, read};
 pub use policy::policy;
+
+use serde::Deserialize;
 
 use crate::kind::KindName;
 use crate::model::policy::{Prune, RunTarget, Safeguards, SafetySettings};
@@ -113,7 +117,8 @@ impl Config {
 }
 
 /// Globs over paths relative to the stack's directory.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct FileGlobs {
     /// Only these; all where empty.
     pub include: Vec<String>,

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use super::decode::{namespaces, prune, safeguards, wrong};
+use serde::Deserialize;
+
+use super::described::{self, NullMeaning, POLICY};
+use super::given::GivenSafeguards;
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
-use crate::load::fields::{Decoder, Fields, KeySpelling};
 use crate::load::item::{Item, resolve};
-use crate::load::suggestion::did_you_mean;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
-use crate::model::policy::{Policy, consents};
-use crate::model::{NAME_RULE, Name};
+use crate::model::policy::Policy;
+use crate::model::{Name, Namespace};
 
 /// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
 /// empty file are errors.
@@ -58,55 +59,33 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
 }
 
 fn document(root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> Policy {
-    let mut decoder = Decoder::new(KeySpelling::Snake);
-    let mut policy = Policy::default();
-    for entry in root.entries().iter().filter(|entry| entry.item.is_null()) {
-        let what = format!("`{}` has no value", entry.key);
-        problems.push(entry.key_at.error(what, "give a value, `[]` to allow none, or leave the key out"));
-    }
-    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
-        limits(&mut fields, &mut policy);
-        fields.finish();
-    }
-    problems.extend(decoder.faults.into_iter().filter_map(|fault| fault.diagnostic));
-    policy
-}
-
-fn limits(fields: &mut Fields<'_, '_, '_>, policy: &mut Policy) {
-    policy.loosest.prune = prune(fields).unwrap_or(policy.loosest.prune);
-    policy.ignores_any = fields.given("ignore").is_none();
-    safeguards(fields, &mut policy.loosest);
-    policy.stacks = stacks(fields);
-    policy.namespaces = namespaces(fields).map(BTreeSet::from_iter);
-    policy.base_urls = fields.texts("base_urls");
-    policy.allow = allow(fields);
-}
-
-fn stacks(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<Name>> {
-    let texts = fields.texts("stacks")?;
-    let entry = fields.given("stacks")?;
-    let mut names = BTreeSet::new();
-    for text in texts {
-        match Name::parse(&text) {
-            Ok(name) => {
-                names.insert(name);
-            }
-            Err(error) => {
-                let what = format!("the stack `{text}` {error}");
-                wrong(fields, entry, "stacks", what, NAME_RULE.to_owned());
-            }
+    let (given, wrong) = described::read(&POLICY, NullMeaning::Nothing, root);
+    problems.extend(wrong);
+    match serde_json::from_value::<GivenPolicy>(given) {
+        Ok(given) => given.into(),
+        Err(problem) => {
+            problems.push(root.span.error(format!("the policy cannot be read: {problem}"), ""));
+            Policy::default()
         }
     }
-    Some(names)
 }
 
-fn allow(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<String>> {
-    let texts = fields.texts("allow")?;
-    let entry = fields.given("allow")?;
-    let names: Vec<&str> = consents().collect();
-    for text in texts.iter().filter(|text| !names.contains(&text.as_str())) {
-        let label = did_you_mean(text, names.iter().copied(), || format!("some of {}", names.join(", ")));
-        wrong(fields, entry, "allow", format!("`{text}` is not a name that `--allow` accepts"), label);
+/// A policy as it is written.
+#[derive(Debug, Deserialize)]
+struct GivenPolicy {
+    stacks: Option<BTreeSet<Name>>,
+    namespaces: Option<BTreeSet<Namespace>>,
+    base_urls: Option<Vec<String>>,
+    allow: Option<BTreeSet<String>>,
+    #[serde(flatten)]
+    safeguards: GivenSafeguards,
+}
+
+impl From<GivenPolicy> for Policy {
+    fn from(GivenPolicy { stacks, namespaces, base_urls, allow, safeguards }: GivenPolicy) -> Self {
+        let mut policy =
+            Policy { ignores_any: !safeguards.has_rules(), stacks, namespaces, base_urls, allow, ..Policy::default() };
+        safeguards.set(&mut policy.loosest);
+        policy
     }
-    Some(texts.into_iter().collect())
 }

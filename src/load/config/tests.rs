@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Config, ExplainedSetting, LayerName};
+use super::described::{self, NullMeaning};
+use super::layers::document;
+use super::{Config, ExplainedSetting, LayerName, SETTINGS};
 use crate::load::text::SourceText;
 use crate::load::{LoadOptions, RenderOptions, SourceFile, UndefinedEnvironment, settings_of};
 use crate::model::policy::{GateMode, Prune};
@@ -93,6 +95,26 @@ fn a_new_environment_has_the_defaults_of_all() {
     let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
     let new = settings_of(file(), &options).expect("good settings");
     assert_eq!((new.safeguards.guards.percent, new.safeguards.prune), (40, Prune::Owned));
+}
+
+#[test]
+fn a_rule_to_ignore_without_its_object_or_field_is_an_error() {
+    let problem = read("ignore: [{field: spec.port}]\n", None).expect_err("a rule of no object");
+    assert!(problem.contains("`object` is missing") && problem.contains("trueup.yaml:1:10"), "{problem}");
+    let problem = read("ignore: [{object: '*'}]\n", None).expect_err("a rule of no field");
+    assert!(problem.contains("`field` is missing"), "{problem}");
+}
+
+#[test]
+fn a_policy_passes_nothing_over() {
+    let problems = |text: &str| super::policy("p.yaml", text.into()).expect_err(text).render(&RenderOptions::default());
+    assert!(problems("guards: {percent: }\n").contains("`percent` has no value"));
+    assert!(problems("namespaces: ['']\n").contains("`namespaces` contains ``"));
+    assert!(problems("base_urls: [shop.example.net]\n").contains("not a valid address of a service"));
+    assert!(problems("strict: [endpoints]\n").contains("unknown kind"));
+    assert!(problems("allow: [mass-chang]\n").contains("did you mean `mass-change`?"));
+    let policy = super::policy("p.yaml", "strict: false\n".into()).expect("a limit");
+    assert!(policy.loosest.strict.is_empty());
 }
 
 #[test]
@@ -235,6 +257,34 @@ proptest! {
                 prop_assert!(merged.contains("`prune` needs") && flat.contains("`prune` needs"), "{merged}\n{flat}");
             }
             (merged, flat) => prop_assert!(false, "{merged:?}\n{flat:?}"),
+        }
+    }
+
+    /// What editors say of a file by the published schema is what trueup says.
+    #[test]
+    fn the_schema_and_the_reader_take_the_same_files(
+        settings in layer(),
+        at in any::<prop::sample::Index>(),
+        wrong in prop::sample::select(vec![json!([]), json!({}), json!({"x": 1}), json!(-1), json!("no such")]),
+    ) {
+        let mut paths: Vec<Vec<String>> = flat(&settings).into_keys().collect();
+        paths.push(vec!["unknown".to_owned()]);
+        let path = paths[at.index(paths.len())].clone();
+        let mut changed = Value::Object(settings.clone());
+        *path.iter().fold(&mut changed, |at, key| if at.is_string() { at } else { &mut at[key] }) = wrong.clone();
+        let schema = jsonschema::validator_for(&SETTINGS).expect("a schema");
+        let changed_text = serde_yaml::to_string(&changed).expect("YAML");
+        let source = SourceText::new(&"trueup.yaml".into(), changed_text.into_bytes()).expect("UTF-8");
+        let root = document(&source, &mut Vec::new());
+        let problems = root.map(|root| described::read(&SETTINGS, NullMeaning::NotSet, &root).1).unwrap_or_default();
+        // Formats are not in a schema, and a number is a text where a text is wanted.
+        let is_untold = match &wrong {
+            Value::String(_) => ["labels", "ignore"].contains(&&*path[0]),
+            Value::Number(_) => path.len() == 1 && settings.get(&path[0]).is_some_and(Value::is_string) || path[0] == "labels",
+            _ => false,
+        };
+        if !is_untold {
+            prop_assert_eq!(problems.is_empty(), schema.is_valid(&changed), "{}: {:?}", changed, problems);
         }
     }
 

@@ -1,0 +1,354 @@
+//! Settings and policies are read by their description, a JSON schema: the one that editors check a file with. What no
+//! schema can say is a `format` in it, and `errorMessage` is what both say of a value that does not fit.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use globset::Glob;
+use regex::Regex;
+use serde_json::{Map, json};
+
+use crate::kind::{self, KindName};
+use crate::load::definition::unknown_kind_error;
+use crate::load::diagnostic::Diagnostic;
+use crate::load::fields::{Decoder, Fields, KeySpelling, Place, first_line};
+use crate::load::item::{Item, TextSpan, Value};
+use crate::load::suggestion::did_you_mean;
+use crate::model::policy::consents;
+use crate::model::{Field, Json, NAME_RULE, Name, Segment, label};
+
+const IN_FILE: &str = "the file is a part of the program, and a test reads it";
+
+/// What `trueup.yaml` may contain.
+pub static SETTINGS: LazyLock<Json> = LazyLock::new(|| {
+    let mut settings = document("settings");
+    let shared: Vec<String> = settings["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    for layer in ["/properties/defaults", "/properties/environments/additionalProperties"] {
+        let layer = settings.pointer_mut(layer).and_then(|layer| layer["properties"].as_object_mut()).expect(IN_FILE);
+        for key in shared.iter().filter(|key| !matches!(key.as_str(), "defaults" | "environments")) {
+            layer.insert(key.clone(), json!({"$ref": format!("#/properties/{key}")}));
+        }
+    }
+    settings
+});
+
+/// What a policy may contain: nothing in it is passed over, and so nothing is null.
+pub static POLICY: LazyLock<Json> = LazyLock::new(|| {
+    let mut policy = document("policy");
+    without_null(&mut policy);
+    policy
+});
+
+static PATTERNS: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
+    let mut patterns = HashMap::new();
+    collect_patterns(&SETTINGS, &mut patterns);
+    patterns
+});
+
+fn document(name: &str) -> Json {
+    let mut all: Json = serde_json::from_str(include_str!("settings.json")).expect(IN_FILE);
+    let mut document = all[name].take();
+    document["$defs"] = all["$defs"].take();
+    document["$defs"]["consent"]["enum"] = consents().collect();
+    document
+}
+
+fn without_null(node: &mut Json) {
+    match node {
+        Json::Object(map) => {
+            if let Some(types) = map.get_mut("type").and_then(Json::as_array_mut) {
+                types.retain(|one| one != "null");
+            }
+            map.values_mut().for_each(without_null);
+        }
+        Json::Array(items) => items.iter_mut().for_each(without_null),
+        _ => {}
+    }
+}
+
+fn collect_patterns<'j>(node: &'j Json, patterns: &mut HashMap<&'j str, Regex>) {
+    if let Some(pattern) = node["pattern"].as_str() {
+        patterns.insert(pattern, Regex::new(pattern).expect(IN_FILE));
+    }
+    for inner in node.as_object().into_iter().flat_map(Map::values).chain(node.as_array().into_iter().flatten()) {
+        collect_patterns(inner, patterns);
+    }
+}
+
+/// What it means that a key has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NullMeaning {
+    /// As if the key were not there.
+    NotSet,
+    /// It is an error.
+    Nothing,
+}
+
+/// What a mapping sets, as far as it fits the description, and everything that does not fit.
+pub(super) fn read(description: &'static Json, null: NullMeaning, root: &Item<'_>) -> (Json, Vec<Diagnostic>) {
+    let mut decoder = Decoder::new(KeySpelling::Snake);
+    let place = Place { item: root, at: root.span, path: Vec::new() };
+    let value = Reader { description, null }.value(&mut decoder, place, description);
+    let problems = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic);
+    (value.unwrap_or_else(|| json!({})), problems.collect())
+}
+
+struct Reader {
+    description: &'static Json,
+    null: NullMeaning,
+}
+
+impl Reader {
+    fn value(&self, decoder: &mut Decoder, place: Place<'_, '_>, node: &'static Json) -> Option<Json> {
+        if let Some(target) = node["$ref"].as_str() {
+            return self.value(decoder, place, self.description.pointer(&target[1..]).expect(IN_FILE));
+        }
+        if let Some(options) = node["anyOf"].as_array() {
+            return self.value(decoder, place.clone(), self.option(options, place.item));
+        }
+        if let Some(words) = node["enum"].as_array() {
+            return word(decoder, &place, words);
+        }
+        let Place { item, at, path } = &place;
+        match type_of(node) {
+            "object" => self.mapping(decoder, place, node),
+            "array" => self.list(decoder, &place, node),
+            "boolean" => decoder.boolean(item, at, path).map(Json::from),
+            "integer" => integer(decoder, &place, node),
+            "number" => number(decoder, &place, node),
+            _ => {
+                let text = decoder.text(item, at, path)?;
+                let fault = fault(node, &place, &text, *at);
+                let fits = fault.is_none();
+                fault.into_iter().for_each(|fault| decoder.fault(path, fault));
+                fits.then(|| text.into())
+            }
+        }
+    }
+
+    /// The option for what is written, else the first.
+    fn option(&self, options: &'static [Json], item: &Item<'_>) -> &'static Json {
+        let wanted = match item.value {
+            Value::Map(_) => "object",
+            Value::List(_) => "array",
+            Value::Text(..) | Value::Refused => "",
+        };
+        let resolved = |node: &'static Json| match node["$ref"].as_str() {
+            Some(target) => self.description.pointer(&target[1..]).expect(IN_FILE),
+            None => node,
+        };
+        options.iter().map(resolved).find(|node| type_of(node) == wanted).unwrap_or(&options[0])
+    }
+
+    fn mapping(&self, decoder: &mut Decoder, place: Place<'_, '_>, node: &'static Json) -> Option<Json> {
+        let mut fields = Fields::open(decoder, place.item, &place.at, place.path.clone())?;
+        let mut values = Map::new();
+        match node["properties"].as_object() {
+            Some(properties) => {
+                for (name, below) in properties {
+                    let Some(entry) = fields.entry(name) else { continue };
+                    let path = fields.join(name.as_str());
+                    if entry.item.is_null() {
+                        if self.null == NullMeaning::Nothing {
+                            let label = "give a value, `[]` to allow none, or leave the key out";
+                            fields.decoder.fault(&path, entry.key_at.error(format!("`{name}` has no value"), label));
+                        }
+                        continue;
+                    }
+                    let below = self.value(fields.decoder, Place::of(entry, path), below);
+                    values.extend(below.map(|value| (name.clone(), value)));
+                }
+                fields.finish();
+                for name in node["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+                    if place.item.get(name).is_none_or(Item::is_null) {
+                        decoder.fault(&place.path, place.at.error(format!("`{name}` is missing"), "it is required"));
+                    }
+                }
+            }
+            None => {
+                for entry in fields.named() {
+                    let path = fields.join(Segment::Key(entry.key.clone().into_owned().into()));
+                    let place = Place { path, ..place.clone() };
+                    let fault = fault(&node["propertyNames"], &place, &entry.key, entry.key_at);
+                    fault.into_iter().for_each(|fault| fields.decoder.fault(&place.path, fault));
+                    if !entry.item.is_null() {
+                        let value = Place::of(entry, place.path);
+                        let value = self.value(fields.decoder, value, &node["additionalProperties"]);
+                        values.extend(value.map(|value| (entry.key.clone().into_owned(), value)));
+                    }
+                }
+            }
+        }
+        Some(values.into())
+    }
+
+    fn list(&self, decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
+        let Value::List(items) = &place.item.value else {
+            decoder.wrong(&place.path, &place.at, place.item, "a list");
+            return None;
+        };
+        let (mut values, mut seen) = (Vec::new(), HashSet::new());
+        for (index, item) in items.iter().enumerate() {
+            let mut path = place.path.clone();
+            path.push(index.into());
+            let at = if item.span.is_empty() { place.at } else { first_line(item) };
+            if item.is_null() {
+                decoder.wrong(&path, &at, item, "a value");
+                continue;
+            }
+            let Some(value) = self.value(decoder, Place { item, at, path: path.clone() }, &node["items"]) else {
+                continue;
+            };
+            if node["uniqueItems"] == true && !seen.insert(value.to_string()) {
+                let what = format!("`{}` is listed twice", value.as_str().unwrap_or_default());
+                decoder.fault(&path, at.error(what, "leave one out"));
+            } else {
+                values.push(value);
+            }
+        }
+        Some(values.into())
+    }
+}
+
+/// The type that is not null.
+fn type_of(node: &Json) -> &str {
+    let first = node["type"].as_array().and_then(|types| types.first());
+    first.unwrap_or(&node["type"]).as_str().unwrap_or_default()
+}
+
+/// A problem with a value; a long label is a line of its own.
+pub(super) fn error(at: TextSpan<'_>, what: String, label: &str) -> Diagnostic {
+    if label.len() > 60 { at.error(what, "").with_help(label) } else { at.error(what, label) }
+}
+
+fn word(decoder: &mut Decoder, place: &Place<'_, '_>, words: &'static [Json]) -> Option<Json> {
+    let text = decoder.text(place.item, &place.at, &place.path)?;
+    let words = words.iter().filter_map(Json::as_str);
+    if !words.clone().any(|word| word == text) {
+        let label = did_you_mean(&text, words.clone(), || format!("one of {}", words.collect::<Vec<_>>().join(", ")));
+        let what = format!("unknown value `{text}` for `{}`", place.name());
+        decoder.fault(&place.path, error(place.at, what, &label));
+        return None;
+    }
+    Some(text.into())
+}
+
+fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
+    let number: i64 = decoder.integer(place.item, &place.at, &place.path)?;
+    let (least, most) = (node["minimum"].as_i64().unwrap_or(i64::MIN), node["maximum"].as_i64());
+    if number >= least && most.is_none_or(|most| number <= most) {
+        return Some(number.into());
+    }
+    let allowed = most.map_or_else(|| format!("must be {least} or more"), |most| format!("must be {least} to {most}"));
+    decoder.fault(&place.path, place.at.error(format!("`{}` is {number}", place.name()), allowed));
+    None
+}
+
+fn number(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
+    let text = decoder.text(place.item, &place.at, &place.path)?;
+    let (least, most) = (node["minimum"].as_f64(), node["maximum"].as_f64());
+    let fits = |number: &f64| least.is_none_or(|least| *number >= least) && most.is_none_or(|most| *number <= most);
+    let number = text.parse::<f64>().ok().filter(fits);
+    if number.is_none() {
+        let what = format!("`{}` is `{text}`", place.name());
+        decoder.fault(&place.path, error(place.at, what, node["errorMessage"].as_str().unwrap_or_default()));
+    }
+    number.map(Json::from)
+}
+
+/// What is wrong with a text, by its format or its pattern.
+fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_>) -> Option<Diagnostic> {
+    let (key, message) = (place.name(), node["errorMessage"].as_str().unwrap_or_default());
+    let is_item = place.path.last().is_some_and(|last| last.key().is_none());
+    match node["format"].as_str().unwrap_or_default() {
+        "directory" if directory(text).is_none() => {
+            Some(error(at, format!("`{key}` is `{text}`, which is not a directory below this one"), message))
+        }
+        "field" if field(text, "").is_none() => {
+            let label = format!("of an endpoint it is one of {}", field_names());
+            Some(error(at, format!("`{text}` is not a field of an object"), &label))
+        }
+        "glob" => {
+            let problem = Glob::new(text).err()?;
+            Some(error(at, format!("`{text}` is not a valid pattern: {}", problem.kind()), message))
+        }
+        "kind" if KindName::find(text).is_none() => {
+            Some(unknown_kind_error(&at, text).with_help("to list the kinds: trueup kinds"))
+        }
+        "label-key" => Some(error(at, format!("`{text}` is not a valid key of a label"), label::key_fault(text)?)),
+        "label-value" => {
+            Some(error(at, format!("`{text}` is not a valid value of a label"), label::value_fault(text)?))
+        }
+        "name" => {
+            let problem = Name::parse(text).err()?;
+            let has = if is_item { "contains" } else { "is" };
+            Some(error(at, format!("`{key}` {has} `{text}`, which {problem}"), NAME_RULE))
+        }
+        "service" if is_item => service(&format!("an item of `{key}`"), text, at),
+        "service" => service(&format!("`{key}`"), text, at),
+        "unchecked" if !is_below_known(text) => {
+            let problem = error(at, format!("`{text}` is not a path below a known field"), message);
+            Some(problem.with_help("lists and maps have no step of their own, as in `trueup explain`"))
+        }
+        _ if node["pattern"].as_str().is_none_or(|pattern| PATTERNS[pattern].is_match(text)) => None,
+        _ if key == text => {
+            let above = place.path.iter().rev().nth(1).and_then(Segment::key).unwrap_or_default();
+            Some(error(at, format!("`{text}` is not a valid key of `{above}`"), message))
+        }
+        _ => Some(error(at, format!("`{key}` is `{text}`"), message)),
+    }
+}
+
+fn service(what: &str, text: &str, at: TextSpan<'_>) -> Option<Diagnostic> {
+    let label = match text.split_once("://") {
+        Some(("http" | "https", rest)) => {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            if host.contains('@') {
+                let problem = at.error(format!("{what} contains a user name or a password"), "").without_source();
+                return Some(problem.with_help("remove them: the token is given separately"));
+            } else if host.is_empty() || host.starts_with(':') {
+                "a host is needed"
+            } else if rest.contains(['?', '#']) {
+                "end it after the host or the path"
+            } else {
+                return None;
+            }
+        }
+        _ => "https://TENANT.console.ves.volterra.io",
+    };
+    Some(error(at, format!("{what} is not a valid address of a service"), label))
+}
+
+/// The directory of overlays, as its parts; nothing where it is not below this one.
+pub(super) fn directory(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    (!text.starts_with('/') && !parts.is_empty() && !parts.contains(&"..")).then(|| parts.join("/"))
+}
+
+/// The field of the objects that a glob matches: of an endpoint, or of any other kind.
+pub(super) fn field(text: &str, object: &str) -> Option<Field> {
+    let of_any = || kind::all().find_map(|kind| Field::of_kind(kind.into(), text).and(Field::of_key(text)));
+    match object.contains(':') && !object.starts_with("endpoint:") {
+        true => of_any().or_else(|| Field::from_path(text)),
+        false => Field::from_path(text).or_else(of_any),
+    }
+}
+
+/// What the fields of an endpoint are called in `ignore:`.
+fn field_names() -> String {
+    let any = || "KEY".to_owned();
+    let [description, disable, rest @ ..] = Field::FIXED;
+    let first = [description, disable, Field::Label(any()), Field::Annotation(any())];
+    first.into_iter().chain(rest).map(|field| field.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether this is a path as `explain` takes it, of a field that its message does not have.
+fn is_below_known(path: &str) -> bool {
+    let mut steps = path.split('.');
+    let kind = steps.next().and_then(KindName::find).filter(|kind| !kind.is_endpoint());
+    let (Some(kind), Some("spec")) = (kind, steps.next()) else { return false };
+    let (Some(name), above) = (steps.next_back().filter(|name| !name.is_empty()), steps) else { return false };
+    let below = |id: &'static str, step| kind::message(id).field(step).and_then(kind::Field::below);
+    let known = above.into_iter().try_fold(kind.kind().spec, below);
+    known.is_some() && *name == *kind::snake(name)
+}
