@@ -117,7 +117,7 @@ impl Rule {
             }
             (Rule::Const(only), _) => said(value).filter(|_| word(value).is_some_and(|word| *only != word)),
             (Rule::Pattern(pattern), Value::Text(text)) => {
-                (!compiled(pattern)?.is_match(text)).then(|| "does not match".to_owned())
+                (!expression(pattern)?.is_match(text)).then(|| "does not match".to_owned())
             }
             (Rule::Format(forms), Value::Text(text)) => {
                 let other = forms.iter().find(|form| has_form(form, text) == Some(false))?;
@@ -168,8 +168,9 @@ impl Rule {
     }
 }
 
-/// The expression of a pattern, which is made once; a copy of it would make its caches anew.
-fn compiled(pattern: &'static str) -> Option<Arc<Regex>> {
+/// The expression of a pattern of a rule, which is made once; a copy of it would make its caches anew. Nothing where the
+/// syntax is not that of the library.
+pub fn expression(pattern: &'static str) -> Option<Arc<Regex>> {
     type Patterns = HashMap<&'static str, Option<Arc<Regex>>>;
     static ALL: LazyLock<RwLock<Patterns>> = LazyLock::new(RwLock::default);
     let known = ALL.read().unwrap_or_else(PoisonError::into_inner).get(pattern).cloned();

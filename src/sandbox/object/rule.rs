@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use crate::kind::{Field, Part, Rule, Unit};
+use crate::kind::{self, Field, Part, Rule, Unit};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::endpoint::rules;
 use crate::sandbox::message::{self, BodyPath};
@@ -18,7 +18,7 @@ pub fn check(field: &Field, part: Part, value: &Value, place: BodyPath<'_>) -> R
     let of = match value {
         Value::String(_) => "string",
         Value::Array(_) => "repeated",
-        Value::Object(_) if matches!(field.kind, crate::kind::FieldKind::Map(_)) => "map",
+        Value::Object(_) if matches!(field.kind, kind::FieldKind::Map(_)) => "map",
         Value::Object(_) => "message",
         _ => "number",
     };
@@ -55,7 +55,7 @@ fn broken(rule: &Rule, value: &Value) -> Option<(&'static str, String)> {
         Rule::NotIn(values) => breaks(listed(values), "not_in", &format_args!("{values:?}")),
         Rule::Const(only) => breaks(written(value) != *only, "const", only),
         Rule::Pattern(pattern) => {
-            let is_broken = !regex::Regex::new(pattern).ok()?.is_match(value.as_str()?);
+            let is_broken = !kind::expression(pattern)?.is_match(value.as_str()?);
             breaks(is_broken, "pattern", pattern)
         }
         Rule::Format(forms) => {
