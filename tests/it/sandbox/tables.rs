@@ -1,5 +1,5 @@
 //! The tables under `tests/cases` that say what the sandbox makes of a label selector, of an event query,
-//! of a tenant file and of a scenario. The client's own parser of selectors is run against the same table.
+//! of a tenant file and of a scenario. The table of selectors says too where the client takes another one than the service.
 
 use std::collections::BTreeMap;
 use std::path::Path;
