@@ -1,10 +1,14 @@
 //! The upgrade status of a site. An upgrade advances as time passes: the answer is a function of the
-//! site's definition and the time, so that a client can watch it and a restart changes nothing. A site
-//! without an upgrade has the status `UNKNOWN`, the first value of the enum.
+//! site's definition and the time, so that a client can watch it and a restart changes nothing. The stages and their steps
+//! are data, in `upgrade.yaml`; each step has a part of the time, from which its status follows. A site without an upgrade
+//! has the status `UNKNOWN`, the first value of the enum.
+
+use std::ops::Range;
+use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::event::store::WHOLE_TENANT;
 use super::time::{self, shifted};
@@ -13,26 +17,19 @@ use crate::sandbox::clock::written;
 /// How much of its stage an upgrade has done when it fails.
 const FAILS_AT: f64 = 0.6;
 
-const IMAGES: [&str; 4] = ["vpm", "ver", "argo", "etcd"];
-const OS_STEPS: [&str; 3] = ["download", "install", "reboot"];
-const CHECKS: [&str; 3] = ["all pods are running", "all tunnels are up", "all nodes report the new version"];
+/// The stages with all that they do, of any upgrade at any time.
+static STAGES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    serde_yaml::from_str(include_str!("upgrade.yaml")).expect("the file is a part of the program, and a test reads it")
+});
 
-/// The groups of applications of an upgrade, with the kind of their objects.
-const SITE_GROUPS: [Group; 3] = [
-    Group { name: "identity", applications: &["certmanager", "wingman"], kind: "Deployment" },
-    Group { name: "storage", applications: &["etcd"], kind: "StatefulSet" },
-    Group { name: "control", applications: &["vpm-operator", "prometheus", "fluentbit"], kind: "Deployment" },
-];
-const NODE_GROUPS: [Group; 2] = [
-    Group { name: "network", applications: &["ver", "argo"], kind: "DaemonSet" },
-    Group { name: "agents", applications: &["node-exporter", "kube-proxy"], kind: "DaemonSet" },
-];
+/// The lists of what something does, one item after another.
+const LISTS: [&str; 4] = ["results", "applications", "objects", "conditions"];
 
-struct Group {
-    name: &'static str,
-    applications: &'static [&'static str],
-    kind: &'static str,
-}
+const SCHEDULED: &str = "SCHEDULED";
+const IN_PROGRESS: &str = "IN_PROGRESS";
+const COMPLETED: &str = "COMPLETED";
+const FAILED: &str = "FAILED";
+const SKIPPED: &str = "SKIPPED";
 
 /// A site of the tenant, as it is stored and as the tenant file writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,86 +99,30 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 5] =
-        [Self::ImageDownload, Self::OsSetup, Self::SiteLevelUpgrade, Self::NodeLevelUpgrade, Self::Validation];
-
-    /// Its share of the duration, before a skipped stage is taken out.
-    fn share(self) -> f64 {
-        match self {
-            Self::ImageDownload => 0.20,
-            Self::Validation => 0.05,
-            Self::OsSetup | Self::SiteLevelUpgrade | Self::NodeLevelUpgrade => 0.25,
-        }
-    }
+    /// In their order, with the name and the share of the duration, before a skipped stage is taken out.
+    const ALL: [(Self, &str, f64); 5] = [
+        (Self::ImageDownload, "image_download", 0.20),
+        (Self::OsSetup, "os_setup", 0.25),
+        (Self::SiteLevelUpgrade, "site_level_upgrade", 0.25),
+        (Self::NodeLevelUpgrade, "node_level_upgrade", 0.25),
+        (Self::Validation, "validation", 0.05),
+    ];
 }
 
-/// How far something is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Progress {
-    Scheduled,
-    Running(f64),
-    Completed,
-    Failed(f64),
-    Skipped,
-}
-
-impl Progress {
-    fn text(self) -> &'static str {
-        match self {
-            Self::Scheduled => "SCHEDULED",
-            Self::Running(_) => "IN_PROGRESS",
-            Self::Completed => "COMPLETED",
-            Self::Failed(_) => "FAILED",
-            Self::Skipped => "SKIPPED",
-        }
+impl Upgrade {
+    /// The part of the whole that a stage takes; an empty one is skipped.
+    fn part(&self, stage: Stage) -> Range<f64> {
+        let is_done = |stage: Stage| stage != Stage::OsSetup || self.to_os.is_some();
+        let shares = Stage::ALL.map(|(stage, _, share)| if is_done(stage) { share } else { 0.0 });
+        let until = |count| shares[..count].iter().sum::<f64>() / shares.iter().sum::<f64>();
+        until(stage as usize)..until(stage as usize + 1)
     }
 
-    /// What runs from `start` for `length` of a whole of which `reached` is done.
-    fn within(reached: f64, start: f64, length: f64) -> Self {
-        if reached < start {
-            Self::Scheduled
-        } else if reached < start + length {
-            Self::Running((reached - start) / length)
-        } else {
-            Self::Completed
-        }
+    /// When a stage starts.
+    fn start(&self, stage: Stage) -> Timestamp {
+        let seconds = self.duration.as_secs_f64() * self.part(stage).start / self.speed;
+        shifted(self.started, SignedDuration::from_secs_f64(seconds))
     }
-
-    /// The progress of part `index` of `count` that are done one after another.
-    fn part(self, index: usize, count: usize) -> Self {
-        self.parts(index, 1, count)
-    }
-
-    /// The progress of the `length` parts from `first` on of `count` parts.
-    fn parts(self, first: usize, length: usize, count: usize) -> Self {
-        let inside = |done: f64| done * count as f64 - first as f64;
-        match self {
-            Self::Running(done) | Self::Failed(done) if inside(done) >= length as f64 => Self::Completed,
-            Self::Running(done) if inside(done) >= 0.0 => Self::Running(inside(done) / length as f64),
-            Self::Failed(done) if inside(done) >= 0.0 => Self::Failed(inside(done) / length as f64),
-            Self::Running(_) | Self::Failed(_) => Self::Scheduled,
-            other => other,
-        }
-    }
-
-    /// The result of a step that is this far.
-    fn result(self) -> &'static str {
-        match self {
-            Self::Completed => "success",
-            Self::Failed(_) => "failure",
-            _ => "pending",
-        }
-    }
-}
-
-/// The stages of an upgrade at one time.
-struct UpgradeView<'a> {
-    site: &'a Site,
-    upgrade: &'a Upgrade,
-    /// Share of the whole that is done; below 0 before the start.
-    done: f64,
-    /// The failed stage, and where in the whole it fails.
-    failure: Option<(Stage, f64)>,
 }
 
 /// The body of the answer for `site` at `now`.
@@ -192,174 +133,148 @@ pub fn status(site: &Site, now: Timestamp) -> Value {
             "image_download": null, "os_setup": null, "site_level_upgrade": null, "node_level_upgrade": null,
             "validation": null,
         }),
-        Some(upgrade) => UpgradeView::new(site, upgrade, now).body(),
+        Some(upgrade) => progress(site, upgrade, now),
     };
     json!({"upgrade_status": {"sw_upgrade_progress": progress}})
 }
 
-impl<'a> UpgradeView<'a> {
-    fn new(site: &'a Site, upgrade: &'a Upgrade, now: Timestamp) -> Self {
-        let elapsed = now.duration_since(upgrade.started).as_secs_f64() * upgrade.speed;
-        let whole = upgrade.duration.as_secs_f64();
-        let done = if whole > 0.0 { elapsed / whole } else { elapsed.signum() };
-        let mut view = Self { site, upgrade, done, failure: None };
-        if let (UpgradeEnd::Failed, Some(stage)) = (upgrade.ends, upgrade.stage) {
-            let (start, length) = view.span(stage);
-            view.failure = Some((stage, start + FAILS_AT * length));
+fn progress(site: &Site, upgrade: &Upgrade, now: Timestamp) -> Value {
+    let reached = Reached::of(upgrade, now);
+    let whole = reached.status(&(0.0..1.0));
+    let mut body = json!({
+        "site": site.name,
+        "version": upgrade.to,
+        "status": whole,
+        "failure_reason": reached.message(whole),
+        "retries": upgrade.retries,
+    });
+    for (stage, name, _) in Stage::ALL {
+        let mut of_stage = STAGES[name].clone();
+        let part = upgrade.part(stage);
+        if part.is_empty() {
+            of_stage["status"] = SKIPPED.into();
+            of_stage["results"] = json!([]);
+        } else {
+            if let Some(results) = of_stage["results"].as_array_mut() {
+                for_each_node(results, &site.nodes);
+            }
+            if reached.done >= part.start {
+                of_stage["start_timestamp"] = written(upgrade.start(stage)).into();
+            }
+            reached.fill(&mut of_stage, &part);
         }
-        view
+        body[name] = of_stage;
     }
+    body
+}
 
-    /// Where a stage starts in the whole, and how much of the whole it is.
-    fn span(&self, stage: Stage) -> (f64, f64) {
-        let share = |stage: Stage| {
-            if stage == Stage::OsSetup && self.upgrade.to_os.is_none() { 0.0 } else { stage.share() }
+/// Repeats an item without a name for each node.
+fn for_each_node(results: &mut Vec<Value>, nodes: &[String]) {
+    if let [Value::Object(of_node)] = results.as_slice()
+        && !of_node.contains_key("name")
+    {
+        let named = |name: &String| {
+            let mut item = of_node.clone();
+            item.insert("name".to_owned(), name.as_str().into());
+            Value::Object(item)
         };
-        let total: f64 = Stage::ALL.into_iter().map(share).sum();
-        let before: f64 = Stage::ALL.into_iter().take_while(|other| *other != stage).map(share).sum();
-        (before / total, share(stage) / total)
+        *results = nodes.iter().map(named).collect();
     }
+}
 
-    fn failed(&self) -> bool {
-        self.failure.is_some_and(|(_, at)| self.done >= at)
-    }
+/// How far an upgrade is.
+struct Reached<'a> {
+    /// The share of the whole that is done; below 0 before the start.
+    done: f64,
+    /// Why it goes no further.
+    failure: Option<&'a str>,
+}
 
-    fn whole(&self) -> Progress {
-        if self.failed() { Progress::Failed(self.done) } else { Progress::within(self.done, 0.0, 1.0) }
-    }
-
-    fn progress(&self, stage: Stage) -> Progress {
-        let (start, length) = self.span(stage);
-        match self.failure {
-            _ if length <= 0.0 => Progress::Skipped,
-            Some((failed, _)) if failed == stage && self.failed() => Progress::Failed(FAILS_AT),
-            failure => Progress::within(failure.map_or(self.done, |(_, at)| self.done.min(at)), start, length),
-        }
-    }
-
-    /// When a stage started; null before that.
-    fn started(&self, stage: Stage) -> Option<String> {
-        match self.progress(stage) {
-            Progress::Scheduled | Progress::Skipped => None,
-            _ => {
-                let (start, _) = self.span(stage);
-                let seconds = self.upgrade.duration.as_secs_f64() * start / self.upgrade.speed;
-                Some(written(shifted(self.upgrade.started, SignedDuration::from_secs_f64(seconds))))
+impl<'a> Reached<'a> {
+    fn of(upgrade: &'a Upgrade, now: Timestamp) -> Self {
+        let elapsed = now.duration_since(upgrade.started).as_secs_f64() * upgrade.speed;
+        let done = elapsed / upgrade.duration.as_secs_f64();
+        if let (UpgradeEnd::Failed, Some(stage)) = (upgrade.ends, upgrade.stage) {
+            let end = between(&upgrade.part(stage), FAILS_AT);
+            if done >= end {
+                return Self { done: end, failure: Some(upgrade.reason.as_deref().unwrap_or_default()) };
             }
         }
+        Self { done, failure: None }
     }
 
-    fn message(&self, progress: Progress) -> &str {
-        match (progress, &self.upgrade.reason) {
-            (Progress::Failed(_), Some(reason)) => reason,
-            _ => "",
+    /// The status of what is done in this part of the whole.
+    fn status(&self, part: &Range<f64>) -> &'static str {
+        if self.done < part.start {
+            SCHEDULED
+        } else if self.done >= part.end {
+            COMPLETED
+        } else if self.failure.is_some() {
+            FAILED
+        } else {
+            IN_PROGRESS
         }
     }
 
-    fn body(&self) -> Value {
-        let whole = self.whole();
-        let stage = |stage: Stage, progress: Progress, mut body: Value| {
-            body["status"] = progress.text().into();
-            body["start_timestamp"] = self.started(stage).into();
-            body
-        };
-        let [download, os, site, node, validation] = Stage::ALL.map(|stage| self.progress(stage));
-        json!({
-            "site": self.site.name,
-            "version": self.upgrade.to,
-            "status": whole.text(),
-            "failure_reason": self.message(whole),
-            "retries": self.upgrade.retries,
-            "image_download": stage(Stage::ImageDownload, download, json!({"results": self.installs(download, &IMAGES, "image")})),
-            "os_setup": stage(Stage::OsSetup, os, json!({"results": self.os_nodes(os)})),
-            "site_level_upgrade": stage(Stage::SiteLevelUpgrade, site, json!({
-                "progress": count(site, &SITE_GROUPS),
-                "results": self.groups(site, &SITE_GROUPS),
-            })),
-            "node_level_upgrade": stage(Stage::NodeLevelUpgrade, node, json!({"results": self.nodes(node)})),
-            "validation": stage(Stage::Validation, validation, json!({"results": self.checks(validation)})),
-        })
+    fn message(&self, status: &str) -> &'a str {
+        self.failure.filter(|_| status == FAILED).unwrap_or_default()
     }
 
-    fn installs(&self, progress: Progress, names: &[&str], kind: &str) -> Vec<Value> {
-        parts(
-            progress,
-            names,
-            |progress, name| json!({"name": name, "type": kind, "status": progress.text(), "message": self.message(progress)}),
-        )
-    }
-
-    fn os_nodes(&self, progress: Progress) -> Vec<Value> {
-        parts(
-            progress,
-            &self.site.nodes,
-            |progress, name| json!({"name": name, "status": progress.text(), "results": self.installs(progress, &OS_STEPS, "os")}),
-        )
-    }
-
-    fn nodes(&self, progress: Progress) -> Vec<Value> {
-        parts(progress, &self.site.nodes, |progress, name| {
-            json!({
-                "name": name,
-                "status": progress.text(),
-                "progress": count(progress, &NODE_GROUPS),
-                "results": self.groups(progress, &NODE_GROUPS),
-            })
-        })
-    }
-
-    fn groups(&self, progress: Progress, groups: &[Group]) -> Vec<Value> {
-        let total = total(groups);
-        let mut first = 0;
-        let describe = |group: &Group| {
-            let whole = progress.parts(first, group.applications.len(), total);
-            let applications = group.applications.iter().map(|name| {
-                first += 1;
-                self.application(progress.part(first - 1, total), name, group.kind)
-            });
-            let applications: Vec<_> = applications.collect();
-            json!({"name": group.name, "status": whole.text(), "applications": applications})
-        };
-        groups.iter().map(describe).collect()
-    }
-
-    fn application(&self, progress: Progress, name: &str, kind: &str) -> Value {
-        let conditions = parts(
-            progress,
-            &["load", "apply", "running"],
-            |progress, step| json!({"type": step, "result": progress.result(), "message": self.message(progress)}),
-        );
-        json!({
-            "name": name,
-            "status": progress.text(),
-            "objects": [{
-                "name": name, "kind": kind, "deploy_strategy": "rolling", "debug": "", "conditions": conditions,
-            }],
-        })
-    }
-
-    fn checks(&self, progress: Progress) -> Vec<String> {
-        let check = |(index, text): (usize, &str)| match progress.part(index, CHECKS.len()) {
-            Progress::Completed => Some(format!("passed: {text}")),
-            failed @ Progress::Failed(_) => Some(format!("failed: {text}: {}", self.message(failed))),
-            _ => None,
-        };
-        CHECKS.into_iter().enumerate().filter_map(check).collect()
+    /// Fills in what depends on the time in something that is done in this part of the whole. What it does takes as long
+    /// as it has steps.
+    fn fill(&self, item: &mut Value, part: &Range<f64>) {
+        let all = steps(item) as f64;
+        let mut before = 0;
+        for list in LISTS {
+            let Some(items) = item.get_mut(list).and_then(Value::as_array_mut) else { continue };
+            for item in items.iter_mut() {
+                let end = before + steps(item);
+                self.fill(item, &(between(part, before as f64 / all)..between(part, end as f64 / all)));
+                before = end;
+            }
+            // A check that is not made yet has no text.
+            items.retain(|item| !item.is_null());
+        }
+        let status = self.status(part);
+        let message = self.message(status);
+        let count = count(item);
+        match item {
+            Value::Object(fields) => {
+                for (name, value) in fields.iter_mut().filter(|(_, value)| value.is_null()) {
+                    *value = match (name.as_str(), status) {
+                        ("status", _) => status.into(),
+                        ("message", _) => message.into(),
+                        ("progress", _) => count.clone(),
+                        ("result", COMPLETED) => "success".into(),
+                        ("result", FAILED) => "failure".into(),
+                        ("result", _) => "pending".into(),
+                        _ => Value::Null,
+                    };
+                }
+            }
+            Value::String(check) if status == COMPLETED => check.insert_str(0, "passed: "),
+            Value::String(check) if status == FAILED => *check = format!("failed: {check}: {message}"),
+            other => *other = Value::Null,
+        }
     }
 }
 
-/// What `describe` makes of each of the parts that are done one after another.
-fn parts<T>(progress: Progress, names: &[T], describe: impl Fn(Progress, &T) -> Value) -> Vec<Value> {
-    let names = if progress == Progress::Skipped { &[] } else { names };
-    names.iter().enumerate().map(|(index, name)| describe(progress.part(index, names.len()), name)).collect()
+/// The point at `share` of a part.
+fn between(part: &Range<f64>, share: f64) -> f64 {
+    // Exact at both ends.
+    part.start * (1.0 - share) + part.end * share
 }
 
-fn total(groups: &[Group]) -> usize {
-    groups.iter().map(|group| group.applications.len()).sum()
+/// The steps that something consists of; what does nothing else is one.
+fn steps(item: &Value) -> usize {
+    let items = LISTS.iter().filter_map(|list| item.get(list)?.as_array()).flatten();
+    items.map(steps).sum::<usize>().max(1)
 }
 
-fn count(progress: Progress, groups: &[Group]) -> Value {
-    let total = total(groups);
-    let completed = (0..total).filter(|index| progress.part(*index, total) == Progress::Completed).count();
-    json!({"completed": completed, "total": total})
+/// How many of the applications in the groups of `item` are upgraded.
+fn count(item: &Value) -> Value {
+    let groups = item.get("results").and_then(Value::as_array).into_iter().flatten();
+    let applications: Vec<&Value> = groups.filter_map(|group| group["applications"].as_array()).flatten().collect();
+    let completed = applications.iter().filter(|application| application["status"] == COMPLETED).count();
+    json!({"completed": completed, "total": applications.len()})
 }
