@@ -63,7 +63,7 @@ pub async fn run<R: RunRecorder, O: RunObserver>(
     options: ApplyOptions,
 ) -> Outcome {
     let service = client::HttpService::new(writer, &options.sealed);
-    phases::run(approved.plan(), |_| phases::EarlierProgress::Fresh, &service, recorder, observer, &options).await
+    phases::run(approved.plan(), |_| None, &service, recorder, observer, &options).await
 }
 
 /// Resumes a run that ended early, in a run of its own.

@@ -15,7 +15,7 @@ use super::verify;
 use crate::model::{Key, Namespace, RunId};
 use crate::plan::{ActionKind, Change, Plan, Waves};
 use crate::run::{
-    ChangeProgress, ChangeResult, ChangeStep, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunObserver, RunRecord,
+    ChangeProgress, ChangeResult, ChangeStep, Outcome, RunClosing, RunEntry, RunEvent, RunObserver, RunRecord,
     RunRecorder,
 };
 
@@ -23,23 +23,13 @@ use crate::run::{
 /// reach the disk together, so that safety does not cost a flush a request.
 const AHEAD: usize = 3;
 
-/// How far an earlier run got with a change.
-#[derive(Debug, Clone)]
-pub(super) enum EarlierProgress<'a> {
-    /// There was none.
-    Fresh,
-    /// It tried and did not make it.
-    Tried,
-    /// It left a write in doubt, under the names of these runs.
-    InDoubt(&'a Intent, Vec<RunId>),
-    /// It was done with it.
-    Over(ChangeResult),
-}
+/// How far an earlier run got with a change, and the names of the runs that wrote it.
+pub(super) type EarlierProgress<'a> = (ChangeProgress<'a>, &'a [RunId]);
 
-/// Runs the plan from the point that `begin` names for each change.
+/// Runs the plan, each change from the point that an earlier run left it at, if there was one.
 pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     plan: &Plan,
-    begin: impl Fn(&Key) -> EarlierProgress<'b>,
+    earlier: impl Fn(&Key) -> Option<EarlierProgress<'b>>,
     service: &S,
     recorder: &R,
     observer: &O,
@@ -55,8 +45,8 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
         checks_versions: AtomicBool::new(false),
         journal_failed: AtomicBool::new(false),
     };
-    let over = |change: &&Change| matches!(begin(&change.key), EarlierProgress::Over(_));
-    let total = plan.changes.len() - plan.changes.iter().filter(over).count();
+    let is_over = |change: &&Change| earlier(&change.key).is_some_and(|(progress, _)| progress.done().is_some());
+    let total = plan.changes.len() - plan.changes.iter().filter(is_over).count();
     observer.event(RunEvent::Started { run: &options.run, total });
     let mut steps: BTreeMap<&Key, ChangeStep> = BTreeMap::new();
     let Waves { waves, needs } = Waves::of(&plan.changes);
@@ -74,7 +64,7 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
             let held = |change: &Change| held_by(change, &needs, &steps).or_else(|| blocked_by(change, &undone));
             let phase: Vec<_> = phase.iter().map(|change| (*change, held(change))).collect();
             let work =
-                stream::iter(&phase).map(|(change, held)| work(&worker, change, begin(&change.key), held.as_deref()));
+                stream::iter(&phase).map(|(change, held)| work(&worker, change, earlier(&change.key), held.as_deref()));
             let mut work = work.buffer_unordered(options.concurrency.max(1) * ahead);
             while let Some((change, step)) = work.next().await {
                 steps.insert(&change.key, step);
@@ -126,52 +116,43 @@ pub(super) async fn resume<S: EndpointService, R: RunRecorder, O: RunObserver>(
             }
         }
     }
-    let after = |key: &Key, progress| after(progress, runs.get(key).map_or(&[], Vec::as_slice));
-    let begins: BTreeMap<&Key, EarlierProgress<'_>> =
-        record.progress().into_iter().map(|(change, progress)| (&change.key, after(&change.key, progress))).collect();
-    let begin = |key: &Key| begins.get(key).cloned().unwrap_or(EarlierProgress::Fresh);
-    run(&record.header.plan, begin, service, recorder, observer, options).await
-}
-
-fn after<'a>(progress: ChangeProgress<'a>, runs: &[RunId]) -> EarlierProgress<'a> {
-    match progress {
-        ChangeProgress::Untouched => EarlierProgress::Tried,
-        ChangeProgress::InDoubt(intent) => EarlierProgress::InDoubt(intent, runs.to_vec()),
-        ChangeProgress::Ended(step) if step.result.is_done() => EarlierProgress::Over(step.result.clone()),
-        ChangeProgress::Ended(_) => EarlierProgress::Tried,
-    }
+    let runs = |key: &Key| runs.get(key).map_or(&[][..], Vec::as_slice);
+    let reached: BTreeMap<&Key, EarlierProgress<'_>> =
+        record.progress().into_iter().map(|(change, progress)| (&change.key, (progress, runs(&change.key)))).collect();
+    run(&record.header.plan, |key| reached.get(key).copied(), service, recorder, observer, options).await
 }
 
 /// Works on one change and reports its result.
 async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
     worker: &Worker<'_, S, R, O>,
     change: &'c Change,
-    begin: EarlierProgress<'_>,
+    earlier: Option<EarlierProgress<'_>>,
     held: Option<&str>,
 ) -> (&'c Change, ChangeStep) {
     let started = worker.options.clock.now();
-    let over = matches!(begin, EarlierProgress::Over(_));
+    let over = earlier.and_then(|(progress, _)| progress.done());
+    let start = match earlier {
+        None => StepStart::Fresh,
+        Some((ChangeProgress::InDoubt(intent), runs)) => StepStart::InDoubt(intent, runs),
+        Some(_) => StepStart::Read,
+    };
     let mut requests = Vec::new();
-    let result = match (begin, held) {
-        (EarlierProgress::Over(result), _) => result,
-        (EarlierProgress::InDoubt(intent, runs), None) => {
-            worker.make(change, StepStart::InDoubt(intent, &runs), &mut requests).await
-        }
+    let result = match (over, held) {
+        (Some(result), _) => result.clone(),
+        (None, None) => worker.make(change, start, &mut requests).await,
         // A write in doubt stays in doubt while nothing is sent: it is not skipped.
-        (EarlierProgress::InDoubt(..), Some(reason)) => ChangeResult::InDoubt { reason: reason.to_owned() },
-        (EarlierProgress::Fresh | EarlierProgress::Tried, Some(reason)) => {
-            ChangeResult::Skipped { reason: reason.to_owned() }
+        (None, Some(reason)) if matches!(start, StepStart::InDoubt(..)) => {
+            ChangeResult::InDoubt { reason: reason.to_owned() }
         }
-        (EarlierProgress::Fresh, None) => worker.make(change, StepStart::Fresh, &mut requests).await,
-        (EarlierProgress::Tried, None) => worker.make(change, StepStart::Read, &mut requests).await,
+        (None, Some(reason)) => ChangeResult::Skipped { reason: reason.to_owned() },
     };
     let mut step = ChangeStep { requests, ..ChangeStep::new(change.key.clone(), change.action.kind(), result) };
-    if !over && held.is_none() {
+    if over.is_none() && held.is_none() {
         (step.started, step.ended) = (Some(started), Some(worker.options.clock.now()));
     }
     worker.record(&step).await;
     // What an earlier run did was reported then.
-    if !over {
+    if over.is_none() {
         worker.observer.event(RunEvent::Finished { step: &step, took: worker.options.clock.since(started) });
     }
     (change, step)

@@ -107,6 +107,17 @@ pub enum ChangeProgress<'a> {
     Ended(&'a ChangeStep),
 }
 
+impl<'a> ChangeProgress<'a> {
+    /// Its result, where it is known to be done.
+    #[must_use]
+    pub fn done(self) -> Option<&'a ChangeResult> {
+        match self {
+            ChangeProgress::Ended(step) if step.result.is_done() => Some(&step.result),
+            _ => None,
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -179,10 +190,8 @@ impl RunRecord {
     }
 
     fn keys(&self, are_done: bool) -> BTreeSet<&Key> {
-        let is_done =
-            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(step) if step.result.is_done());
         let progress = self.progress().into_iter();
-        progress.filter(|(_, progress)| is_done(progress) == are_done).map(|(change, _)| &change.key).collect()
+        progress.filter(|(_, progress)| progress.done().is_some() == are_done).map(|(change, _)| &change.key).collect()
     }
 
     /// The writes that took effect, or may have, each with whether that is known: for each endpoint

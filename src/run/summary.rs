@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeProgress, RunRecord, RunStatus, RunTrigger};
+use super::{RunRecord, RunStatus, RunTrigger};
 use crate::model::RunId;
 use crate::plan::{ActionKind, PlanOrigin};
 
@@ -78,8 +78,6 @@ impl RunSummary {
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let count = |kind| plan.count(kind);
-        let done =
-            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(step) if step.result.is_done());
         Self {
             run: record.header.run.clone(),
             started: record.header.started.clone(),
@@ -96,7 +94,7 @@ impl RunSummary {
                 annotate: count(ActionKind::Annotate),
                 delete: count(ActionKind::Delete),
             },
-            done: record.progress().iter().filter(|(_, progress)| done(progress)).count(),
+            done: record.made().len(),
             status: record.ending(),
             resumes: record.header.resumes.clone(),
             rolls_back: record.header.rolls_back.clone(),

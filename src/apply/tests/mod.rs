@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::phases::{self, EarlierProgress};
+use super::phases;
 use super::service::{CheckedNamespace, EndpointService, WriteTurn};
 use super::{ApplyOptions, Clock, PollPolicy};
 use crate::api::{
@@ -101,15 +101,8 @@ impl Bench {
 
     fn recorded(&self, run: &str, recorder: &Kept1) -> Outcome {
         let options = self.options(run);
-        futures_util::FutureExt::now_or_never(phases::run(
-            &self.plan,
-            |_| EarlierProgress::Fresh,
-            &self.fake,
-            recorder,
-            &Quiet,
-            &options,
-        ))
-        .expect("nothing waits here")
+        futures_util::FutureExt::now_or_never(phases::run(&self.plan, |_| None, &self.fake, recorder, &Quiet, &options))
+            .expect("nothing waits here")
     }
 
     fn resumed(&self, run: &str, record: &RunRecord, recorder: &Kept1) -> Outcome {
