@@ -166,7 +166,21 @@ impl Drop for Worker {
 
 #[cfg(test)]
 mod tests {
-    use crate::state::faults::FaultyStore;
+    use crate::state::CreateResult;
+    use crate::state::faults::{Fault, FaultyStore};
+
+    #[test]
+    fn a_write_whose_last_answer_is_lost_is_found_and_not_reported_as_failed() {
+        let store = FaultyStore::default();
+        let bucket = store.bucket();
+        store.next([Fault::Refused, Fault::Refused, Fault::Refused, Fault::AnswerLost]);
+        let made = bucket.create("drift/shop.json", "1").expect("it is there");
+        let CreateResult::Created(tag) = made else { panic!("{made:?}") };
+        store.next([Fault::Refused, Fault::Refused, Fault::Refused, Fault::AnswerLost]);
+        assert!(bucket.update("drift/shop.json", "2", &tag).expect("it is there").is_some());
+        store.next([Fault::Refused; 4]);
+        bucket.create("drift/other.json", "1").expect_err("it is not there");
+    }
 
     #[test]
     fn an_object_that_somebody_made_too_large_is_not_read() {

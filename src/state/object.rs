@@ -103,50 +103,41 @@ impl Objects {
         Ok(self.store.put_opts(&self.path(name), bytes.clone().into(), options).await?.into())
     }
 
-    /// Writes an object that must not be there. One with this very content is ours: an earlier try made it, and its
-    /// answer was lost.
+    /// Writes an object that must not be there.
     pub(super) async fn create(&self, name: &str, bytes: Bytes) -> Result<CreateResult, StateError> {
-        let mut wait = FIRST_WAIT;
-        for left in (0..TRIES).rev() {
-            let error = match self.put(name, &bytes, PutMode::Create).await {
-                Ok(tag) => return Ok(CreateResult::Created(tag)),
-                Err(error) => error,
-            };
-            let is_taken = matches!(error, Error::AlreadyExists { .. });
-            if !is_taken && (left == 0 || is_final(&error)) {
-                return Err(self.failed("write", name, &error));
-            }
-            match self.read(name).await? {
-                Some(object) if object.bytes == bytes => return Ok(CreateResult::Created(object.tag)),
-                Some(_) => return Ok(CreateResult::Taken),
-                None if left == 0 => return Err(self.failed("write", name, &error)),
-                None => {}
-            }
-            tokio::time::sleep(wait).await;
-            wait *= 2;
-        }
-        unreachable!("the last try returns")
+        Ok(self.write(name, &bytes, None).await?.map_or(CreateResult::Taken, CreateResult::Created))
     }
 
     /// Replaces the version `tag` of an object; nothing where another version is there. The content has to be one that
     /// nobody else writes.
     pub(super) async fn update(&self, name: &str, bytes: Bytes, tag: &Tag) -> Result<Option<Tag>, StateError> {
+        self.write(name, &bytes, Some(tag)).await
+    }
+
+    /// Writes over the version `over`, or where nothing is; nothing where something else is there. An object with this
+    /// very content is ours: an earlier try wrote it, and its answer was lost.
+    async fn write(&self, name: &str, bytes: &Bytes, over: Option<&Tag>) -> Result<Option<Tag>, StateError> {
+        let mode = over.map_or(PutMode::Create, |tag| PutMode::Update(tag.0.clone()));
         let mut wait = FIRST_WAIT;
         for left in (0..TRIES).rev() {
-            let error = match self.put(name, &bytes, PutMode::Update(tag.0.clone())).await {
+            let error = match self.put(name, bytes, mode.clone()).await {
                 Ok(tag) => return Ok(Some(tag)),
                 Err(error) => error,
             };
-            let is_moved = matches!(error, Error::Precondition { .. });
-            if !is_moved && is_final(&error) {
+            let is_refused = matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
+            if !is_refused && is_final(&error) {
                 return Err(self.failed("write", name, &error));
             }
-            match self.read(name).await? {
-                Some(object) if object.bytes == bytes => return Ok(Some(object.tag)),
-                Some(object) if object.tag != *tag || is_moved => return Ok(None),
-                None => return Ok(None),
-                Some(_) if left == 0 => return Err(self.failed("write", name, &error)),
-                Some(_) => {}
+            let there = self.read(name).await?;
+            match (there, over) {
+                (Some(object), _) if object.bytes == bytes => return Ok(Some(object.tag)),
+                // Nothing is there, or still the version to replace: the next try may write it.
+                (None, None) => {}
+                (Some(object), Some(tag)) if object.tag == *tag && !is_refused => {}
+                _ => return Ok(None),
+            }
+            if left == 0 {
+                return Err(self.failed("write", name, &error));
             }
             tokio::time::sleep(wait).await;
             wait *= 2;
