@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use walkdir::WalkDir;
 
 use crate::cli::args::{ImportArgs, ImportSource, TerraformArgs};
 use crate::cli::definition::{self, DefinitionOptions};
@@ -78,19 +77,16 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
 
 /// The configuration in JSON syntax and the state in a directory.
 fn read_directory(path: &Path) -> Result<Vec<Document>> {
-    let mut names = Vec::new();
-    for entry in WalkDir::new(path).min_depth(1).max_depth(1) {
-        let entry =
-            entry.with_context(|| format!("cannot read `{}`", path.display())).with_status(ExitStatus::Failed)?;
-        names.extend(entry.file_name().to_str().filter(|name| is_read(name)).map(str::to_owned));
-    }
+    let directory = Directory::open(path).with_status(ExitStatus::Failed)?;
+    let names = directory.names().with_status(ExitStatus::Failed)?.into_iter();
+    let mut names: Vec<String> =
+        names.filter_map(|name| name.into_string().ok()).filter(|name| is_read(name)).collect();
     names.sort();
     if names.is_empty() {
         return Err(error!(Failed, "`{}` has neither a state nor a `*{JSON_SYNTAX}` file", path.display())
             .hint(format!("get the state with: terraform state pull > {STATE}"))
             .hint("nothing was written"));
     }
-    let directory = Directory::open(path).with_status(ExitStatus::Failed)?;
     names
         .iter()
         .map(|name| read(&path.join(name), &directory.read(name, limit::SAVED).with_status(ExitStatus::Failed)?))
