@@ -86,7 +86,9 @@ impl Diagnostic {
             }
             group = group.element(snippet);
         }
-        if let Some(help) = &self.help {
+        // What stands beside a line that must not be shown.
+        let beside = self.labels.first().filter(|label| label.excerpt.line == 0).map(|label| &label.label);
+        for help in beside.filter(|label| !label.is_empty()).into_iter().chain(&self.help) {
             group = group.element(Level::HELP.message(help.as_str()));
         }
         let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };

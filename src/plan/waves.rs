@@ -1,6 +1,6 @@
 //! The order of the changes of a plan. A create or replace waits for the creates that it refers to; a delete for the deletes
 //! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace but
-//! those that wait for it. A recreate is a create to those that will refer to its object, and a delete to those that let
+//! those that wait for it, or, where two deletes would wait for one another so, for either. A recreate is a create to those that will refer to its object, and a delete to those that let
 //! go of it.
 
 use std::borrow::Cow;
@@ -25,63 +25,83 @@ impl<'a> Waves<'a> {
     #[must_use]
     pub fn of(changes: &'a [Change]) -> Self {
         let needs = needs(changes);
-        let (early, behind) = early_deletes(changes, &needs);
-        let mut waves = Vec::new();
-        let mut left: Vec<&Change> = changes.iter().collect();
-        let mut done: BTreeSet<&Key> = BTreeSet::new();
-        while !left.is_empty() {
-            let namespace = |change: &&'a Change| &change.key.namespace;
-            let writes = left.iter().filter(|change| !is_delete(change));
-            let written: BTreeSet<&Namespace> = writes.clone().map(namespace).collect();
-            let written_first: BTreeSet<&Namespace> =
-                writes.filter(|change| !behind.contains(&change.key)).map(namespace).collect();
-            let is_free = |change: &&Change| {
-                let written = if early.contains(&change.key) { &written_first } else { &written };
-                needs.get(&change.key).is_none_or(|needs| needs.is_subset(&done))
-                    && !(is_delete(change) && written.contains(&change.key.namespace))
-            };
-            let (free, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(is_free);
-            left = rest;
-            if free.is_empty() {
-                waves.push(std::mem::take(&mut left));
-            } else {
-                // Without references nobody asks.
-                done.extend(free.iter().filter(|_| !needs.is_empty()).map(|change| &change.key));
-                waves.push(free);
-            }
-        }
+        let waves = in_order(changes, &needs);
         Self { waves, needs }
     }
+}
+
+fn in_order<'a>(changes: &'a [Change], needs: &BTreeMap<&'a Key, BTreeSet<&'a Key>>) -> Vec<Vec<&'a Change>> {
+    let behind = behind_deletes(changes, needs);
+    let behind_any: BTreeSet<&Key> = behind.values().flatten().copied().collect();
+    let mut waves = Vec::new();
+    let mut left: Vec<&Change> = changes.iter().collect();
+    let mut done: BTreeSet<&Key> = BTreeSet::new();
+    while !left.is_empty() {
+        let mut written: BTreeMap<&Namespace, Vec<&Key>> = BTreeMap::new();
+        for change in left.iter().filter(|change| !is_delete(change)) {
+            written.entry(&change.key.namespace).or_default().push(&change.key);
+        }
+        let waits_for_write = |delete: &Change, behind: Option<&BTreeSet<&Key>>| {
+            let mut writes = written.get(&delete.key.namespace).into_iter().flatten();
+            writes.any(|key| behind.is_none_or(|behind| !behind.contains(key)))
+        };
+        let needs_are_done = |change: &Change| needs.get(&change.key).is_none_or(|needs| needs.is_subset(&done));
+        let is_free = |change: &&Change| {
+            needs_are_done(change) && !(is_delete(change) && waits_for_write(change, behind.get(&change.key)))
+        };
+        // Two deletes whose writes wait for one another: one goes first.
+        let is_early = |change: &&Change| {
+            needs_are_done(change) && behind.contains_key(&change.key) && !waits_for_write(change, Some(&behind_any))
+        };
+        let is_stuck = !left.iter().any(is_free);
+        let is_free = |change: &&Change| if is_stuck { is_early(change) } else { is_free(change) };
+        let (free, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(is_free);
+        left = rest;
+        if free.is_empty() {
+            waves.push(std::mem::take(&mut left));
+        } else {
+            // Without references nobody asks.
+            done.extend(free.iter().filter(|_| !needs.is_empty()).map(|change| &change.key));
+            waves.push(free);
+        }
+    }
+    waves
 }
 
 fn is_delete(change: &Change) -> bool {
     change.action.kind() == ActionKind::Delete
 }
 
-/// The deletes that a write waits for, as the recreate of what a deleted object refers to does, and the writes that wait
-/// for a delete.
-fn early_deletes<'a>(
+/// The deletes that a write waits for, as the recreate of what a deleted object refers to does, each with all that waits
+/// for it.
+fn behind_deletes<'a>(
     changes: &'a [Change],
     needs: &BTreeMap<&'a Key, BTreeSet<&'a Key>>,
-) -> (BTreeSet<&'a Key>, BTreeSet<&'a Key>) {
+) -> BTreeMap<&'a Key, BTreeSet<&'a Key>> {
+    let mut waiting: BTreeMap<&Key, Vec<&Key>> = BTreeMap::new();
+    for (key, needed) in needs {
+        needed.iter().for_each(|needed| waiting.entry(needed).or_default().push(key));
+    }
     let deletes: BTreeSet<&Key> = changes.iter().filter(|change| is_delete(change)).map(|change| &change.key).collect();
-    let waits = |key: &Key, keys: &BTreeSet<&Key>| needs.get(key).is_some_and(|needed| !needed.is_disjoint(keys));
-    let behind = closed(&deletes, |behind| needs.keys().copied().filter(|key| waits(key, behind)).collect());
-    let behind: BTreeSet<&Key> = behind.difference(&deletes).copied().collect();
-    let needed = closed(&behind, |needed| needed.iter().filter_map(|key| needs.get(key)).flatten().copied().collect());
-    (needed.intersection(&deletes).copied().collect(), behind)
+    let behind = reached(&deletes, |key| waiting.get(key).into_iter().flatten().copied());
+    let before =
+        reached(&behind.difference(&deletes).copied().collect(), |key| needs.get(key).into_iter().flatten().copied());
+    let early = deletes.intersection(&before);
+    let all_behind =
+        |key: &'a Key| reached(&BTreeSet::from([key]), |key| waiting.get(key).into_iter().flatten().copied());
+    early.map(|key| (*key, all_behind(key))).collect()
 }
 
-/// The keys with all that `more` finds from them, step by step.
-fn closed<'a>(keys: &BTreeSet<&'a Key>, more: impl Fn(&BTreeSet<&'a Key>) -> Vec<&'a Key>) -> BTreeSet<&'a Key> {
-    let mut all = keys.clone();
-    loop {
-        let count = all.len();
-        all.extend(more(&all));
-        if all.len() == count {
-            return all;
-        }
+/// What is reached from some keys by way of others, they included.
+fn reached<'a, I: Iterator<Item = &'a Key>>(
+    from: &BTreeSet<&'a Key>,
+    next: impl Fn(&'a Key) -> I,
+) -> BTreeSet<&'a Key> {
+    let (mut all, mut new): (BTreeSet<_>, Vec<_>) = (from.clone(), from.iter().copied().collect());
+    while let Some(key) = new.pop() {
+        new.extend(next(key).filter(|key| all.insert(key)));
     }
+    all
 }
 
 fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
@@ -169,4 +189,63 @@ pub fn candidates<'t>(target: &'t Target, own: &'t Namespace) -> impl Iterator<I
         let parse = |kind: KindName| format!("{kind}:{namespace}/{}", target.name);
         Key::parse(&parse(KindName::find(kind)?)).ok()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::BeforeImage;
+    use crate::plan::world::{endpoint, live};
+
+    fn changes(kinds: &[(bool, bool)]) -> Vec<Change> {
+        let change = |(at, (is_delete, is_shop)): (usize, &(bool, bool))| {
+            let mut object = endpoint(&format!("e{at}"), 80);
+            let namespace = if *is_shop { "shop" } else { "pay" };
+            object.key.namespace = Namespace::parse(namespace).expect("a namespace");
+            let before = BeforeImage::of(&live(object.clone()));
+            let action = match is_delete {
+                true => Action::Delete { before, referrers: Vec::new() },
+                false => Action::Create { wanted: object.clone() },
+            };
+            Change::new(object.key, action)
+        };
+        kinds.iter().enumerate().map(change).collect()
+    }
+
+    proptest! {
+        /// Where no circle is, each change comes after what it needs, and a delete after the writes of its namespace but
+        /// those that wait for a delete themselves; for its own sake it lets no other pass.
+        #[test]
+        fn a_change_comes_after_what_it_needs_and_a_delete_after_the_writes_of_its_namespace(
+            kinds in prop::collection::vec(any::<(bool, bool)>(), 1..12),
+            pairs in prop::collection::vec((0..12usize, 0..12usize), 0..14),
+        ) {
+            let changes = changes(&kinds);
+            let mut needs: BTreeMap<&Key, BTreeSet<&Key>> = BTreeMap::new();
+            for (later, earlier) in pairs.into_iter().filter(|(later, earlier)| earlier < later && *later < kinds.len()) {
+                needs.entry(&changes[later].key).or_default().insert(&changes[earlier].key);
+            }
+            let waves = in_order(&changes, &needs);
+            let wave = |key: &Key| waves.iter().position(|wave| wave.iter().any(|change| change.key == *key));
+            prop_assert_eq!(waves.iter().map(Vec::len).sum::<usize>(), changes.len());
+            let deletes = || changes.iter().filter(|change| is_delete(change));
+            for change in &changes {
+                let needed = needs.get(&change.key).into_iter().flatten();
+                for needed in needed {
+                    prop_assert!(wave(needed) < wave(&change.key), "{} and {needed} in {waves:#?}", change.key);
+                }
+            }
+            for delete in deletes() {
+                let is_beside = |write: &&Change| !is_delete(write) && write.key.namespace == delete.key.namespace;
+                for write in changes.iter().filter(is_beside).filter(|write| wave(&write.key) >= wave(&delete.key)) {
+                    let before = reached(&BTreeSet::from([&write.key]), |key| needs.get(key).into_iter().flatten().copied());
+                    prop_assert!(deletes().any(|delete| before.contains(&delete.key)), "{} and {}", delete.key, write.key);
+                    let has_one_delete = deletes().count() == 1;
+                    prop_assert!(!has_one_delete || before.contains(&delete.key));
+                }
+            }
+        }
+    }
 }

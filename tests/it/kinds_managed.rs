@@ -8,6 +8,7 @@ mod bodies;
 mod copied;
 mod environments;
 mod graphs;
+mod made_up;
 mod namesakes;
 mod offline;
 mod order;

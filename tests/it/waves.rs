@@ -106,6 +106,6 @@ fn stacks_are_listed_with_their_labels_and_selected_by_them() {
     stage
         .run("validate s/0")
         .code(1)
-        .stderr_contains("`-ring` is not a valid key of a label")
+        .stderr_contains("`-ring` is not a valid key of `labels`")
         .stderr_contains("`b!` is not a valid value of a label");
 }

@@ -110,6 +110,17 @@ impl Reader {
             return word(decoder, &place, words);
         }
         let Place { item, at, path } = &place;
+        // An address may contain a password.
+        if node["writeOnly"] == true && !is_of(type_of(node), &item.value) {
+            let what = format!(
+                "`{}` is {}, not {}",
+                place.name(),
+                item.kind(),
+                if type_of(node) == "array" { "a list" } else { "a text" }
+            );
+            decoder.fault(path, at.error(what, "").without_source());
+            return None;
+        }
         match type_of(node) {
             "object" => self.mapping(decoder, place, node),
             "array" => self.list(decoder, &place, node),
@@ -128,16 +139,11 @@ impl Reader {
 
     /// The option for what is written, else the first.
     fn option(&self, options: &'static [Json], item: &Item<'_>) -> &'static Json {
-        let wanted = match item.value {
-            Value::Map(_) => "object",
-            Value::List(_) => "array",
-            Value::Text(..) | Value::Refused => "",
-        };
         let resolved = |node: &'static Json| match node["$ref"].as_str() {
             Some(target) => self.description.pointer(&target[1..]).expect(IN_FILE),
             None => node,
         };
-        options.iter().map(resolved).find(|node| type_of(node) == wanted).unwrap_or(&options[0])
+        options.iter().map(resolved).find(|node| is_of(type_of(node), &item.value)).unwrap_or(&options[0])
     }
 
     fn mapping(&self, decoder: &mut Decoder, place: Place<'_, '_>, node: &'static Json) -> Option<Json> {
@@ -168,11 +174,12 @@ impl Reader {
             None => {
                 for entry in fields.named() {
                     let path = fields.join(Segment::Key(entry.key.clone().into_owned().into()));
-                    let place = Place { path, ..place.clone() };
-                    let fault = fault(&node["propertyNames"], &place, &entry.key, entry.key_at);
-                    fault.into_iter().for_each(|fault| fields.decoder.fault(&place.path, fault));
+                    if let Some(rule) = key_fault(&node["propertyNames"], &entry.key) {
+                        let what = format!("`{}` is not a valid key of `{}`", entry.key, place.name());
+                        fields.decoder.fault(&path, error(entry.key_at, what, rule));
+                    }
                     if !entry.item.is_null() {
-                        let value = Place::of(entry, place.path);
+                        let value = Place::of(entry, path);
                         let value = self.value(fields.decoder, value, &node["additionalProperties"]);
                         values.extend(value.map(|value| (entry.key.clone().into_owned(), value)));
                     }
@@ -207,6 +214,15 @@ impl Reader {
             }
         }
         Some(values.into())
+    }
+}
+
+/// Whether a value is written as this type is: a list, a mapping, or a text.
+fn is_of(of_type: &str, value: &Value<'_>) -> bool {
+    match value {
+        Value::List(_) => of_type == "array",
+        Value::Map(_) => of_type == "object",
+        Value::Text(..) | Value::Refused => !matches!(of_type, "array" | "object"),
     }
 }
 
@@ -256,6 +272,18 @@ fn number(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> 
     number.map(Json::from)
 }
 
+fn fits_pattern(node: &Json, text: &str) -> bool {
+    node["pattern"].as_str().is_none_or(|pattern| PATTERNS[pattern].is_match(text))
+}
+
+/// The rule that a key of a mapping with free keys breaks.
+fn key_fault(node: &'static Json, key: &str) -> Option<&'static str> {
+    match node["format"] == "label-key" {
+        true => label::key_fault(key),
+        false => (!fits_pattern(node, key)).then(|| node["errorMessage"].as_str().unwrap_or_default()),
+    }
+}
+
 /// What is wrong with a text, by its format or its pattern.
 fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_>) -> Option<Diagnostic> {
     let (key, message) = (place.name(), node["errorMessage"].as_str().unwrap_or_default());
@@ -275,7 +303,6 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
         "kind" if KindName::find(text).is_none() => {
             Some(unknown_kind_error(&at, text).with_help("to list the kinds: trueup kinds"))
         }
-        "label-key" => Some(error(at, format!("`{text}` is not a valid key of a label"), label::key_fault(text)?)),
         "label-value" => {
             Some(error(at, format!("`{text}` is not a valid value of a label"), label::value_fault(text)?))
         }
@@ -290,23 +317,21 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
             let problem = error(at, format!("`{text}` is not a path below a known field"), message);
             Some(problem.with_help("lists and maps have no step of their own, as in `trueup explain`"))
         }
-        _ if node["pattern"].as_str().is_none_or(|pattern| PATTERNS[pattern].is_match(text)) => None,
-        _ if key == text => {
-            let above = place.path.iter().rev().nth(1).and_then(Segment::key).unwrap_or_default();
-            Some(error(at, format!("`{text}` is not a valid key of `{above}`"), message))
-        }
+        _ if fits_pattern(node, text) => None,
         _ => Some(error(at, format!("`{key}` is `{text}`"), message)),
     }
 }
 
+/// What is wrong with an address, which is not shown: it may contain a password.
 fn service(what: &str, text: &str, at: TextSpan<'_>) -> Option<Diagnostic> {
+    if text.contains('@') {
+        let problem = at.error(format!("{what} contains a user name or a password"), "").without_source();
+        return Some(problem.with_help("remove them: the token is given separately"));
+    }
     let label = match text.split_once("://") {
         Some(("http" | "https", rest)) => {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            if host.contains('@') {
-                let problem = at.error(format!("{what} contains a user name or a password"), "").without_source();
-                return Some(problem.with_help("remove them: the token is given separately"));
-            } else if host.is_empty() || host.starts_with(':') {
+            if host.is_empty() || host.starts_with(':') {
                 "a host is needed"
             } else if rest.contains(['?', '#']) {
                 "end it after the host or the path"
@@ -316,7 +341,7 @@ fn service(what: &str, text: &str, at: TextSpan<'_>) -> Option<Diagnostic> {
         }
         _ => "https://TENANT.console.ves.volterra.io",
     };
-    Some(error(at, format!("{what} is not a valid address of a service"), label))
+    Some(at.error(format!("{what} is not a valid address of a service"), "").without_source().with_help(label))
 }
 
 /// The directory of overlays, as its parts; nothing where it is not below this one.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::described::{self, NullMeaning, POLICY};
 use super::given::GivenSafeguards;
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
-use crate::load::item::{Item, resolve};
+use crate::load::item::{Item, Value, resolve};
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
 use crate::model::policy::Policy;
@@ -41,7 +41,8 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
                 return Policy::default();
             }
         };
-        let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
+        let is_empty = |root: &Item<'_>| root.is_null() || matches!(&root.value, Value::Map(map) if map.is_empty());
+        let Some(root) = resolve(&tree, source, problems).filter(|root| !is_empty(root)) else { continue };
         match policy {
             None => policy = Some(self::document(&root, problems)),
             Some(_) => {

@@ -106,11 +106,29 @@ fn a_rule_to_ignore_without_its_object_or_field_is_an_error() {
 }
 
 #[test]
+fn nothing_of_a_wrong_address_is_shown() {
+    for text in
+        ["user:hunter2@host", "HTTPS://user:hunter2@host", "https://host/?token=hunter2", "https://u:hun/ter2@host"]
+    {
+        for value in [format!("'{text}'"), format!("['{text}']"), format!("{{a: '{text}'}}")] {
+            let settings = format!("environments: {{prod: {{base_url: {value}}}}}\n");
+            let of_settings = read(&settings, None).expect_err(&settings);
+            let of_policy = super::policy("p.yaml", format!("base_urls: {value}\n").into()).expect_err(&value);
+            let of_policy = of_policy.render(&RenderOptions::default());
+            for said in [of_settings, of_policy] {
+                assert!(said.contains("base_url") && !said.contains("ter2"), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_policy_passes_nothing_over() {
     let problems = |text: &str| super::policy("p.yaml", text.into()).expect_err(text).render(&RenderOptions::default());
     assert!(problems("guards: {percent: }\n").contains("`percent` has no value"));
     assert!(problems("namespaces: ['']\n").contains("`namespaces` contains ``"));
     assert!(problems("base_urls: [shop.example.net]\n").contains("not a valid address of a service"));
+    assert!(problems("{}\n").contains("the policy is empty"));
     assert!(problems("strict: [endpoints]\n").contains("unknown kind"));
     assert!(problems("allow: [mass-chang]\n").contains("did you mean `mass-change`?"));
     let policy = super::policy("p.yaml", "strict: false\n".into()).expect("a limit");

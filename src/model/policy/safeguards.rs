@@ -92,10 +92,10 @@ impl Default for Gates {
 
 impl Gates {
     fn stricter(self, other: Self) -> Self {
-        // The numbers of a gate that is off mean nothing beside those of one that is on.
+        // The numbers of a gate that is off mean nothing beside those of one that is on, which a policy may not name.
         let (minutes, threshold) = match (self.events, other.events) {
-            (GateMode::Off, GateMode::Warn | GateMode::Block) => (other.events_minutes, other.events_threshold),
-            (GateMode::Warn | GateMode::Block, GateMode::Off) => (self.events_minutes, self.events_threshold),
+            (GateMode::Off, GateMode::Warn | GateMode::Block) => other.events_numbers_or(&self),
+            (GateMode::Warn | GateMode::Block, GateMode::Off) => self.events_numbers_or(&other),
             _ => (self.events_minutes.max(other.events_minutes), self.events_threshold.min(other.events_threshold)),
         };
         Self {
@@ -105,6 +105,13 @@ impl Gates {
             events_minutes: minutes,
             events_threshold: threshold,
         }
+    }
+
+    /// The minutes and the threshold of the events gate, with those of `other` for what a policy leaves open.
+    fn events_numbers_or(&self, other: &Self) -> (u32, u64) {
+        let minutes = if self.events_minutes == 0 { other.events_minutes } else { self.events_minutes };
+        let threshold = if self.events_threshold == u64::MAX { other.events_threshold } else { self.events_threshold };
+        (minutes, threshold)
     }
 
     /// Whether the events gate of `self` lets more pass than that of `other`.

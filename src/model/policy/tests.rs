@@ -49,6 +49,17 @@ fn policy() -> impl Strategy<Value = Policy> {
     })
 }
 
+#[test]
+fn a_policy_that_names_no_numbers_of_the_events_gate_leaves_them_to_the_settings() {
+    let block = Gates { events: GateMode::Block, ..Policy::default().loosest.gates };
+    let policy = Policy { loosest: Safeguards { gates: block, ..Policy::default().loosest }, ..Policy::default() };
+    for events in GateMode::ALL {
+        let gates = Gates { events, events_minutes: 60, events_threshold: 5, ..Gates::default() };
+        let in_force = Safeguards { gates, ..Safeguards::default() }.stricter(&policy.loosest).gates;
+        assert_eq!((in_force.events, in_force.events_minutes, in_force.events_threshold), (GateMode::Block, 60, 5));
+    }
+}
+
 proptest! {
     #[test]
     fn the_stricter_of_two_is_idempotent_and_commutative_and_never_looser_than_either(

@@ -138,6 +138,43 @@ fn what_referred_to_it_and_is_deleted_in_the_same_apply_goes_first() {
 }
 
 #[test]
+fn a_delete_goes_early_for_what_waits_for_it_and_not_for_what_waits_for_another() {
+    let service = Service::start();
+    let site = |key: &str| {
+        let (namespace, name) = key.split_once('/').expect("a key");
+        SITE.replace("name: edge, namespace: shop", &format!("name: {name}, namespace: {namespace}"))
+    };
+    let at = |key: &str, site: &str| {
+        let (namespace, name) = site.split_once('/').expect("a key");
+        let at = AT_SITE.replace("name: edge, namespace: shop", &format!("name: {name}, namespace: {namespace}"));
+        format!("{}{at}", definition(key, 80))
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: sites\nnamespaces: [ea, eb]\nkinds: [virtual_site]\n")
+        .file("e1.yaml", &site("ea/e1"))
+        .file("e2.yaml", &site("eb/e2"))
+        .file("ka.yaml", &definition("ea/kept", 80))
+        .file("kb.yaml", &definition("eb/kept", 80))
+        .file("old.yaml", &at("ea/old", "ea/e1"))
+        .file("gone.yaml", &at("eb/gone", "eb/e2"))
+        .applied(".");
+    let before = service.log().iter().filter(|entry| entry.method != "GET").count();
+    stage.edit("e1.yaml", "REGIONAL_EDGE", "CUSTOMER_EDGE");
+    stage.edit("e2.yaml", "REGIONAL_EDGE", "CUSTOMER_EDGE");
+    stage.remove("old.yaml");
+    stage.remove("gone.yaml");
+    stage.write("new.yaml", &at("ea/new", "eb/e2"));
+    let allow = "--allow recreate=virtual_site:ea/e1 --allow recreate=virtual_site:eb/e2 --allow mass-change";
+    stage.run(&format!("apply . --yes --quiet {allow}")).code(0);
+    let log = service.log();
+    let writes = log.iter().filter(|entry| entry.method != "GET").skip(before);
+    let writes: Vec<String> = writes.map(|entry| format!("{} {}", entry.method, entry.name)).collect();
+    let ordered = ["DELETE gone", "DELETE e2", "POST e2", "POST new", "DELETE old", "DELETE e1", "POST e1"];
+    assert_eq!(writes, ordered);
+}
+
+#[test]
 fn what_is_protected_needs_both_consents_and_the_guards_count_a_delete() {
     let service = Service::start();
     let stage = Stage::new()
