@@ -3,7 +3,7 @@
 //! follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, is_free};
+use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, first_line, is_free};
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::overlays::REMOVE;
 use super::rules::StackRules;
@@ -49,7 +49,7 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
             return Examined::Bad { problems: Vec::new() };
         }
         let what = format!("the document is {}, not an endpoint", root.kind());
-        let at = TextSpan::new(root.span.source, &first_line(root));
+        let at = first_line(root);
         return Examined::Bad { problems: vec![at.error(what, "a mapping with `metadata` and `spec` is needed")] };
     };
     if let Some(problems) = unknown_kind(root) {
@@ -86,12 +86,6 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
             }
         }
     }
-}
-
-fn first_line(item: &Item<'_>) -> std::ops::Range<usize> {
-    let range = item.span.range();
-    let length = item.span.slice().find('\n').unwrap_or(range.len());
-    range.start..range.start + length
 }
 
 fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> WireEndpoint {
@@ -254,7 +248,7 @@ fn place<'s>(root: &Item<'s>, spot: &Location) -> TextSpan<'s> {
         PathLookup::Value { item, entry: None } if spot.path().is_empty() => {
             item.entries().first().map_or(item.span, |entry| entry.key_at)
         }
-        PathLookup::Value { item, entry: None } => TextSpan::new(item.span.source, &first_line(item)),
+        PathLookup::Value { item, entry: None } => first_line(item),
         PathLookup::Value { item, entry: Some(entry) } => {
             let value = matches!(spot, Location::Value(_)) && item.compact && !item.span.is_empty();
             if value { item.span } else { entry.key_at }

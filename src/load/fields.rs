@@ -471,7 +471,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
 }
 
 /// An item of a list is pointed at by its first line.
-pub(super) fn first_line<'a>(item: &'a Item<'_>) -> TextSpan<'a> {
+pub(super) fn first_line<'s>(item: &Item<'s>) -> TextSpan<'s> {
     let range = item.span.range();
     let end = item.span.slice().find('\n').map_or(range.end, |end| range.start + end);
     TextSpan::new(item.span.source, &(range.start..end))

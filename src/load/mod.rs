@@ -25,6 +25,7 @@ mod render;
 mod rules;
 mod source;
 mod source_map;
+mod splice;
 mod stack_files;
 mod suggestion;
 mod syntax;

@@ -278,48 +278,24 @@ fn collect(item: &Item<'_>, level: Level, path: &mut Vec<String>, above: ValueOr
 
 fn written(item: &Item<'_>, entry: Option<&MapEntry<'_>>, start: TextSpan<'_>, origin: ValueOrigin) -> WrittenValue {
     let source = start.source;
-    let (range, writing) = value_range(item, entry);
     WrittenValue {
         place: start.location(),
         key: entry.map_or(0..0, |entry| source.file_range(&entry.key_at.range())),
-        value: item.span.source.file_range(&range),
-        writing,
+        value: item.span.source.file_range(&item.span.range()),
+        writing: style(item),
         origin,
     }
 }
 
-/// The bytes to replace for another value, where parser spans are not already that.
-fn value_range(item: &Item<'_>, entry: Option<&MapEntry<'_>>) -> (Range<usize>, ValueStyle) {
-    let range = item.span.range();
+fn style(item: &Item<'_>) -> ValueStyle {
     match &item.value {
-        Value::Text(_, TextStyle::Plain) if item.span.is_empty() => {
-            // The parser puts an empty value before the colon.
-            let end = entry.map_or(range.end, |entry| {
-                let end = entry.key_at.range().end;
-                let rest = entry.key_at.source.as_str().get(end..).unwrap_or_default();
-                rest.find(':').map_or(end, |colon| end + colon + 1)
-            });
-            (end..end, ValueStyle::Empty)
-        }
-        Value::Text(_, TextStyle::Block) => (block_range(item, entry), ValueStyle::Block),
-        Value::Text(_, TextStyle::Plain) => (range, ValueStyle::Plain),
-        Value::Text(_, TextStyle::Quoted) => (range, ValueStyle::Quoted),
-        Value::List(_) | Value::Map(_) if item.span.slice().starts_with(['{', '[']) => (range, ValueStyle::Flow),
-        Value::List(_) | Value::Map(_) | Value::Refused => (range, ValueStyle::Collection),
+        Value::Text(_, TextStyle::Plain) if item.span.is_empty() => ValueStyle::Empty,
+        Value::Text(_, TextStyle::Plain) => ValueStyle::Plain,
+        Value::Text(_, TextStyle::Quoted) => ValueStyle::Quoted,
+        Value::Text(_, TextStyle::Block) => ValueStyle::Block,
+        Value::List(_) | Value::Map(_) if item.span.slice().starts_with(['{', '[']) => ValueStyle::Flow,
+        Value::List(_) | Value::Map(_) | Value::Refused => ValueStyle::Collection,
     }
-}
-
-/// A block scalar from its header to its last character: the parser begins behind the header, and
-/// ends behind the blank lines that follow.
-fn block_range(item: &Item<'_>, entry: Option<&MapEntry<'_>>) -> Range<usize> {
-    let range = item.span.range();
-    let end = range.start + item.span.slice().trim_end().len();
-    let text = item.span.source.as_str();
-    let from = entry.map_or(0, |entry| entry.key_at.range().end).min(range.start);
-    let between = text.get(from..range.start).unwrap_or_default();
-    // The header is the last thing on its line but for a comment.
-    let header = between.split('#').next().unwrap_or_default().rfind(['|', '>']);
-    header.map_or(range.start, |header| from + header)..end.max(range.start)
 }
 
 /// Where names are written, for the problems of duplicate definitions. Each file is read once.

@@ -442,6 +442,22 @@ fn a_value_knows_its_bytes_and_how_it_got_there() {
 }
 
 #[test]
+fn a_block_in_a_list_and_an_empty_value_know_their_bytes() {
+    let text = "# | a\nmetadata: {name: a, namespace: shop, description: }\nspec:\n  ip: 10.0.0.1\n  snat_pool:\n    \
+                snat_pool:\n      prefixes:\n      - >- # | b\n        10.0.0.0/8\n\n      - 10.2.0.0/16\n";
+    for text in [text.to_owned(), text.replace('\n', "\r\n")] {
+        let loaded = loaded(&text);
+        let places = SourceMap::new(&loaded);
+        let slice = |path: &[&str]| text[places.at(&key(), path).expect("it is written").value].replace("\r\n", "\n");
+        let pool = ["spec", "snat_pool", "snat_pool", "prefixes"];
+        assert_eq!(slice(&[pool.as_slice(), &["0"]].concat()), ">- # | b\n        10.0.0.0/8");
+        assert!(slice(&pool).ends_with("10.2.0.0/16"));
+        let empty = places.at(&key(), &["metadata", "description"]).expect("it is written");
+        assert_eq!((empty.writing, &text[empty.value.end - 1..][..3]), (ValueStyle::Empty, ": }"));
+    }
+}
+
+#[test]
 fn a_scalar_replaced_by_its_bytes_reads_as_the_new_one() {
     let scalars: &[&[&str]] = &[
         &["metadata", "annotations", "c"],

@@ -8,6 +8,7 @@ use std::ops::Range;
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle};
 
 use super::diagnostic::Diagnostic;
+use super::splice::line_start;
 use super::syntax;
 use super::text::SourceText;
 
@@ -129,7 +130,7 @@ impl<'s> Iterator for Documents<'s> {
     type Item = Result<Tree<'s>, Diagnostic>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut builder = Builder::default();
+        let mut builder = Builder { text: self.source.as_str(), ..Builder::default() };
         while !self.ended {
             match self.parser.next_event() {
                 None => self.ended = true,
@@ -166,6 +167,7 @@ struct Open {
 
 #[derive(Default)]
 struct Builder<'s> {
+    text: &'s str,
     nodes: Vec<TreeNode<'s>>,
     root: Option<NodeId>,
     open: Vec<Open>,
@@ -187,16 +189,24 @@ impl<'s> Builder<'s> {
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => TextStyle::Quoted,
                     ScalarStyle::Literal | ScalarStyle::Folded => TextStyle::Block,
                 };
-                self.add(NodeShape::Scalar { text, style }, span, anchor, tag.0, false);
+                let range = match style {
+                    TextStyle::Block => self.block(&range(span)),
+                    TextStyle::Plain if range(span).is_empty() => {
+                        let at = self.empty(range(span).start);
+                        at..at
+                    }
+                    TextStyle::Plain | TextStyle::Quoted => range(span),
+                };
+                self.add(NodeShape::Scalar { text, style }, range, anchor, tag.0, false);
             }
             Event::SequenceStart(style, anchor, tag) => {
                 let shape = NodeShape::List { items: Vec::new() };
-                let id = self.add(shape, span, anchor, tag_of(tag.as_deref()).0, flow(style));
+                let id = self.add(shape, range(span), anchor, tag_of(tag.as_deref()).0, flow(style));
                 self.open.push(Open { id, key: None });
             }
             Event::MappingStart(style, anchor, tag) => {
                 let shape = NodeShape::Map { entries: Vec::new() };
-                let id = self.add(shape, span, anchor, tag_of(tag.as_deref()).0, flow(style));
+                let id = self.add(shape, range(span), anchor, tag_of(tag.as_deref()).0, flow(style));
                 self.open.push(Open { id, key: None });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
@@ -206,10 +216,10 @@ impl<'s> Builder<'s> {
                     Some(target) => AliasTarget::Node(*target),
                     None => AliasTarget::Missing(Cow::Borrowed("")),
                 };
-                self.add(NodeShape::Alias { target }, span, 0, Tag::None, false);
+                self.add(NodeShape::Alias { target }, range(span), 0, Tag::None, false);
             }
             Event::UnresolvedAlias(name) => {
-                self.add(NodeShape::Alias { target: AliasTarget::Missing(name) }, span, 0, Tag::None, false);
+                self.add(NodeShape::Alias { target: AliasTarget::Missing(name) }, range(span), 0, Tag::None, false);
             }
             _ => {}
         }
@@ -231,9 +241,37 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn add(&mut self, shape: NodeShape<'s>, span: &Span, anchor: usize, tag: Tag, flow: bool) -> NodeId {
+    /// The bytes of a block scalar, from its header to its last character: the parser's begin behind the header and go
+    /// on to what follows.
+    fn block(&self, content: &Range<usize>) -> Range<usize> {
+        let slice = |range| self.text.get(range).unwrap_or_default();
+        let before = self.nodes.last().map_or(0, |node| node.range.end);
+        let above = slice(before..content.start).trim_end();
+        let line = line_start(above, above.len());
+        let header = above[line..].split(" #").next().unwrap_or_default();
+        let indicator = header.rfind(['|', '>']);
+        let start = indicator.map_or(content.start, |at| before + line + at);
+        let text = slice(content.clone());
+        // With `+` the blank lines at its end are a part of it.
+        let keeps = indicator.is_some_and(|at| header[at..].contains('+'));
+        let text = if keeps { text.trim_end_matches(' ') } else { text.trim_end() };
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        start..content.start + text.strip_suffix('\r').unwrap_or(text).len()
+    }
+
+    /// Where an empty value is: behind its colon, which the parser has before it.
+    fn empty(&self, at: usize) -> usize {
+        let behind_colon = || {
+            let key = self.nodes[self.open.last()?.key?].range.end;
+            let rest = self.text.get(key..)?;
+            let colon = rest.trim_start().strip_prefix(':')?;
+            Some(key + rest.len() - colon.len())
+        };
+        behind_colon().unwrap_or(at)
+    }
+
+    fn add(&mut self, shape: NodeShape<'s>, range: Range<usize>, anchor: usize, tag: Tag, flow: bool) -> NodeId {
         let id = self.nodes.len();
-        let range = range(span);
         let end = range.end;
         self.nodes.push(TreeNode { shape, range, anchored: anchor != 0, flow, tag });
         if anchor != 0 {

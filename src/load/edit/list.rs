@@ -8,6 +8,7 @@ use super::patch::{Patch, below};
 use super::value;
 use crate::kind;
 use crate::load::source_map::{ValueStyle, WrittenValue};
+use crate::load::splice::{line_end, line_start};
 use crate::model::Json;
 
 impl Patch<'_> {
@@ -64,17 +65,17 @@ impl Patch<'_> {
             let opening = self.slice(node.value.start + 1..first)?;
             let between = if opening.contains('\n') && !opening.contains('#') { opening } else { " " };
             let text = value::fresh(item, self.around(items[0].0));
-            match before.map(|at| self.end(items[at].0)) {
+            match before.map(|at| items[at].1.value.end) {
                 Some(end) => self.splice(end..end, format!(",{between}{text}")),
                 None => self.splice(first..first, format!("{text},{between}")),
             }
             return Ok(());
         }
-        let start = self.line_start(first);
+        let start = line_start(self.document.text, first);
         let lead = self.lead(start..first)?;
         let text = format!("{lead}{}", value::lines(item, lead.len(), self.line_break()));
         match before {
-            Some(at) => self.line_behind(self.end(items[at].0), &text),
+            Some(at) => self.line_behind(items[at].1.value.end, &text),
             None => self.splice(start..start, format!("{text}{}", self.line_break())),
         }
         Ok(())
@@ -92,12 +93,7 @@ impl Patch<'_> {
         if node.writing == ValueStyle::Flow {
             return self.remove_in_brackets(items, gone);
         }
-        for (_, (path, item)) in items.iter().enumerate().filter(|(at, _)| gone(*at)) {
-            let start = self.line_start(item.value.start);
-            self.lead(start..item.value.start)?;
-            self.splice(start..self.line_end(self.end(path)), "");
-        }
-        Ok(())
+        items.iter().enumerate().filter(|(at, _)| gone(*at)).try_for_each(|(_, (_, item))| self.remove_lines(item))
     }
 
     /// What is before an item on its line: a dash and blanks.
@@ -148,17 +144,20 @@ impl Patch<'_> {
         news: &[String],
     ) -> Result<(), NotEditable> {
         let Some((_, last)) = items.last() else { return Err(NotEditable::Shape) };
-        let start = self.line_start(last.value.start);
+        let start = line_start(self.document.text, last.value.start);
         let lead = self.lead(start..last.value.start)?.to_owned();
         let lines: Vec<String> = news.iter().map(|new| format!("{lead}{new}")).collect();
         if !lines.is_empty() {
             self.line_behind(last.value.end, &lines.join(self.line_break()));
         }
-        for ((_, item), _) in items.iter().zip(kept).filter(|(_, kept)| !**kept) {
-            let start = self.line_start(item.value.start);
-            self.lead(start..item.value.start)?;
-            self.splice(start..self.line_end(item.value.end), "");
-        }
+        items.iter().zip(kept).filter(|(_, kept)| !**kept).try_for_each(|((_, item), _)| self.remove_lines(item))
+    }
+
+    /// Removes the lines of an item.
+    fn remove_lines(&mut self, item: &WrittenValue) -> Result<(), NotEditable> {
+        let start = line_start(self.document.text, item.value.start);
+        self.lead(start..item.value.start)?;
+        self.splice(start..line_end(self.document.text, item.value.end), "");
         Ok(())
     }
 }

@@ -3,10 +3,10 @@
 //! left alone. Every edit is read again and withdrawn where it does not give what was wanted. Pure:
 //! texts in, texts out.
 
+mod field;
 mod list;
 mod overlay;
 mod patch;
-mod splice;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use overlay::{adopt_into_overlay, removal_in_overlay};
-use patch::{EditedDocument, Splice, spliced};
+use patch::EditedDocument;
 
 use super::careful::{self, ReadContext};
 use super::loaded::Loaded;
@@ -23,6 +23,7 @@ use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
 use super::source_map::{Nodes, nodes};
+use super::splice::{Splice, spliced};
 use super::text::SourceText;
 use super::variable::Variables;
 use crate::kind;
@@ -149,7 +150,7 @@ impl<'l> Editor<'l> {
             return;
         };
         let places = self.places(&text, wanted);
-        let made = self.splices(&text, &before, wanted, splice::splices);
+        let made = self.splices(&text, &before, wanted, field::splices);
         let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
         let together = spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());
         let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
@@ -174,7 +175,7 @@ impl<'l> Editor<'l> {
     fn one(&self, text: &mut String, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         let before = self.endpoints(text).ok_or(NotEditable::Withdrawn)?;
         let mut reason = NotEditable::Withdrawn;
-        for make in [splice::splices, splice::anew] {
+        for make in [field::splices, field::anew] {
             match self.splices(text, &before, &[wanted], make).pop().ok_or(NotEditable::Withdrawn)? {
                 Ok(made) => {
                     let new = spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
@@ -218,7 +219,7 @@ impl<'l> Editor<'l> {
         let written = self.written(text);
         let place = |one: &&ValueToAdopt| {
             let nodes = written.get(&one.key.to_string())?;
-            let path = splice::path(one.key.kind, &one.field, &self.current(one)?);
+            let path = field::path(one.key.kind, &one.field, &self.current(one)?);
             nodes.get(&path).or_else(|| nodes.get(&Vec::new())).map(|node| node.place.clone())
         };
         wanted.iter().map(place).collect()

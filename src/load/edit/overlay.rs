@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::patch::{EditedDocument, Patch, below, spliced};
-use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, splice};
+use super::patch::{EditedDocument, Patch, below};
+use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
 use crate::kind::KindName;
 use crate::load::careful::{self, ReadContext};
 use crate::load::item::resolve;
@@ -15,6 +15,7 @@ use crate::load::loaded::Loaded;
 use crate::load::overlays::{Overlays, REMOVE};
 use crate::load::rules::StackRules;
 use crate::load::source_map::{Nodes, nodes};
+use crate::load::splice::spliced;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::load::variable::Variables;
@@ -143,7 +144,7 @@ impl OverlayEditor<'_> {
 
 /// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default.
 fn changes(kind: KindName, field: &Field, current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
-    let path = splice::keys(kind, field).unwrap_or_else(|| vec!["spec".to_owned()]);
+    let path = field::keys(kind, field).unwrap_or_else(|| vec!["spec".to_owned()]);
     let mut found = Vec::new();
     differences(kind, &path, (current, wanted), &mut found);
     found

@@ -9,28 +9,8 @@ use crate::kind::KindName;
 use crate::load::item::ValueOrigin;
 use crate::load::level::Level;
 use crate::load::source_map::{Nodes, ValueStyle, WrittenValue};
+use crate::load::splice::{Splice, line_break, line_end, line_start};
 use crate::load::text::Language;
-
-/// Bytes that become others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Splice {
-    range: Range<usize>,
-    text: String,
-}
-
-/// `text` with all splices made; nothing where two of them meet.
-pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
-    splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
-    let mut result = String::with_capacity(text.len());
-    let mut done = 0;
-    for splice in &splices {
-        result.push_str(text.get(done..splice.range.start)?);
-        result.push_str(&splice.text);
-        done = splice.range.end;
-    }
-    result.push_str(text.get(done..)?);
-    Some(result)
-}
 
 /// One document of a file, to be edited.
 #[derive(Debug, Clone, Copy)]
@@ -92,16 +72,6 @@ impl<'a> Patch<'a> {
         Ok(children)
     }
 
-    /// The byte behind everything that belongs to the value.
-    pub(super) fn end(&self, path: &[String]) -> usize {
-        let Some(node) = self.node(path) else { return 0 };
-        let inner = || self.children(path).into_iter().map(|(path, _)| self.end(path)).max();
-        match node.writing {
-            ValueStyle::Collection => inner().unwrap_or(node.value.end),
-            _ => node.value.end,
-        }
-    }
-
     /// What is known of the value at a path.
     pub(super) fn level(&self, path: &[String]) -> Level {
         Level::at(self.document.kind, path)
@@ -141,37 +111,26 @@ impl<'a> Patch<'a> {
 
     /// Blanks as wide as the text before `at` on its line.
     pub(super) fn indent(&self, at: usize) -> Result<String, NotEditable> {
-        let before = self.slice(self.line_start(at)..at)?.trim_start_matches('\u{feff}');
+        let before = self.slice(line_start(self.document.text, at)..at)?.trim_start_matches('\u{feff}');
         let blank = before.chars().all(|c| matches!(c, ' ' | '-'));
         if blank { Ok(" ".repeat(before.len())) } else { Err(NotEditable::Shape) }
     }
 
-    pub(super) fn line_start(&self, at: usize) -> usize {
-        self.document.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
-    }
-
     /// The line break of the text.
     pub(super) fn line_break(&self) -> &'static str {
-        if self.document.text.contains("\r\n") { "\r\n" } else { "\n" }
-    }
-
-    /// The byte behind the line break of the line with `at`.
-    pub(super) fn line_end(&self, at: usize) -> usize {
-        let text = self.document.text;
-        text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |found| at + found + 1)
+        line_break(self.document.text)
     }
 
     /// Adds a line behind the line with `at`, with its line break.
     pub(super) fn line_behind(&mut self, at: usize, line: &str) {
-        let end = self.line_end(at);
+        let end = line_end(self.document.text, at);
         let before = self.document.text.get(..end).unwrap_or_default();
         let text = if before.ends_with("\r\n") {
             format!("{line}\r\n")
         } else if before.ends_with('\n') {
             format!("{line}\n")
         } else {
-            let line_break = if before.contains("\r\n") { "\r\n" } else { "\n" };
-            format!("{line_break}{line}")
+            format!("{}{line}", line_break(before))
         };
         self.splice(end..end, text);
     }

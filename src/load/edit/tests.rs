@@ -310,3 +310,11 @@ fn an_overlay_is_not_edited() {
     assert_eq!(edits.left[0].3, NotEditable::Overlay { file: "prod/a.yaml".to_owned() });
     assert!(edits.files.is_empty());
 }
+
+#[test]
+fn a_text_that_keeps_its_blank_lines_stays_whole() {
+    let head = "metadata:\n  name: cart\n  namespace: shop\n  annotations:\n    a: |+\n      x\n\n";
+    let text = format!("{head}spec:\n  ip: 10.0.0.1\n");
+    let after = edited(&text, &[("annotations.b", json!("web"))]);
+    assert_eq!(after, format!("{head}    b: web\nspec:\n  ip: 10.0.0.1\n"));
+}

@@ -17,6 +17,7 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::item::resolve;
 use super::options::LoadLimits;
 use super::source::{FileFilter, FileOrigin};
+use super::splice::{line_break, spliced};
 use super::text::{Language, SourceText};
 use super::tree::{Documents, NodeShape, Tree};
 use order::Pass;
@@ -105,7 +106,7 @@ pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic
     let trees = parsed(&source)?;
     let mut now = source.as_str().to_owned();
     if source.language() == Language::Yaml && !now.is_empty() && !now.ends_with('\n') {
-        now.push_str(if now.contains("\r\n") { "\r\n" } else { "\n" });
+        now.push_str(line_break(&now));
     }
     // The inner levels first: a mapping moves whole with what was ordered in it.
     let levels = (0..LEVELS).rev().map(|level| Pass::Order { level });
@@ -140,7 +141,7 @@ fn edited(file: &Arc<str>, text: &str, pass: Pass) -> Option<String> {
     let trees = parsed(&source).ok()?;
     let definitions = trees.iter().filter(|tree| is_definition(tree, &source));
     let edits = definitions.flat_map(|tree| order::edits(tree, source.as_str(), pass)).collect();
-    order::applied(source.as_str(), edits)
+    spliced(source.as_str(), edits)
 }
 
 /// Whether a document is a definition or an overlay of one, as far as its root shows.

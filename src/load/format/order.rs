@@ -6,29 +6,9 @@ use std::ops::Range;
 
 use super::meaning;
 use crate::kind::ENDPOINT as ENDPOINT_KIND;
-use crate::load::tree::{NodeId, NodeShape, TextStyle, Tree};
+use crate::load::splice::{Splice, line_end, line_start};
+use crate::load::tree::{NodeId, NodeShape, Tree};
 use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
-
-/// Bytes that become others.
-#[derive(Debug)]
-pub(super) struct Edit {
-    range: Range<usize>,
-    text: String,
-}
-
-/// `text` with all edits made; nothing where two of them meet.
-pub(super) fn applied(text: &str, mut edits: Vec<Edit>) -> Option<String> {
-    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
-    let mut result = String::with_capacity(text.len());
-    let mut done = 0;
-    for edit in &edits {
-        result.push_str(text.get(done..edit.range.start)?);
-        result.push_str(&edit.text);
-        done = edit.range.end;
-    }
-    result.push_str(text.get(done..)?);
-    Some(result)
-}
 
 /// What is made canonical in one go, so that no two edits meet.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +20,7 @@ pub(super) enum Pass {
 }
 
 /// The edits of one pass over a document.
-pub(super) fn edits(tree: &Tree<'_>, text: &str, pass: Pass) -> Vec<Edit> {
+pub(super) fn edits(tree: &Tree<'_>, text: &str, pass: Pass) -> Vec<Splice> {
     let mut writer = Writer { tree, text, pass, edits: Vec::new() };
     if let Some(root) = tree.root {
         writer.visit(root, &ENDPOINT, Position { depth: 0, anchored: false });
@@ -68,7 +48,7 @@ struct Writer<'a> {
     tree: &'a Tree<'a>,
     text: &'a str,
     pass: Pass,
-    edits: Vec<Edit>,
+    edits: Vec<Splice>,
 }
 
 impl Writer<'_> {
@@ -121,13 +101,13 @@ impl Writer<'_> {
             let twice = entries.iter().filter(|other| other.name == entry.name).count() > 1;
             let Some(slice) = self.text.get(range.clone()) else { continue };
             if written != entry.name && !twice && slice.contains(written) {
-                self.edits.push(Edit { range, text: slice.replacen(written, &entry.name, 1) });
+                self.edits.push(Splice { range, text: slice.replacen(written, &entry.name, 1) });
             }
         }
     }
 
     /// The mapping in order; nothing where it is, or has to stay as it is.
-    fn order(&self, entries: &[Entry], flow: bool) -> Option<Edit> {
+    fn order(&self, entries: &[Entry], flow: bool) -> Option<Splice> {
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         // Merge keys are read first, so they are written first.
         let place = |at: &usize| match entries[*at].name.as_str() {
@@ -161,11 +141,10 @@ impl Writer<'_> {
             }
     }
 
-    fn order_in_brackets(&self, entries: &[Entry], sorted: &[usize]) -> Option<Edit> {
+    fn order_in_brackets(&self, entries: &[Entry], sorted: &[usize]) -> Option<Splice> {
         let slot = |entry: &Entry| {
             let value = self.tree.node(entry.value);
-            let is_empty = value.range.is_empty() || value.range.start < self.tree.node(entry.key).range.end;
-            (!is_empty).then(|| self.tree.node(entry.key).range.start..value.range.end)
+            (!value.range.is_empty()).then(|| self.tree.node(entry.key).range.start..value.range.end)
         };
         let slots: Vec<Range<usize>> = entries.iter().map(slot).collect::<Option<_>>()?;
         let mut text = String::new();
@@ -180,10 +159,10 @@ impl Writer<'_> {
             }
             text.push_str(self.text.get(slots[*from].clone())?);
         }
-        Some(Edit { range: slots.first()?.start..slots.last()?.end, text })
+        Some(Splice { range: slots.first()?.start..slots.last()?.end, text })
     }
 
-    fn order_lines(&self, entries: &[Entry], sorted: &[usize]) -> Option<Edit> {
+    fn order_lines(&self, entries: &[Entry], sorted: &[usize]) -> Option<Splice> {
         let chunks = self.chunks(entries)?;
         let first = chunks.first()?;
         // The comment lines of an entry cannot go before a `- `.
@@ -203,16 +182,16 @@ impl Writer<'_> {
             }
             text.push_str(self.text.get(chunk.key..chunk.end)?);
         }
-        Some(Edit { range: first.start..chunks.last()?.end, text })
+        Some(Splice { range: first.start..chunks.last()?.end, text })
     }
 
     /// The lines of each entry; nothing where a line contains anything else.
     fn chunks(&self, entries: &[Entry]) -> Option<Vec<Chunk>> {
         let key_of = |at: usize| self.tree.node(entries[at].key).range.start;
         let mut chunks: Vec<Chunk> = Vec::with_capacity(entries.len());
-        let column = key_of(0) - self.line_start(key_of(0));
+        let column = key_of(0) - line_start(self.text, key_of(0));
         for (at, entry) in entries.iter().enumerate() {
-            let (key, line) = (key_of(at), self.line_start(key_of(at)));
+            let (key, line) = (key_of(at), line_start(self.text, key_of(at)));
             let before = self.text.get(line..key)?;
             let is_blank = before.bytes().all(|b| b == b' ');
             let is_item = !is_blank && at == 0 && before.bytes().all(|b| matches!(b, b' ' | b'-'));
@@ -220,8 +199,9 @@ impl Writer<'_> {
                 return None;
             }
             let line = if is_item { key } else { line };
-            let content = self.line_end(self.entry_end(entry.key, entry.value));
-            let next = entries.get(at + 1).map(|_| self.line_start(key_of(at + 1)));
+            let content =
+                line_end(self.text, self.tree.node(entry.value).range.end.max(self.tree.node(entry.key).range.end));
+            let next = entries.get(at + 1).map(|_| line_start(self.text, key_of(at + 1)));
             let end = self.deeper_comments(content, next.unwrap_or(self.text.len()), column);
             let start = match chunks.last() {
                 Some(last) => self.comments_above(last.end, line)?,
@@ -235,42 +215,11 @@ impl Writer<'_> {
         chunks.iter().all(|chunk| self.text.get(..chunk.end).is_some_and(|text| text.ends_with('\n'))).then_some(chunks)
     }
 
-    /// The end of what is written for an entry.
-    fn entry_end(&self, key: NodeId, value: NodeId) -> usize {
-        let key_end = self.tree.node(key).range.end;
-        self.end(value, key_end).unwrap_or_default().max(key_end)
-    }
-
-    /// The end of what is written for a node behind `from`; nothing where that is nothing.
-    fn end(&self, id: NodeId, from: usize) -> Option<usize> {
-        let node = self.tree.node(id);
-        match &node.shape {
-            NodeShape::Scalar { style: TextStyle::Block, .. } => {
-                let header = self.text.get(from..node.range.start);
-                // With `+` the blank lines at its end are a part of it.
-                match header.is_some_and(|header| header.contains('+')) {
-                    true => Some(node.range.end.saturating_sub(1)),
-                    false => self.text.get(..node.range.end).map(|text| text.trim_end().len()),
-                }
-            }
-            NodeShape::Scalar { .. } | NodeShape::Alias { .. } => (!node.range.is_empty()).then_some(node.range.end),
-            _ if node.flow => Some(node.range.end),
-            NodeShape::List { items } => {
-                let mut end = node.range.start;
-                for item in items {
-                    end = end.max(self.end(*item, end).unwrap_or_default());
-                }
-                Some(end)
-            }
-            NodeShape::Map { entries } => entries.iter().map(|(key, value)| self.entry_end(*key, *value)).max(),
-        }
-    }
-
     /// The end of the comment lines from `from` on that are indented deeper than `column`, with the blank lines between.
     fn deeper_comments(&self, from: usize, to: usize, column: usize) -> usize {
         let (mut end, mut at) = (from, from);
         while at < to {
-            let next = self.line_end(at);
+            let next = line_end(self.text, at);
             let line = self.text.get(at..next).unwrap_or_default();
             let content = line.trim_start_matches(' ');
             match content.trim_end() {
@@ -287,7 +236,7 @@ impl Writer<'_> {
     fn comments_above(&self, from: usize, line: usize) -> Option<usize> {
         let (mut at, mut start) = (from, None);
         while at < line {
-            let next = self.line_end(at);
+            let next = line_end(self.text, at);
             let content = self.text.get(at..next)?.trim();
             match content {
                 "" => {}
@@ -303,7 +252,7 @@ impl Writer<'_> {
     fn own_comments_above(&self, line: usize, column: usize) -> usize {
         let mut start = line;
         while start > 0 {
-            let above = self.line_start(start - 1);
+            let above = line_start(self.text, start - 1);
             let text = self.text.get(above..start).unwrap_or_default();
             let content = text.trim_start_matches(' ');
             if !content.starts_with('#') || text.len() - content.len() != column {
@@ -312,15 +261,6 @@ impl Writer<'_> {
             start = above;
         }
         start
-    }
-
-    fn line_start(&self, at: usize) -> usize {
-        self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
-    }
-
-    /// The byte behind the line break of the line with `at`.
-    fn line_end(&self, at: usize) -> usize {
-        self.text.get(at..).and_then(|rest| rest.find('\n')).map_or(self.text.len(), |found| at + found + 1)
     }
 }
 

@@ -57,6 +57,14 @@ spec:
 }
 
 #[test]
+fn a_text_moves_with_the_blank_lines_that_are_a_part_of_it() {
+    let before = "metadata:\n  namespace: shop\n  description: |+\n    a\n\n  name: cart\nspec: {ip: 10.0.0.1}\n";
+    let after = "metadata:\n  name: cart\n  namespace: shop\n  description: |+\n    a\n\nspec: {ip: 10.0.0.1}\n";
+    assert_eq!(formatted(before), after);
+    assert_eq!(formatted(&before.replace('\n', "\r\n")), after.replace('\n', "\r\n"));
+}
+
+#[test]
 fn lists_block_texts_and_brackets_move_whole() {
     let before = "\
 spec:

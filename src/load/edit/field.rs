@@ -6,10 +6,11 @@ use std::ops::Range;
 use serde_json::Map;
 
 use super::NotEditable;
-use super::patch::{EditedDocument, Patch, Splice, below};
+use super::patch::{EditedDocument, Patch, below};
 use super::value::{self, Surrounding};
 use crate::kind::{self, KindName};
 use crate::load::source_map::{ValueStyle, WrittenValue};
+use crate::load::splice::{Splice, line_break, line_end, line_start};
 use crate::model::{Field, Json, is_unsafe};
 
 /// The splices that set `field` to `wanted` where it is `current`.
@@ -157,12 +158,12 @@ impl Patch<'_> {
             }
             // An item of a list has no key.
             ValueStyle::Collection if node.key.is_empty() => {
-                let column = node.value.start - self.line_start(node.value.start);
-                (node.value.start..self.end(path), value::lines(wanted, column, self.line_break()))
+                let column = node.value.start - line_start(self.document.text, node.value.start);
+                (node.value.clone(), value::lines(wanted, column, self.line_break()))
             }
             ValueStyle::Collection => {
                 let (colon, indent) = (self.colon(node)?, self.indent(node.key.start)?.len());
-                (colon..self.end(path), value::behind_colon(wanted, indent, self.line_break()))
+                (colon..node.value.end, value::behind_colon(wanted, indent, self.line_break()))
             }
         };
         if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow) && self.slice(range.clone())?.contains('#')
@@ -200,11 +201,11 @@ impl Patch<'_> {
         let children = self.children(parent);
         let ours: Vec<_> = children.iter().filter(|(_, child)| self.own(child).is_ok()).collect();
         match (ours.first(), ours.last()) {
-            (Some((_, first)), Some((path, _))) => {
+            (Some((_, first)), Some((_, last))) => {
                 let opening = self.slice(node.value.start + 1..first.key.start)?;
                 // Entries on lines of their own get one more line.
                 let between = if opening.contains('\n') && !opening.contains('#') { opening } else { " " };
-                let end = self.end(path);
+                let end = last.value.end;
                 self.splice(end..end, format!(",{between}{entry}"));
             }
             _ => self.splice(node.value.start + 1..node.value.start + 1, entry),
@@ -215,11 +216,11 @@ impl Patch<'_> {
     fn insert_line(&mut self, parent: &[String], key: &str, wanted: &Json) -> Result<(), NotEditable> {
         let children = self.children(parent);
         let ours: Vec<_> = children.iter().filter(|(_, child)| self.own(child).is_ok()).collect();
-        let (Some((_, first)), Some((last, _))) = (ours.first(), ours.last()) else { return Err(NotEditable::Shape) };
+        let (Some((_, first)), Some((_, last))) = (ours.first(), ours.last()) else { return Err(NotEditable::Shape) };
         let indent = self.indent(first.key.start)?;
         let value = value::behind_colon(wanted, indent.len(), self.line_break());
         let key = value::key_text(key, Surrounding::Block);
-        self.line_behind(self.end(last), &format!("{indent}{key}:{value}"));
+        self.line_behind(last.value.end, &format!("{indent}{key}:{value}"));
         Ok(())
     }
 
@@ -240,12 +241,12 @@ impl Patch<'_> {
                 self.remove_in_brackets(&entries, &gone)
             }
             ValueStyle::Collection => {
-                for (path, node) in paths.iter().zip(nodes) {
-                    let start = self.line_start(node.key.start);
+                for node in nodes {
+                    let start = line_start(self.document.text, node.key.start);
                     if !self.slice(start..node.key.start)?.bytes().all(|b| b == b' ') {
                         return Err(NotEditable::Shape);
                     }
-                    self.splice(start..self.line_end(self.end(path)), "");
+                    self.splice(start..line_end(self.document.text, node.value.end), "");
                 }
                 if self.children(parent).len() == paths.len() {
                     // A mapping without entries would read as null.
@@ -264,16 +265,16 @@ impl Patch<'_> {
         all: &[(&Vec<String>, &WrittenValue)],
         gone: &dyn Fn(usize) -> bool,
     ) -> Result<(), NotEditable> {
-        let start = |at: usize| self.start(all[at].1);
+        let (start, end) = (|at: usize| self.start(all[at].1), |at: usize| all[at].1.value.end);
         let kept = (0..all.len()).find(|at| !gone(*at));
         let before = match kept {
             Some(0) => None,
             Some(kept) => Some(start(0)..start(kept)),
-            None => Some(start(0)..self.end(all[all.len() - 1].0)),
+            None => Some(start(0)..end(all.len() - 1)),
         };
         let mut ranges: Vec<Range<usize>> = before.into_iter().collect();
         let behind = kept.map_or(all.len()..all.len(), |kept| kept + 1..all.len());
-        ranges.extend(behind.filter(|at| gone(*at)).map(|at| self.end(all[at - 1].0)..self.end(all[at].0)));
+        ranges.extend(behind.filter(|at| gone(*at)).map(|at| end(at - 1)..end(at)));
         for range in ranges {
             if self.slice(range.clone())?.contains('#') {
                 return Err(NotEditable::Comment);
@@ -292,7 +293,7 @@ fn block(wanted: &Json, old: &str) -> Option<String> {
     if content.is_empty() || content.contains("${") || content.split('\n').any(|line| line.is_empty() || odd(line)) {
         return None;
     }
-    let line_break = if old.contains("\r\n") { "\r\n" } else { "\n" };
+    let line_break = line_break(old);
     let first = old.split('\n').skip(1).find(|line| !line.trim().is_empty())?;
     let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
     let header = old.split(['\r', '\n']).next()?;
