@@ -148,6 +148,6 @@ fn json_syntax(source: &SourceText) -> Option<Diagnostic> {
     let at = source.floor(usize::saturating_add(line_start, error.column().saturating_sub(1)));
     let end = source.floor(at + 1).max(at);
     let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or(&text);
+    let what = text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())).unwrap_or(&text);
     Some(Diagnostic::error(format!("syntax error: {what}"), source, at..end, "a .json file contains one JSON value"))
 }

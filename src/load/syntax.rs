@@ -1,8 +1,12 @@
 //! The cause of a YAML syntax error. The parser reports where it could not go on, which is often a line after the
-//! mistake; this looks back for the mistakes that people make and names the place of the one it finds.
+//! mistake; this looks back for the mistakes that people make and names the place of the one it finds. It goes by the
+//! kind of the error, by what the parser had read, and by the bytes around.
 
 use std::ops::Range;
 
+use granit_parser::ErrorKind;
+
+use super::splice::{line_end, line_start};
 use super::text::SourceText;
 
 /// A mistake and its place.
@@ -19,21 +23,58 @@ impl Cause {
     }
 }
 
-/// The mistake behind an error that the parser reports at `at` with the words `info`; nothing where none of the known
-/// mistakes fits.
-pub(super) fn cause(source: &SourceText, at: usize, info: &str) -> Option<Cause> {
-    let lines = lines(source.as_str(), at);
+/// What of a text the parser had read before an error.
+pub(super) struct Finished {
+    pub(super) end: usize,
+    /// The innermost bracket that is open there.
+    pub(super) bracket: Option<usize>,
+}
+
+/// The mistake behind an error that the parser reports at `at`; nothing where none of the known mistakes fits.
+pub(super) fn cause(source: &SourceText, at: usize, kind: &ErrorKind, finished: &Finished) -> Option<Cause> {
+    let text = source.as_str();
+    let lines = lines(text, at);
     let (last, before) = lines.split_last()?;
     let above = || before.iter().rev().find(|line| !line.is_empty());
-    tab(source.as_str(), &lines, info)
-        .or_else(|| after_quote(last, at, info))
-        .or_else(|| bad_start(last, at, info))
-        .or_else(|| open_quote(&lines, info))
-        .or_else(|| open_bracket(source.as_str(), &lines, at, info))
+    tab(text, &lines, at, kind)
+        .or_else(|| of_kind(text, last, at, kind, finished))
         .or_else(|| colon_in_value(last, at))
         .or_else(|| above().and_then(|above| missing_blank(above, last)))
         .or_else(|| above().and_then(|above| deeper(above, last)))
         .or_else(|| between_levels(&lines))
+}
+
+/// The mistake that the kind of the error names.
+fn of_kind(text: &str, line: &Line<'_>, at: usize, kind: &ErrorKind, finished: &Finished) -> Option<Cause> {
+    let rest = at..(line.start + line.end()).max(at);
+    match kind {
+        ErrorKind::InvalidTrailingSingleQuotedScalar => {
+            Some(Cause::new("text after a closing quote", rest, "write a single quote in single quotes twice: `''`"))
+        }
+        ErrorKind::InvalidTrailingDoubleQuotedScalar => {
+            Some(Cause::new("text after a closing quote", rest, "write a double quote in double quotes as `\\\"`"))
+        }
+        ErrorKind::UnexpectedCharacter { character: first @ ('@' | '`' | '%' | '|' | '>') } => {
+            Some(Cause::new(format!("a value cannot begin with `{first}`"), rest, "write it in quotes"))
+        }
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::DocumentIndicatorInQuotedScalar => Some(open_quote(text, at)),
+        ErrorKind::InvalidQuotedScalarIndent => {
+            let mut quotes =
+                text.get(finished.end..at)?.match_indices(['"', '\'']).map(|(quote, _)| finished.end + quote);
+            let is_comment = |quote: usize| text[line_start(text, quote)..quote].contains(" #");
+            quotes.find(|quote| !is_comment(*quote)).map(|quote| open_quote(text, quote))
+        }
+        ErrorKind::UnclosedFlowCollection { .. } | ErrorKind::MismatchedFlowCollectionEnd { .. } => {
+            Some(open_bracket(text, at))
+        }
+        ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::InvalidFlowScalarIndent => {
+            // An error on the bracket's own line is nearer to its cause than the bracket.
+            finished.bracket.filter(|bracket| *bracket < line.start).map(|bracket| open_bracket(text, bracket))
+        }
+        _ => None,
+    }
 }
 
 /// One line of the document, without its comment if it is nothing else.
@@ -44,6 +85,12 @@ struct Line<'s> {
 }
 
 impl<'s> Line<'s> {
+    /// The line with `at`.
+    fn of(text: &'s str, at: usize) -> Self {
+        let range = line_start(text, at)..line_end(text, at);
+        Self { start: range.start, text: text.get(range).unwrap_or_default().trim_end_matches(['\n', '\r']) }
+    }
+
     fn indentation(&self) -> usize {
         self.text.len() - self.text.trim_start_matches(' ').len()
     }
@@ -106,102 +153,34 @@ fn lines(text: &str, at: usize) -> Vec<Line<'_>> {
     lines
 }
 
-/// A tab in the indentation of the last line, of the one above it, or of the one below that the parser looked into.
-fn tab(text: &str, lines: &[Line<'_>], info: &str) -> Option<Cause> {
-    let last = lines.last()?;
-    let below_start = last.start + text[last.start..].find('\n').map_or(text.len() - last.start, |end| end + 1);
-    let below = text[below_start..].lines().next().unwrap_or_default();
-    let below = Line { start: below_start, text: if info.contains("tab") { below } else { "" } };
-    std::iter::once(&below).chain(lines.iter().rev()).filter(|line| !line.is_empty()).take(3).find_map(|line| {
-        let blank = line.text.len() - line.text.trim_start().len();
-        let tab = line.text[..blank].find('\t')?;
-        let tabs = line.text[tab..].bytes().take_while(|byte| *byte == b'\t').count();
-        Some(Cause::new("a tab in the indentation", line.range(tab..tab + tabs), "indent with spaces"))
-    })
-}
-
-/// Text behind a quote that closes a value: the quote was meant as a part of it.
-fn after_quote(line: &Line<'_>, at: usize, info: &str) -> Option<Cause> {
-    let label = if info.contains("after single-quoted") {
-        "write a single quote in single quotes twice: `''`"
-    } else if info.contains("after double-quoted") {
-        "write a double quote in double quotes as `\\\"`"
-    } else {
-        return None;
+/// A tab in the indentation of the last line or the one above it; of a text of several lines, in one below its first.
+fn tab(text: &str, lines: &[Line<'_>], at: usize, kind: &ErrorKind) -> Option<Cause> {
+    let [first, last] = [1, 0].map(|number| lines.iter().rev().filter(|line| !line.is_empty()).nth(number));
+    let (last, is_below) = (last?, *kind == ErrorKind::TabInPlainScalar);
+    let range = if is_below { at..text.len() } else { first.unwrap_or(last).start..last.start + last.text.len() };
+    let in_indentation = |tab: &usize| {
+        let line = Line::of(text, *tab);
+        !line.is_empty() && text[line.start..*tab].bytes().all(|byte| byte == b' ')
     };
-    let range = at..(line.start + line.end()).max(at);
-    Some(Cause::new("text after a closing quote", range, label))
+    let tabs = text.get(range.clone())?.match_indices('\t').map(|(tab, _)| range.start + tab);
+    let mut tabs = tabs.filter(in_indentation);
+    let tab = if is_below { tabs.next() } else { tabs.next_back() }?;
+    let count = text[tab..].bytes().take_while(|byte| *byte == b'\t').count();
+    Some(Cause::new("a tab in the indentation", tab..tab + count, "indent with spaces"))
 }
 
-/// A plain value that begins with a character that YAML keeps for itself.
-fn bad_start(line: &Line<'_>, at: usize, info: &str) -> Option<Cause> {
-    let first = line.text.get(at.checked_sub(line.start)?..)?.chars().next()?;
-    let reserved = info.contains("cannot start any token") || info.contains("unexpected character");
-    (reserved && matches!(first, '@' | '`' | '%' | '&' | '*' | '!' | '|' | '>')).then(|| {
-        let range = at..line.start + line.end();
-        Cause::new(format!("a value cannot begin with `{first}`"), range, "write it in quotes")
-    })
+/// A quote that is not closed where the parser gave up.
+fn open_quote(text: &str, quote: usize) -> Cause {
+    let line = Line::of(text, quote);
+    let key = line.entry().filter(|(_, value)| line.start + value == quote);
+    let key = key.map(|(key, _)| format!(" of `{}`", &line.text[key])).unwrap_or_default();
+    Cause::new(format!("the quote{key} is not closed"), quote..line.start + line.end(), "a quote opens here")
 }
 
-/// A quote that begins a value and does not end on its line.
-fn open_quote(lines: &[Line<'_>], info: &str) -> Option<Cause> {
-    if !info.contains("quoted") && !info.contains("quote") {
-        return None;
-    }
-    lines.iter().rev().filter(|line| !line.is_empty()).find_map(|line| {
-        let quote = opening_quote(line.text)?;
-        let key = line.entry().filter(|(_, value)| *value == quote);
-        let key = key.map(|(key, _)| format!(" of `{}`", &line.text[key])).unwrap_or_default();
-        Some(Cause::new(format!("the quote{key} is not closed"), line.range(quote..line.end()), "a quote opens here"))
-    })
-}
-
-/// Where a quote opens that the line does not close.
-fn opening_quote(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let (mut open, mut at) = (None, 0);
-    while at < bytes.len() {
-        match (open, bytes[at]) {
-            (None, b'#') if at > 0 && bytes[at - 1] == b' ' => return None,
-            (None, b'"' | b'\'') if at == 0 || b" [{,(".contains(&bytes[at - 1]) => open = Some((at, bytes[at])),
-            (Some((_, b'"')), b'\\') => at += 1,
-            (Some((_, quote)), byte) if quote == byte => open = None,
-            _ => {}
-        }
-        at += 1;
-    }
-    open.map(|(at, _)| at)
-}
-
-/// A `[` or `{` that is not closed where the parser gave up.
-fn open_bracket(text: &str, lines: &[Line<'_>], at: usize, info: &str) -> Option<Cause> {
-    if !info.contains("flow") && !info.contains("',' or") {
-        return None;
-    }
-    let start = lines.first()?.start;
-    let (mut open, mut quote, mut before) = (Vec::new(), None, b' ');
-    for (offset, byte) in text[start..at].bytes().enumerate() {
-        match (quote, byte) {
-            (None, b'"' | b'\'') if b" [{,:".contains(&before) => quote = Some(byte),
-            (Some(open), byte) if open == byte && before != b'\\' => quote = None,
-            (None, b'[' | b'{') => open.push((start + offset, byte)),
-            (None, b']' | b'}') => {
-                open.pop();
-            }
-            _ => {}
-        }
-        before = byte;
-    }
-    let (bracket, byte) = open.pop()?;
-    let (shown, closing) = if byte == b'[' { ('[', ']') } else { ('{', '}') };
-    // An error on the bracket's own line is nearer to its cause than the bracket.
-    (lines.last()?.start > bracket).then(|| {
-        Cause::new(
-            format!("`{shown}` is not closed"),
-            bracket..bracket + 1,
-            format!("a `{closing}` is missing after this"),
-        )
-    })
+/// A `[` or `{` that is not closed.
+fn open_bracket(text: &str, at: usize) -> Cause {
+    let (open, close) = if text[at..].starts_with('[') { ('[', ']') } else { ('{', '}') };
+    Cause::new(format!("`{open}` is not closed"), at..at + 1, format!("a `{close}` is missing after this"))
 }
 
 /// `key: value: more`
@@ -270,4 +249,27 @@ fn between_levels(lines: &[Line<'_>]) -> Option<Cause> {
         None => format!("indent it by {deeper} spaces, not {indentation}"),
     };
     Some(Cause::new("the indentation fits no line above", last.range(indentation..last.end()), label))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::load::text::SourceText;
+    use crate::load::tree::Documents;
+
+    #[test]
+    fn a_mistake_is_found_where_it_is_and_not_where_the_parser_gave_up() {
+        for (text, line, message) in [
+            ("a: {b: [x, y], c: z\nd: e\n", 1, "`{` is not closed"),
+            ("a: |\n  ['\n---\nb: {c: [x,\n  y}\n", 4, "`[` is not closed"),
+            ("a: b # it's\nc: \"d\"\ne: # it's\n  'f\ng: h\n", 4, "the quote is not closed"),
+            ("a: 'b'\nc: \"d\n---\ne: f\n", 2, "the quote of `c` is not closed"),
+            ("- a: 'b'\n  \"c\": \"d\n", 2, "the quote of `\"c\"` is not closed"),
+            ("a:\n  b: c\n  d\n\te: f\n", 4, "a tab in the indentation"),
+            ("a: [|, b]\n", 1, "a value cannot begin with `|`"),
+        ] {
+            let source = SourceText::inline("a.yaml", text);
+            let problem = Documents::new(&source).find_map(Result::err).expect("a mistake");
+            assert_eq!((problem.line(), problem.message), (line, format!("syntax error: {message}")), "{text}");
+        }
+    }
 }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle};
 
 use super::diagnostic::Diagnostic;
 use super::splice::line_start;
-use super::syntax;
+use super::syntax::{self, Finished};
 use super::text::SourceText;
 
 /// Levels of nesting; an endpoint needs seven.
@@ -103,7 +103,7 @@ impl<'s> Documents<'s> {
         Self { source, parser: Parser::new_from_str_with_options(source.as_str(), options), ended: false }
     }
 
-    fn refuse(&mut self, error: &ScanError) -> Diagnostic {
+    fn refuse(&mut self, error: &ScanError, finished: &Finished) -> Diagnostic {
         let marker = error.marker();
         let at = marker.byte_offset().unwrap_or_else(|| self.source.as_str().len());
         let text = self.source.as_str();
@@ -111,17 +111,16 @@ impl<'s> Documents<'s> {
         // The end of the text has no line of its own; its last character has.
         let at = if at >= text.len() { self.source.floor(text.trim_end().len().saturating_sub(1)) } else { at };
         self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
-        let info = error.info();
         let end = text[at..].chars().next().filter(|c| *c != '\n').map_or(at, |c| at + c.len_utf8());
-        if info.contains("recursion") || info.contains("nest") {
+        if *error.kind() == ErrorKind::RecursionLimitExceeded {
             let what = format!("the nesting is deeper than the allowed {DEEPEST} levels");
             return Diagnostic::error(what, self.source, at..end, "here");
         }
-        match syntax::cause(self.source, at, &info) {
+        match syntax::cause(self.source, at, error.kind(), finished) {
             Some(cause) => {
                 Diagnostic::error(format!("syntax error: {}", cause.message), self.source, cause.range, cause.label)
             }
-            None => Diagnostic::error(format!("syntax error: {info}"), self.source, at..end, "here"),
+            None => Diagnostic::error(format!("syntax error: {}", error.kind()), self.source, at..end, "here"),
         }
     }
 }
@@ -134,7 +133,7 @@ impl<'s> Iterator for Documents<'s> {
         while !self.ended {
             match self.parser.next_event() {
                 None => self.ended = true,
-                Some(Err(error)) => return Some(Err(self.refuse(&error))),
+                Some(Err(error)) => return Some(Err(self.refuse(&error, &builder.finished()))),
                 Some(Ok((Event::StreamEnd, _))) => self.ended = true,
                 Some(Ok((Event::DocumentEnd, _))) => {
                     return Some(Ok(Tree { root: builder.root, nodes: builder.nodes }));
@@ -168,6 +167,8 @@ struct Open {
 #[derive(Default)]
 struct Builder<'s> {
     text: &'s str,
+    /// Where the last event ends.
+    end: usize,
     nodes: Vec<TreeNode<'s>>,
     root: Option<NodeId>,
     open: Vec<Open>,
@@ -223,7 +224,14 @@ impl<'s> Builder<'s> {
             }
             _ => {}
         }
+        self.end = self.end.max(range(span).end);
         Ok(())
+    }
+
+    fn finished(&self) -> Finished {
+        let mut open = self.open.iter().rev().map(|open| self.nodes[open.id].range.start);
+        let bracket = open.find(|at| self.text[*at..].starts_with(['[', '{']));
+        Finished { end: self.end, bracket }
     }
 
     fn close(&mut self, span: &Span) {
@@ -245,12 +253,11 @@ impl<'s> Builder<'s> {
     /// on to what follows.
     fn block(&self, content: &Range<usize>) -> Range<usize> {
         let slice = |range| self.text.get(range).unwrap_or_default();
-        let before = self.nodes.last().map_or(0, |node| node.range.end);
-        let above = slice(before..content.start).trim_end();
+        let above = slice(self.end..content.start).trim_end();
         let line = line_start(above, above.len());
         let header = above[line..].split(" #").next().unwrap_or_default();
         let indicator = header.rfind(['|', '>']);
-        let start = indicator.map_or(content.start, |at| before + line + at);
+        let start = indicator.map_or(content.start, |at| self.end + line + at);
         let text = slice(content.clone());
         // With `+` the blank lines at its end are a part of it.
         let keeps = indicator.is_some_and(|at| header[at..].contains('+'));
