@@ -1,32 +1,14 @@
 //! Whether a file of another time or place defines an object, by its text alone, whatever the settings were that it was
 //! loaded with.
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::item::{Item, Value, ValueOrigin, resolve};
+use super::overlays::REMOVE;
+use super::text::{Language, SourceText};
+use super::tree::{Documents, TextStyle};
 use crate::kind::KindName;
 use crate::model::{Key, Name, Namespace};
-
-/// What names a definition.
-#[derive(Deserialize)]
-struct DefinitionHead {
-    #[serde(default)]
-    kind: Option<String>,
-    #[serde(default)]
-    metadata: Option<Metadata>,
-    #[serde(default, rename = "$remove")]
-    remove: Option<IgnoredAny>,
-    #[serde(default, rename = "<<")]
-    merged: Option<IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    namespace: Option<String>,
-}
 
 /// What a document names.
 enum Named {
@@ -43,41 +25,47 @@ enum Named {
     Unknown,
 }
 
-impl DefinitionHead {
-    fn named(self) -> Named {
-        if self.remove.is_some() {
-            return Named::Nothing;
+impl Named {
+    fn of(root: &Item<'_>) -> Self {
+        if !matches!(root.value, Value::Map(_)) {
+            return Named::Unknown;
         }
-        let kind = match self.kind.as_deref() {
-            Some(kind) => KindName::find(kind),
-            None => self.merged.is_none().then_some(KindName::ENDPOINT),
+        let Some(metadata) = root.get("metadata").filter(|_| root.get(REMOVE).is_none()) else {
+            return Named::Nothing;
         };
-        match self.metadata {
-            Some(Metadata { name: Some(name), namespace: Some(namespace) }) => {
-                match (kind, Namespace::parse(&namespace), Name::parse(&name)) {
-                    (Some(kind), Ok(namespace), Ok(name)) => Named::Key(Key { kind, namespace, name }),
-                    (Some(_), ..) if !name.contains("${") && !namespace.contains("${") => Named::Unknown,
-                    _ => Named::Pattern { kind, namespace, name },
-                }
-            }
-            Some(_) => Named::Unknown,
-            None if self.merged.is_some() => Named::Unknown,
-            None => Named::Nothing,
+        let own = |item: &Item<'_>| match &item.value {
+            _ if item.origin == ValueOrigin::Merged => None,
+            Value::Text(_, TextStyle::Plain) if item.span.source.language() == Language::Json => None,
+            Value::Text(text, _) => Some(text.clone().into_owned()),
+            Value::List(_) | Value::Map(_) | Value::Refused => None,
+        };
+        let kind = root.get("kind").map_or(Some(KindName::ENDPOINT), |kind| KindName::find(&own(kind)?));
+        let [Some(namespace), Some(name)] = ["namespace", "name"].map(|key| own(metadata.get(key)?)) else {
+            return Named::Unknown;
+        };
+        match (kind, Namespace::parse(&namespace), Name::parse(&name)) {
+            (Some(kind), Ok(namespace), Ok(name)) => Named::Key(Key { kind, namespace, name }),
+            (Some(_), ..) if !name.contains("${") && !namespace.contains("${") => Named::Unknown,
+            _ => Named::Pattern { kind, namespace, name },
         }
     }
 }
 
-/// What the documents of a file name; nothing where the file cannot be read.
-fn heads(path: &str, bytes: &[u8]) -> Option<impl Iterator<Item = Named>> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let heads: Vec<Option<DefinitionHead>> = if path.ends_with(".json") {
-        vec![serde_json::from_str(text).ok()?]
-    } else {
-        let documents = serde_yaml::Deserializer::from_str(text);
-        // The iterator repeats a syntax error for ever; the collection ends at the first.
-        documents.map(|document| Option::<DefinitionHead>::deserialize(document).ok()).collect::<Option<_>>()?
-    };
-    Some(heads.into_iter().flatten().map(DefinitionHead::named))
+/// What the documents of a file name; nothing where anything in it cannot be read.
+fn named(path: &str, bytes: &[u8]) -> Option<Vec<Named>> {
+    let source = SourceText::new(&path.into(), bytes.to_vec()).ok()?;
+    if source.language() == Language::Json {
+        serde_json::from_str::<IgnoredAny>(source.as_str()).ok()?;
+    }
+    let (mut named, mut problems) = (Vec::new(), Vec::new());
+    for tree in Documents::new(&source) {
+        let item = resolve(&tree.ok()?, &source, &mut problems);
+        if !problems.is_empty() {
+            return None;
+        }
+        named.extend(item.filter(|item| !item.is_null()).map(|item| Named::of(&item)));
+    }
+    Some(named)
 }
 
 /// Whether a file defines a key; nothing where its text alone does not show it.
@@ -89,7 +77,7 @@ pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
         return Some(false);
     }
     let mut answer = Some(false);
-    for named in heads(path, bytes)? {
+    for named in named(path, bytes)? {
         match named {
             Named::Key(named) if named == *key => return Some(true),
             Named::Nothing | Named::Key(_) => {}
@@ -172,6 +160,11 @@ mod tests {
             assert_eq!(says("a.yaml", text, "shop/cart"), None, "{text}");
         }
         assert_eq!(says("a.yaml", b"cart \xff", "shop/cart"), None);
+        for text in
+            [r#"{"metadata": {"name": true, "namespace": "shop"}}"#, "metadata: {name: 'true', namespace: shop}"]
+        {
+            assert_eq!(says("a.json", text, "shop/true"), None, "{text}");
+        }
         let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
