@@ -86,7 +86,7 @@ impl Diagnostic {
             }
             group = group.element(snippet);
         }
-        // What stands beside a line that must not be shown.
+        // The label of a line that must not be shown.
         let beside = self.labels.first().filter(|label| label.excerpt.line == 0).map(|label| &label.label);
         for help in beside.filter(|label| !label.is_empty()).into_iter().chain(&self.help) {
             group = group.element(Level::HELP.message(help.as_str()));
