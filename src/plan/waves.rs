@@ -1,7 +1,7 @@
 //! The order of the changes of a plan. A create or replace waits for the creates that it refers to; a delete for the deletes
 //! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace but
-//! those that wait for it, or, where two deletes would wait for one another so, for either. A recreate is a create to those that will refer to its object, and a delete to those that let
-//! go of it.
+//! those that wait for it. Where two deletes would so wait for one another, neither waits for what waits for the other. A
+//! recreate is a create to those that will refer to its object, and a delete to those that let go of it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
