@@ -14,41 +14,47 @@ fn page() -> String {
 }
 
 /// All settings in a schema, by their paths: what is written there, and the default.
-fn settings(node: &Value, schema: &Value, path: &str, into: &mut BTreeMap<String, (&'static str, String)>) {
+fn settings(node: &Value, schema: &Value, path: &str, into: &mut BTreeMap<String, (String, String)>) {
+    let node = referred(node, schema).unwrap_or(node);
     for (key, property) in node["properties"].as_object().into_iter().flatten() {
         // What a layer shares with the top level is documented there.
         if property["$ref"].as_str().is_some_and(|name| name.starts_with("#/properties/")) {
             continue;
         }
         let path = format!("{path}{key}");
-        let shared = property["$ref"].as_str().and_then(|name| schema.pointer(name.trim_start_matches('#')));
+        let shared = referred(property, schema);
         let find = |key: &str| property.get(key).or_else(|| shared?.get(key)).unwrap_or(&Value::Null);
         let default = match find("default") {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        into.insert(path.clone(), (kind(&find), default));
+        into.insert(path.clone(), (kind(&find, schema), default));
         let inside = format!("{path}.");
         settings(property, schema, &inside, into);
-        settings(&property["items"], schema, &inside, into);
-        settings(&property["additionalProperties"], schema, &format!("{inside}NAME."), into);
-        for choice in property["anyOf"].as_array().into_iter().flatten() {
+        settings(find("items"), schema, &inside, into);
+        settings(find("additionalProperties"), schema, &format!("{inside}NAME."), into);
+        for choice in find("anyOf").as_array().into_iter().flatten() {
             settings(choice, schema, &inside, into);
         }
     }
 }
 
+/// What a node of a schema refers to.
+fn referred<'s>(node: &Value, schema: &'s Value) -> Option<&'s Value> {
+    schema.pointer(node["$ref"].as_str()?.strip_prefix('#')?)
+}
+
 #[test]
 fn every_setting_and_nothing_else_is_documented() {
     let page = page();
-    let documented: BTreeMap<String, (&str, String)> = page
+    let documented: BTreeMap<String, (String, String)> = page
         .lines()
         .filter_map(|line| line.strip_prefix("| `"))
         .filter_map(|row| {
             let mut cells = row.split('|').map(str::trim);
             let path = cells.next()?.trim_end_matches('`').to_owned();
-            Some((path, (cells.next()?, cells.next()?.trim_matches('`').to_owned())))
+            Some((path, (cells.next()?.to_owned(), cells.next()?.trim_matches('`').to_owned())))
         })
         .collect();
     let schema = Stage::new().run("schema --of config").code(0).json();
@@ -58,9 +64,16 @@ fn every_setting_and_nothing_else_is_documented() {
 }
 
 /// What is written, in the words of the page.
-fn kind<'v>(find: &impl Fn(&str) -> &'v Value) -> &'static str {
+fn kind<'v>(find: &dyn Fn(&str) -> &'v Value, schema: &'v Value) -> String {
+    if let Some(options) = find("anyOf").as_array() {
+        let of = |option: &'v Value| {
+            let option = referred(option, schema).unwrap_or(option);
+            kind(&|key| &option[key], schema)
+        };
+        return options.iter().map(of).collect::<Vec<_>>().join(" or ");
+    }
     let name = find("type");
-    match name.as_str().or_else(|| name.as_array()?.first()?.as_str()).unwrap_or_default() {
+    let kind = match name.as_str().or_else(|| name.as_array()?.first()?.as_str()).unwrap_or_default() {
         "string" => "text",
         "integer" => "whole number",
         "number" => "number",
@@ -70,9 +83,9 @@ fn kind<'v>(find: &impl Fn(&str) -> &'v Value) -> &'static str {
         "object" if find("properties").is_object() => "mapping",
         "object" if find("additionalProperties").get("properties").is_some() => "mapping of names to mappings",
         "object" => "mapping of names to values",
-        _ if find("anyOf").is_array() => "word or mapping",
         _ => "word",
-    }
+    };
+    kind.to_owned()
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_directory_is_no_option_and_a_matrix_has_no_name_that_a_forge_expands() {
         std::fs::remove_dir_all(stage.path(name)).expect("the directory");
     }
     stage.write("plain/trueup.yaml", "environments: {'$TRUEUP_TOKEN': {}, '--help': {}, 'a b': {}}\n");
-    stage.run("validate plain").code(1).stderr_contains("the name of an environment is");
+    stage.run("validate plain").code(1).stderr_contains("`a b` is not a valid key of `environments`");
 }
 
 #[test]
