@@ -35,9 +35,9 @@ version=${version#trueup-}
 main_job() {
   local state
   state=$(mktemp -d -p "$work")
-  "$@" apply examples/03-repository "--sandbox=$state/tenant.redb" --state-dir "$state" --yes > "$state/apply"
+  "$@" apply examples/03-repository "--sandbox=$state/tenant.redb" --state "$state" --yes > "$state/apply"
   grep -q "42" "$state/apply" || fail "the apply does not say 42: $(cat "$state/apply")"
-  "$@" plan examples/03-repository "--sandbox=$state/tenant.redb" --state-dir "$state" --detailed-exitcode > "$state/plan" ||
+  "$@" plan examples/03-repository "--sandbox=$state/tenant.redb" --state "$state" --detailed-exitcode > "$state/plan" ||
     fail "the second plan is not empty"
 }
 
@@ -113,8 +113,8 @@ contained() {
 }
 extra=(--ro-bind "$work/examples" /tmp/examples --bind "$work/state" /tmp/state)
 [ "$(contained --version)" = "trueup $version" ] || fail "the image has another version"
-contained apply /tmp/examples/03-repository --sandbox=/tmp/state/tenant.redb --state-dir /tmp/state --yes > image-apply
-contained plan /tmp/examples/03-repository --sandbox=/tmp/state/tenant.redb --state-dir /tmp/state --detailed-exitcode > image-plan ||
+contained apply /tmp/examples/03-repository --sandbox=/tmp/state/tenant.redb --state /tmp/state --yes > image-apply
+contained plan /tmp/examples/03-repository --sandbox=/tmp/state/tenant.redb --state /tmp/state --detailed-exitcode > image-plan ||
   fail "the second plan in the image is not empty"
 if contained schema --of plan > /dev/null && bwrap --unshare-all --uid 12345 --gid 12345 --ro-bind bundle/rootfs / \
     --proc /proc --dev /dev /usr/local/bin/trueup snapshot -n shop --live x -o /usr/x 2>/dev/null; then

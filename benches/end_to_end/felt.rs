@@ -126,7 +126,7 @@ fn command(program: &Path, home: &Path, stack: &Stack, service: &Service, words:
     command
         .args(words)
         .args(["--base-url", &service.base_url])
-        .arg("--state-dir")
+        .arg("--state")
         .arg(home.join("state"))
         .current_dir(&stack.directory)
         .env("TRUEUP_TOKEN", world::TOKEN);

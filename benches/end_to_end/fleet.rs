@@ -34,7 +34,7 @@ pub fn run(program: &Path, words: &[&str]) -> Result<(), Failure> {
         let mut command = Command::new(program);
         command
             .args(words)
-            .args(["--base-url", &service.base_url, "--state-dir", "state"])
+            .args(["--base-url", &service.base_url, "--state", "state"])
             .current_dir(home.path())
             .env("TRUEUP_TOKEN", world::TOKEN);
         command

@@ -252,7 +252,7 @@ impl<'g> World<'g> {
             .args(line.split(' '))
             .current_dir(&self.stack.directory)
             .env("TRUEUP_BASE_URL", &self.service.base_url)
-            .env("TRUEUP_STATE_DIR", self.home.join("state"))
+            .env("TRUEUP_STATE", self.home.join("state"))
             .env("TRUEUP_TOKEN", world::TOKEN);
         command
     }

@@ -208,7 +208,7 @@ impl Bench {
         command
             .args(words)
             .args(["--base-url", &world.service.base_url, "--concurrency", &self.concurrency.to_string()])
-            .arg("--state-dir")
+            .arg("--state")
             .arg(&world.state)
             .current_dir(&world.stack.directory)
             .env("TRUEUP_TOKEN", world::TOKEN);

@@ -96,7 +96,7 @@ fn fleet(program: &Path) -> Result<(), Failure> {
 
 fn command(program: &Path, home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command.args(words).arg("--state-dir").arg(home.join("state")).env("TRUEUP_TOKEN", world::TOKEN);
+    command.args(words).arg("--state").arg(home.join("state")).env("TRUEUP_TOKEN", world::TOKEN);
     command
 }
 

@@ -37,6 +37,6 @@ class Trueup < Formula
   test do
     assert_match version.to_s, shell_output("#{bin}/trueup --version")
     system bin/"trueup", "apply", doc/"examples/03-repository", "--sandbox=#{testpath}/tenant.redb", "--yes",
-           "--state-dir", testpath
+           "--state", testpath
   end
 end

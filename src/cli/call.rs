@@ -9,7 +9,7 @@ use crate::report::safe;
 
 /// The global flags that decide which settings, service and state a command uses, in the order of a proposed command.
 const SETTINGS: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
-                        config policy state_dir state env stack var sandbox";
+                        config policy state env stack var sandbox";
 
 /// What was typed behind the name of the command, by the ids of the arguments.
 #[derive(Debug, Clone, Default)]

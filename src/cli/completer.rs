@@ -151,7 +151,7 @@ fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
 /// A directory: nobody waits for a bucket to complete a word.
 fn state() -> Option<StateStore> {
     let environment = ProcessEnvironment::read();
-    let named = environment.path("TRUEUP_STATE").or_else(|| environment.path("TRUEUP_STATE_DIR"));
+    let named = environment.path("TRUEUP_STATE");
     let path = named.or_else(|| environment.state_directory())?;
     (!Location::is_meant(&path.to_string_lossy())).then_some(StateStore::Directory(path))
 }

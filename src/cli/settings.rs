@@ -59,7 +59,7 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
         }
         return match file {
             Some(file) => Ok(Some(ServiceLocation::Sandbox(file.clone()))),
-            None => Ok(Some(ServiceLocation::Sandbox(sandbox_file(global, environment)?))),
+            None => Ok(Some(ServiceLocation::Sandbox(sandbox_file(environment)?))),
         };
     }
     let sources = UrlSources { global, environment, policy: context.policy.as_ref().map(|file| &file.policy) };
@@ -140,15 +140,14 @@ pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
     all.into_iter().flatten().collect()
 }
 
-/// Where the files of sandboxes are kept, and what else belongs to this machine.
+/// Where this machine keeps what no other place was named for.
 ///
 /// # Errors
 /// Nothing says where.
-pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf> {
-    let given = global.state_dir.clone().or_else(|| environment.path("TRUEUP_STATE_DIR"));
-    given.or_else(|| environment.state_directory()).ok_or_else(|| {
+pub fn state_directory(environment: &ProcessEnvironment) -> Result<PathBuf> {
+    environment.state_directory().ok_or_else(|| {
         error!(Invalid, "there is no state directory: neither XDG_STATE_HOME nor HOME is set")
-            .hint("give one with --state-dir")
+            .hint("name one with --state; with --sandbox=FILE, that of the service")
     })
 }
 
@@ -157,8 +156,8 @@ pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) ->
 ///
 /// # Errors
 /// Nothing says where the state of this machine is kept.
-pub fn sandbox_file(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf> {
-    let sandboxes = state_directory(global, environment)?.join("sandboxes");
+pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
+    let sandboxes = state_directory(environment)?.join("sandboxes");
     let here = environment.directory.as_deref().unwrap_or(Path::new("."));
     let home = environment.path("HOME");
     let of = |directory: &Path| {

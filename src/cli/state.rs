@@ -18,7 +18,12 @@ pub fn store(context: &Context) -> Result<&StateStore> {
     }
     let Context { global, environment, .. } = context;
     let state = match named_state(global, environment) {
-        None => StateStore::Directory(settings::state_directory(global, environment)?),
+        // An earlier version read it: what it recorded would not be found.
+        None if environment.variable("TRUEUP_STATE_DIR").is_some() => {
+            let hint = "set TRUEUP_STATE to the same directory";
+            return Err(error!(Usage, "`TRUEUP_STATE_DIR` is no longer read").hint(hint));
+        }
+        None => StateStore::Directory(settings::state_directory(environment)?),
         Some((text, _)) if !Location::is_meant(text) => StateStore::Directory(PathBuf::from(text)),
         Some((text, source)) => {
             let location = Location::parse(text).map_err(|error| error!(Usage, "`{source}`: {error}"))?;
@@ -36,9 +41,7 @@ pub fn store(context: &Context) -> Result<&StateStore> {
 /// What names the state store, and by what; nothing where the state directory is used.
 pub fn named_state<'c>(global: &'c GlobalArgs, environment: &'c ProcessEnvironment) -> Option<(&'c str, &'static str)> {
     let flag = global.state.as_deref().map(|text| (text, "--state"));
-    // A flag is nearer than a variable.
-    let is_local = || global.state_dir.is_some();
-    flag.or_else(|| environment.variable("TRUEUP_STATE").filter(|_| !is_local()).map(|text| (text, "TRUEUP_STATE")))
+    flag.or_else(|| environment.variable("TRUEUP_STATE").map(|text| (text, "TRUEUP_STATE")))
 }
 
 fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming> {

@@ -88,7 +88,7 @@ fn another_directory_keeps_the_same_and_the_drift_state_as_well() {
     stage.run("drift .").code(3).stdout_contains("seen in 2 checks");
     assert!(!stage.path("../state").exists());
     // A flag is nearer than the variable.
-    let here = stage.run("history --state-dir ../mine --format json").json();
+    let here = stage.run("history --state ../mine --format json").json();
     assert_eq!(here["runs"].as_array().map(Vec::len), Some(0));
 }
 

@@ -113,7 +113,7 @@ fn a_drift_state_shows_since_when() {
 fn a_drift_state_knows_what_was_deleted_where_no_journal_is() {
     let service = Service::start();
     let stage = applied(&service);
-    let elsewhere = "--state-dir elsewhere";
+    let elsewhere = "--state elsewhere";
     stage.run(&format!("drift . --drift-state memory.json {elsewhere}")).code(0);
     service.delete("shop/search");
     stage.run(&format!("drift . {elsewhere}")).code(2);

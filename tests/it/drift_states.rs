@@ -52,7 +52,7 @@ fn six_shards_that_check_at_once_lose_nothing_of_their_drift_state() {
     let stage = divided(&service);
     for round in 0..3 {
         let file = format!("../drift-{round}.json");
-        all_shards(&stage, &["--drift-state", &file, "--state-dir", "../nothing"]);
+        all_shards(&stage, &["--drift-state", &file, "--state", "../nothing"]);
         let state: Value = serde_json::from_str(&stage.read(&file)).expect("JSON");
         assert_eq!(keys(&state).len(), NAMESPACES);
         assert_eq!(state["checks"], SHARDS);
@@ -61,8 +61,8 @@ fn six_shards_that_check_at_once_lose_nothing_of_their_drift_state() {
     for number in 0..NAMESPACES {
         service.delete(&format!("n{number}/cart"));
     }
-    all_shards(&stage, &["--drift-state", "../drift-0.json", "--state-dir", "../nothing"]);
-    let answer = stage.run("drift . --drift-state ../drift-0.json --state-dir ../nothing --format json");
+    all_shards(&stage, &["--drift-state", "../drift-0.json", "--state", "../nothing"]);
+    let answer = stage.run("drift . --drift-state ../drift-0.json --state ../nothing --format json");
     assert_eq!(answer.code(3).json()["drifted"].as_array().map(Vec::len), Some(NAMESPACES));
 }
 

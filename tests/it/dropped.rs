@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::{Service, Stage, commit, definition, git};
 
-const ELSEWHERE: &str = "--state-dir ../elsewhere";
+const ELSEWHERE: &str = "--state ../elsewhere";
 
 /// A stack of two namespaces that is applied, and then loses one with its files.
 fn shrunk(service: &Service, in_git: bool) -> Stage {

@@ -55,8 +55,8 @@ fn a_snapshot_of_the_first_form_leads_to_the_plan_that_was_saved() {
 #[test]
 fn a_run_is_read_with_all_its_results() {
     let stage = stage();
-    stage.run("history --state-dir state").code(0).stdout_contains("3 of 3 (+3)  finished");
-    let run = stage.run(&format!("show {RUN} --state-dir state --format json")).code(0).json();
+    stage.run("history --state state").code(0).stdout_contains("3 of 3 (+3)  finished");
+    let run = stage.run(&format!("show {RUN} --state state --format json")).code(0).json();
     assert_eq!(run["kind"], "run");
     assert!(run.to_string().contains("shop/legacy"));
 }

@@ -168,7 +168,7 @@ fn the_state_directory_is_for_its_owner_alone() {
     };
     std::fs::create_dir(stage.path("../shared")).expect("a directory");
     mode("../shared", 0o777);
-    let apply = || stage.run(&format!("apply stack --yes --state-dir {}", stage.path("../shared").display()));
+    let apply = || stage.run(&format!("apply stack --yes --state {}", stage.path("../shared").display()));
     let ran = apply();
     assert_eq!(ran.exit(), 1, "{}", ran.text());
     ran.stderr_contains("can be written by everyone");

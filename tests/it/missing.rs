@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{Service, Stage, commit, definition, git};
 
 /// A machine without the runs of any other.
-const ELSEWHERE: &str = "--state-dir ../elsewhere";
+const ELSEWHERE: &str = "--state ../elsewhere";
 
 /// A repository of three endpoints that is applied.
 fn applied(service: &Service) -> Stage {

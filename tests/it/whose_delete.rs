@@ -28,7 +28,7 @@ fn verdict(answer: &Value, key: &str) -> String {
 fn what_a_revert_brings_back_was_not_deleted_outside() {
     let service = Service::start();
     let stage = applied(&service);
-    let check = "drift . --drift-state ../drift.json --state-dir ../elsewhere";
+    let check = "drift . --drift-state ../drift.json --state ../elsewhere";
     stage.run(check).code(0);
     stage.remove("search.yaml");
     let removed = commit(&stage, "removal");
@@ -37,7 +37,7 @@ fn what_a_revert_brings_back_was_not_deleted_outside() {
     git(&stage, "revert --no-edit HEAD");
     // The machine that deleted it knows; any other knows from git that it may have been.
     stage.run("drift .").code(2).stdout_contains("shop/search         defined  not there").does_not_say("outside");
-    let elsewhere = stage.run("drift . --state-dir ../elsewhere");
+    let elsewhere = stage.run("drift . --state ../elsewhere");
     elsewhere.code(2).stdout_contains(&format!("{} removed the definition after", &removed[..7]));
     let reminded = stage.run(check);
     reminded.code(2).stdout_contains("cannot be decided");
@@ -90,11 +90,11 @@ fn a_machine_that_could_not_create_it_has_to_see_it_before_it_calls_it_deleted_o
     let refuse = || {
         service.delete("shop/search");
         service.misbehave("rules: [{operation: endpoint-create, name: search, status: {code: 403}}]");
-        stage.run(&format!("{APPLY} --state-dir ../elsewhere")).stderr_ignored();
+        stage.run(&format!("{APPLY} --state ../elsewhere")).stderr_ignored();
         service.misbehave("rules: []");
         stage.run(APPLY).code(0);
     };
-    let check = "drift . --state-dir ../elsewhere --drift-state ../drift.json";
+    let check = "drift . --state ../elsewhere --drift-state ../drift.json";
     // Nothing that it can read shows that another machine created it in the meantime.
     refuse();
     service.delete("shop/search");
@@ -138,7 +138,7 @@ fn an_apply_of_an_older_commit_is_nobodys_delete() {
     commit(&stage, "older");
     stage.run(APPLY).code(0);
     git(&stage, "checkout -q main");
-    stage.run("drift . --state-dir ../elsewhere").code(2).does_not_say("outside");
+    stage.run("drift . --state ../elsewhere").code(2).does_not_say("outside");
 }
 
 #[test]
@@ -215,7 +215,7 @@ struct World<'s> {
 
 impl World<'_> {
     fn state(&self, machine: usize) -> String {
-        if self.is_shared { "--state ../shared".to_owned() } else { format!("--state-dir ../machine-{machine}") }
+        if self.is_shared { "--state ../shared".to_owned() } else { format!("--state ../machine-{machine}") }
     }
 
     fn live(&self) -> BTreeSet<&'static str> {

@@ -132,7 +132,7 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         "validate" => &[SETTINGS, "stack policy"],
         "fmt" => &["config"],
         "get" | "events" | "ddos" | "upgrades" | "call" => &[SERVICE, "config env"],
-        "history" | "show" => &["state state_dir"],
+        "history" | "show" => &["state"],
         "import" => &["config env"],
         // Its own `--log` has the id of the global one.
         "sandbox" => &["token_file log"],
@@ -232,7 +232,7 @@ mod tests {
             ("trueup explain", "--color", true),
             ("trueup plan", "--token-file", true),
             ("trueup ddos list", "--token-file", true),
-            ("trueup ddos list", "--state-dir", false),
+            ("trueup ddos list", "--state ", false),
             ("trueup validate", "--token-file", false),
         ] {
             assert_eq!(shows(path, option), expected, "{path} {option}");

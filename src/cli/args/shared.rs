@@ -61,12 +61,9 @@ pub struct GlobalArgs {
     #[arg(long, hide_short_help = true, global = true, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// Where runs, locks and drift states are kept: a directory, or a bucket such as s3://BUCKET/PREFIX
-    /// (default: the state directory) [environment: TRUEUP_STATE]
+    /// (default: the state directory of this machine) [environment: TRUEUP_STATE]
     #[arg(long, hide_short_help = true, global = true, value_name = "DIR|URL")]
     pub state: Option<String>,
-    /// The state directory of this machine [environment: TRUEUP_STATE_DIR]
-    #[arg(long, hide_short_help = true, global = true, value_name = "DIR")]
-    pub state_dir: Option<PathBuf>,
     /// Use an embedded service instead of a real one, kept in FILE (default: one for each directory, in the state directory)
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub sandbox: Option<Option<PathBuf>>,

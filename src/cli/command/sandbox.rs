@@ -49,7 +49,7 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
 
 /// Deletes the file that `--sandbox` uses in the working directory.
 fn reset(context: &Context) -> Result<ExitStatus> {
-    let file = settings::sandbox_file(&context.global, &context.environment)?;
+    let file = settings::sandbox_file(&context.environment)?;
     let shown = file.display().to_string();
     match std::fs::remove_file(&file) {
         Ok(()) => context.output.answer(&format!("Deleted the sandbox of this directory: {}\n", safe::line(&shown))),

@@ -141,13 +141,24 @@ fn wrong_settings_and_definitions_are_reported_and_explained() {
     Stage::new().run("doctor --sandbox").code(0).stdout_contains("fix: trueup init .");
 }
 
+#[test]
+fn the_variable_of_an_earlier_version_is_not_passed_over() {
+    let stage = stage().env("TRUEUP_STATE_DIR", "runs");
+    stage
+        .run("history")
+        .code(64)
+        .stderr_contains("`TRUEUP_STATE_DIR` is no longer read")
+        .stderr_contains("TRUEUP_STATE ");
+    stage.env("TRUEUP_STATE", "runs").run("history").code(0);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_state_directory_that_others_can_write_is_a_failure() {
     use std::os::unix::fs::PermissionsExt as _;
     let stage = stage().file("state/x", "");
     std::fs::set_permissions(stage.path("state"), std::fs::Permissions::from_mode(0o777)).expect("a mode");
-    stage.run("doctor --sandbox=x.redb --state-dir state").code(1).stdout_contains("failed       state directory");
+    stage.run("doctor --sandbox=x.redb --state state").code(1).stdout_contains("failed       state directory");
 }
 
 #[test]

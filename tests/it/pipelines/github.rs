@@ -358,7 +358,7 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
     let (plan, make) = (step(&stack, "plan", "plan"), step(&stack, "apply", "apply"));
     let planned = runner.step(&plan);
     assert_eq!((planned.code, planned.handed("code").as_str()), (0, "2"), "{}", planned.errors);
-    runner.set("TRUEUP_STATE_DIR", "run");
+    runner.set("TRUEUP_STATE", "run");
     runner.set("DIGEST", "00000000000000000000000000000000");
     assert_eq!(runner.step(&make).code, 6, "another plan");
     runner.set("DIGEST", &planned.handed("digest"));

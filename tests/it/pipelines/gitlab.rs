@@ -141,7 +141,7 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     service.misbehave("rules: []");
     assert_eq!(run(&mut runner, &jobs["plan-main shop"]).code, 0);
     let digest = runner.stage.read("digest.env");
-    runner.set("TRUEUP_STATE_DIR", "run");
+    runner.set("TRUEUP_STATE", "run");
     runner.set("DIGEST", "00000000000000000000000000000000");
     assert_eq!(run(&mut runner, &jobs["apply shop"]).code, 6);
     runner.set("DIGEST", digest.trim().strip_prefix("DIGEST=").expect("a digest"));

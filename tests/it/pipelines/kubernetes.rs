@@ -255,7 +255,7 @@ fn the_fleet_of_the_example_checks_every_tenant_and_reports_it_as_one() {
     assert!(reports[0].log.contains("DRIFT  1 of 1 endpoint"), "{reports:?}");
     // The drift state is kept from one hour to the next.
     assert!(metrics().contains("trueup_drift_first_seen_timestamp_seconds{"));
-    let kept = fs::read_dir(cluster.path("claim-trueup-state")).expect("drift states");
+    let kept = fs::read_dir(cluster.path("claim-trueup-state/drift")).expect("drift states");
     let names = kept.map(|file| file.expect("a file").file_name().display().to_string());
     assert_eq!(names.filter(|name| !name.starts_with('.')).count(), 8);
 

@@ -289,7 +289,7 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
     runner.commit();
     let targets = include(&scripts.step(&trap, &runner, ("apply.yaml", "stacks", "stacks")));
     assert_eq!(targets.len(), NAMES.len() + 1);
-    runner.set("TRUEUP_STATE_DIR", "run");
+    runner.set("TRUEUP_STATE", "run");
     for target in &targets {
         choose(&mut runner, target);
         let planned = scripts.step(&trap, &runner, ("apply-stack.yaml", "plan", "plan"));
@@ -358,7 +358,7 @@ fn no_name_of_a_repository_acts_in_a_pipeline_of_gitlab() {
     add_environments(&trap, &runner, "");
     runner.commit();
     runner.set("CI_PIPELINE_SOURCE", "merge_request_event");
-    runner.set("TRUEUP_STATE_DIR", "run");
+    runner.set("TRUEUP_STATE", "run");
     runner.set("JOBS", "plan comment plan-main apply drift");
     // Settings that are wrong end the pipeline before any job of a stack.
     let script = gitlab::script(&gitlab::file("gitlab-ci.yml"), "stacks");

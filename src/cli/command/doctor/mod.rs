@@ -250,7 +250,7 @@ fn directory(path: &Path, health: &mut Health) -> bool {
     });
     if let Err(error) = written {
         health.add("state directory", HealthStatus::Failed, error.to_string());
-        health.fix(error.hint().unwrap_or("name another directory with --state-dir or TRUEUP_STATE_DIR"));
+        health.fix(error.hint().unwrap_or("name another directory with --state or TRUEUP_STATE"));
         return false;
     }
     health.add("state directory", HealthStatus::Ok, path.display().to_string());
