@@ -11,12 +11,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
 use crate::cli::service::address;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, settings};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, settings};
 use crate::file;
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{Prune, SafetySettings, SettingChange, changes};
 use crate::model::{Key, Namespace};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanOrigin};
+use crate::report::safe;
 
 /// Bytes that a policy may have.
 const LARGEST: u64 = 1024 * 1024;
@@ -132,7 +133,11 @@ fn check<'a>(
 pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
-    check(context, Path::new("."), config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
+    if let (Some(file), PlanOrigin::Directory(directory)) = (&context.policy, &plan.source.origin) {
+        outside(file, Path::new(directory))?;
+    }
+    let root = configuration::directory(context);
+    check(context, root, config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
 }
 
 /// Whether settings and policy make the changes that a plan from a file or a journal would make. `pruned` are the
@@ -141,6 +146,21 @@ pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<()>
 /// # Errors
 /// They do not.
 pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: &BTreeSet<Namespace>) -> Result<()> {
+    let again = "plan again with the settings in force";
+    let (made, chosen) = (&plan.source.environment, context.chosen_environment());
+    if matches!(plan.source.origin, PlanOrigin::Directory(_)) && *made != chosen {
+        let named = |name: &Option<String>| match name {
+            Some(name) => format!("the environment `{name}`"),
+            None => "no environment".to_owned(),
+        };
+        let error = error!(Refused, "the plan is of {}, and the call names {}", named(made), named(&chosen));
+        let flag = made.as_ref().map(|name| format!("to apply it: --env {}", safe::shell(name)));
+        return Err(error.hint(flag.unwrap_or_else(|| again.to_owned())).hint("nothing was sent"));
+    }
+    if let Some(setting) = plan.looser_setting(&config.safeguards) {
+        let message = format!("the plan was made with a looser `{setting}` than the settings in force");
+        return Err(error!(Refused, "{message}").hint(again).hint("nothing was sent"));
+    }
     let of_policy = context.policy.as_ref().map_or(Prune::All, |file| file.policy.loosest.prune);
     let prune = if plan.undone().is_some() { of_policy } else { config.safeguards.prune };
     let namespaces: BTreeSet<Namespace> = config.namespaces.iter().chain(pruned).cloned().collect();

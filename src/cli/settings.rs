@@ -11,11 +11,9 @@ use crate::cli::args::{GlobalArgs, PermissionArgs};
 use crate::cli::service::address::{self, Address, UrlSources};
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result};
 use crate::load::Config;
+use crate::load::config::DEFAULT_CONCURRENCY;
 use crate::model::{Layout, Name};
 use crate::plan::{self, Allowances, Ignore};
-
-/// Requests at the same time, by default.
-const DEFAULT_CONCURRENCY: usize = 8;
 
 /// Which service a command talks to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::owner::Owner;
-use super::{Action, ActionKind, BeforeImage, Change, Counts, Plan, PlanOrigin, ScopeRead};
+use super::{Action, ActionKind, BeforeImage, Change, Counts, Ignore, Plan, PlanOrigin, ScopeRead};
 use crate::kind::KindName;
-use crate::model::policy::Prune;
+use crate::model::policy::{Prune, Safeguards};
 use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Ownership, Scope};
 
 impl Plan {
@@ -77,6 +77,23 @@ impl Plan {
         let is_bounded = !matches!(self.source.origin, PlanOrigin::Move { .. });
         let mut keys = self.changes.iter().map(|change| &change.key).filter(|_| is_bounded);
         keys.find(|key| !namespaces.contains(&key.namespace))
+    }
+
+    /// A setting that decided what a plan of definitions writes, and that is looser in it than `in_force`: what would have
+    /// been written is not known.
+    #[must_use]
+    pub fn looser_setting(&self, in_force: &Safeguards) -> Option<&'static str> {
+        let PlanOrigin::Directory(_) = self.source.origin else { return None };
+        let made = &self.settings.safeguards;
+        let Ok(ignored) = Ignore::new(made.ignore.difference(&in_force.ignore)) else { return Some("ignore") };
+        let is_stripped = |kind: &KindName| made.strict.contains(kind) && !in_force.strict.contains(kind);
+        let unmarked = in_force.ownership_annotations && !made.ownership_annotations;
+        self.changes.iter().find_map(|change| match &change.action {
+            Action::Delete { .. } => None,
+            Action::Replace { .. } if is_stripped(&change.key.kind) => Some("strict"),
+            _ if unmarked => Some("ownership_annotations"),
+            _ => (!ignored.fields(&change.key).is_empty()).then_some("ignore"),
+        })
     }
 
     /// Whether `prune` deletes the object of this change.

@@ -65,6 +65,14 @@ fn a_saved_plan_is_applied_with_the_settings_of_its_environment() {
     stage.run("apply ../plan.json --yes").code(6).stderr_contains("the plan was made with --env prod");
     stage.run("apply ../plan.json --env prod --yes --quiet --allow mass-change").code(0);
     stage.run("plan . --env prod --detailed-exitcode").code(0);
+    // Those of another environment of the same stack are not those that it was made with either.
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\nenvironments: {prod: {}, dev: {}}\n");
+    stage.run("plan . --env prod -o ../plan.json").code(0);
+    for (flag, named) in [("--env dev", "the environment `dev`"), ("", "no environment")] {
+        let ran = stage.run(&format!("apply ../plan.json --yes {flag}"));
+        ran.code(6).stderr_contains(&format!("is of the environment `prod`, and the call names {named}"));
+        ran.stderr_contains("to apply it: --env prod");
+    }
 }
 
 #[test]

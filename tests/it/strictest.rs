@@ -52,6 +52,25 @@ fn a_policy_without_deletes_stops_those_of_a_resume_and_of_a_rollback() {
 }
 
 #[test]
+fn a_policy_in_the_repository_is_refused_wherever_a_plan_is_applied_from() {
+    let service = Service::start();
+    let stage = stage(&service, "{}\n").file(".policy.yaml", "prune: none\n").committed();
+    let config = stage.path("trueup.yaml").display().to_string();
+    stage.run("plan . -o plan.json").code(0);
+    for line in ["apply work/plan.json --yes", "rollback last --yes"] {
+        let line = format!("{line} --config {config} --policy work/.policy.yaml");
+        let words: Vec<&str> = line.split(' ').collect();
+        let ran = stage.command(&words).current_dir(stage.path("..")).output().expect("the program starts");
+        let errors = String::from_utf8_lossy(&ran.stderr);
+        assert!(
+            ran.status.code() == Some(1) && errors.contains("in the repository that it limits"),
+            "{line}: {errors}"
+        );
+    }
+    assert!(service.has("shop/gone"));
+}
+
+#[test]
 fn a_namespace_that_the_policy_does_not_list_is_not_pruned_by_a_flag() {
     let service = Service::start();
     let stage = stage(&service, "namespaces: [shop]\n");
@@ -142,7 +161,7 @@ struct Row {
 
 const ALL: &[Origin] = &[Origin::Directory, Origin::File, Origin::Resume, Origin::Rollback];
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 10] = [
     Row {
         loose: "prune: owned",
         strict: "prune: none",
@@ -196,6 +215,24 @@ const ROWS: [Row; 8] = [
         origins: ALL,
         has_order: false,
         refused: "namespace",
+    },
+    Row {
+        loose: "ignore: [{object: \"shop/*\", field: spec.port}]",
+        strict: "ignore: []",
+        change: |stage| stage.edit("gone.yaml", "metadata:", "metadata:\n  labels: {a: b}"),
+        is_setting: true,
+        origins: &[Origin::File, Origin::Resume],
+        has_order: false,
+        refused: "looser `ignore`",
+    },
+    Row {
+        loose: "ownership_annotations: false",
+        strict: "ownership_annotations: true",
+        change: |stage| stage.edit("gone.yaml", "port: 80", "port: 81"),
+        is_setting: true,
+        origins: &[Origin::File, Origin::Resume],
+        has_order: false,
+        refused: "looser `ownership_annotations`",
     },
     Row {
         loose: "stacks: [shop]",

@@ -8,9 +8,8 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::service::address::{self, Address};
 use crate::cli::{ProcessEnvironment, Result, file};
 use crate::file::limit;
+use crate::load::config::DEFAULT_TOKEN_VARIABLE as VARIABLE;
 
-/// The variable that is always looked at.
-const VARIABLE: &str = "TRUEUP_TOKEN";
 /// The variable of other tools, looked at last.
 const FOREIGN_VARIABLE: &str = "F5XC_API_TOKEN";
 

@@ -25,6 +25,12 @@ use crate::model::{Layout, Name, Namespace, StringMap};
 /// The name of the settings file; the directory that contains it is a stack.
 pub const FILE: &str = "trueup.yaml";
 
+/// Requests in flight where nothing says how many.
+pub const DEFAULT_CONCURRENCY: usize = 8;
+
+/// The environment variable with the token where nothing names another.
+pub const DEFAULT_TOKEN_VARIABLE: &str = "TRUEUP_TOKEN";
+
 /// The settings of a stack, the chosen environment applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {

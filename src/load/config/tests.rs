@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::described::{self, NullMeaning};
 use super::layers::document;
-use super::{Config, ExplainedSetting, LayerName, SETTINGS};
+use super::{Config, DEFAULT_CONCURRENCY, DEFAULT_TOKEN_VARIABLE, ExplainedSetting, LayerName, SETTINGS};
 use crate::load::text::SourceText;
 use crate::load::{LoadOptions, RenderOptions, SourceFile, UndefinedEnvironment, settings_of};
 use crate::model::policy::{GateMode, Prune};
@@ -85,6 +85,44 @@ fn an_environment_is_its_layers_on_the_top_level() {
     };
     assert_eq!(without, top.environments["prod"]);
     assert_eq!(top.environments["empty"].safeguards.guards.percent, 40);
+}
+
+/// The defaults below a node of the description, as a file writes them; of a choice those of its last option.
+fn defaults(node: &Value) -> Value {
+    let resolved = |node: &Value| match node["$ref"].as_str() {
+        Some(target) => SETTINGS.pointer(&target[1..]).expect("a definition").clone(),
+        None => node.clone(),
+    };
+    let node = resolved(node);
+    let node = node["anyOf"].as_array().and_then(|options| options.last()).map_or(node.clone(), resolved);
+    let of = |(key, below): (&String, &Value)| match (defaults(below), &below["default"]) {
+        (Value::Object(inside), _) if !inside.is_empty() => Some((key.clone(), inside.into())),
+        (_, Value::Null) => None,
+        (_, default) => Some((key.clone(), default.clone())),
+    };
+    let keys = node["properties"].as_object().into_iter().flatten();
+    keys.filter(|(key, _)| !["defaults", "environments"].contains(&key.as_str()))
+        .filter_map(of)
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+#[test]
+fn what_the_description_calls_a_default_is_one() {
+    const NAMESPACES: &str = "namespaces: [shop]\n";
+    let mut described = defaults(&SETTINGS);
+    let usual = read(NAMESPACES, None).expect("good settings");
+    // What is not in the settings: who reads them knows it.
+    assert_eq!(described["layout"].take(), json!(usual.layout.unwrap_or_default()));
+    assert_eq!(described["concurrency"].take(), DEFAULT_CONCURRENCY);
+    assert_eq!(described["token_variable"].take(), DEFAULT_TOKEN_VARIABLE);
+    // The mode of a gate with numbers is another than that of one without.
+    assert_eq!(described["gates"]["events"]["mode"].take(), "warn");
+    described["gates"]["events"]["mode"] = "off".into();
+    let written = format!("{NAMESPACES}{}", serde_yaml::to_string(&described).expect("YAML"));
+    assert_eq!(read(&written, None).expect("good settings"), usual, "{written}");
+    let with_numbers = read(&format!("{NAMESPACES}gates: {{events: {{}}}}\n"), None).expect("good settings");
+    assert_eq!(with_numbers.safeguards.gates.events, GateMode::Warn);
 }
 
 #[test]

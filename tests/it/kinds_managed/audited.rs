@@ -44,6 +44,30 @@ fn a_field_with_the_name_of_one_of_an_endpoint_is_saved_rolled_back_and_ignored(
 }
 
 #[test]
+fn a_plan_that_takes_fields_away_is_refused_where_policy_or_settings_take_none() {
+    let service = Service::start();
+    let check =
+        "kind: healthcheck\nmetadata: {name: a, namespace: shop}\nspec: {http_health_check: {path: /}, timeout: 7}\n";
+    let strict = "kinds: [healthcheck]\nstrict: true\n";
+    let stage = stage(&service, strict).file("a.yaml", check).file("../p.yaml", "strict: false\n").applied(".");
+    change(&service, "healthchecks", "a", |object| object["spec"]["jitter_percent"] = json!(20));
+    stage.edit("a.yaml", "timeout: 7", "timeout: 8");
+    stage.run("plan . -o ../plan.json").code(0).stdout_contains("jitter_percent");
+    service.misbehave("rules: [{operation: healthcheck-replace, status: {code: 403}}]");
+    stage.run("apply . --yes --quiet").code(1);
+    service.misbehave("rules: []");
+    let refused = |line: &str| {
+        stage.run(line).code(6).stderr_contains("the plan was made with a looser `strict`");
+        assert_eq!(object(&service, "healthchecks", "a")["spec"]["jitter_percent"], 20, "{line}");
+    };
+    refused("apply ../plan.json --yes --policy ../p.yaml");
+    refused("apply --resume last --yes --policy ../p.yaml");
+    stage.edit("trueup.yaml", "strict: true\n", "");
+    refused("apply ../plan.json --yes");
+    refused("apply --resume last --yes");
+}
+
+#[test]
 fn a_saved_plan_that_would_empty_a_namespace_by_now_is_refused_whatever_kinds_are_left_out_of_it() {
     let service = Service::start();
     let stage = stage(&service, "kinds: [advertise_policy]\n").file("a.yaml", &definition("shop/a", 80));
