@@ -76,6 +76,6 @@ pub fn of_plan(context: &Context, plan: &Plan) -> Result<Config> {
         let error = error.hint_each(made_for.map(|name| format!("the plan was made with --env {}", safe::shell(name))));
         return Err(error.hint(hint::configuration_of(&plan.source.origin.to_string())).hint("nothing was sent"));
     }
-    policy::check_plan(context, &config, plan)?;
+    policy::check_plan(context, (&config, directory(context)), plan)?;
     Ok(config)
 }

@@ -10,33 +10,33 @@ use crate::plan::{ApprovalError, Plan};
 use crate::report::error::{ErrorReport, Refusal};
 use crate::run::{ChangeResult, Outcome, Verification};
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a command ended, the worse the later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExitStatus {
     /// Done, or in sync.
     Done,
-    /// It failed, or what was sent took no effect.
-    Failed,
-    /// Definitions or settings are wrong.
-    Invalid,
     /// Changes are pending.
     Pending,
     /// Someone changed live.
     Drift,
     /// Both.
     Both,
-    /// A read was unknown.
-    Unknown,
     /// Refused; nothing was sent.
     Refused,
+    /// A read was unknown.
+    Unknown,
+    /// It failed, or what was sent took no effect.
+    Failed,
+    /// Definitions or settings are wrong.
+    Invalid,
     /// Partly applied, in doubt, or not verified.
     Partly,
+    /// Interrupted by a person.
+    Interrupted,
     /// The command line is wrong.
     Usage,
     /// A fault of this program.
     Bug,
-    /// Interrupted by a person.
-    Interrupted,
 }
 
 impl ExitStatus {
@@ -96,26 +96,12 @@ impl ExitStatus {
         }
     }
 
-    /// The worse of two, for a command about several stacks: by the order in which the page of exit codes lists them.
+    /// The worse of two, for a command about several stacks.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
-        const WORST_FIRST: [ExitStatus; 12] = [
-            ExitStatus::Bug,
-            ExitStatus::Usage,
-            ExitStatus::Interrupted,
-            ExitStatus::Partly,
-            ExitStatus::Invalid,
-            ExitStatus::Failed,
-            ExitStatus::Unknown,
-            ExitStatus::Refused,
-            ExitStatus::Both,
-            ExitStatus::Drift,
-            ExitStatus::Pending,
-            ExitStatus::Done,
-        ];
-        match (self, other) {
-            (ExitStatus::Pending, ExitStatus::Drift) | (ExitStatus::Drift, ExitStatus::Pending) => ExitStatus::Both,
-            (one, other) => WORST_FIRST.into_iter().find(|status| [one, other].contains(status)).unwrap_or(one),
+        match (self.min(other), self.max(other)) {
+            (ExitStatus::Pending, ExitStatus::Drift) => ExitStatus::Both,
+            (_, worse) => worse,
         }
     }
 

@@ -1,5 +1,5 @@
 //! What a command asks of the planner: the permissions of the call, the namespaces to read, and whether
-//! the plan is for an apply or for a verdict.
+//! the plan is for an apply or for a verdict. The steps of `planning` take it, and so do those of `commits`.
 
 use std::collections::BTreeSet;
 

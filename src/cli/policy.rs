@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
 use crate::cli::service::address;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, settings};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, settings};
 use crate::file;
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{Prune, SafetySettings, SettingChange, changes};
@@ -126,17 +126,16 @@ fn check<'a>(
     permits_namespaces(context, namespaces)
 }
 
-/// Whether the policy lets a plan from a file or a journal be applied.
+/// Whether the policy lets a plan from a file or a journal be applied with this configuration, which is in `root`.
 ///
 /// # Errors
 /// It forbids its stack or a namespace.
-pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
+pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Plan) -> Result<()> {
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
     if let (Some(file), PlanOrigin::Directory(directory)) = (&context.policy, &plan.source.origin) {
         outside(file, Path::new(directory))?;
     }
-    let root = configuration::directory(context);
     check(context, root, config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
 }
 

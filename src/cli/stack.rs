@@ -48,8 +48,7 @@ pub struct Stack {
 /// # Errors
 /// Paths of two stacks, wrong definitions (reported with their places), or a wrong configuration.
 pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    let loaded = load::directory(first(scope), &configuration::load_options(context)?);
-    opened(context, scope, loaded)
+    opened(context, scope, loaded(context, scope)?)
 }
 
 /// [`open`] for a call that needs namespaces and no definition.
@@ -57,8 +56,7 @@ pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 /// # Errors
 /// Those of [`open`], but for a directory without a definition.
 pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    let loaded = load::directory(first(scope), &configuration::load_options(context)?);
-    bare(context, scope, loaded)
+    bare(context, scope, loaded(context, scope)?)
 }
 
 /// [`open`] on a thread of its own, while the caller does something else.
@@ -69,6 +67,11 @@ pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
     let (path, options) = (first(scope).to_owned(), configuration::load_options(context)?);
     let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
     opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
+}
+
+/// The definitions, or what is wrong with them.
+fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>> {
+    Ok(load::directory(first(scope), &configuration::load_options(context)?))
 }
 
 fn first(scope: &ScopeArgs) -> &Path {
@@ -91,11 +94,11 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let loaded = loaded.map_err(|found| diagnostics::error(context, &found))?;
     let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
     // The whole directory among the paths leaves everything in.
-    if !below.iter().any(String::is_empty) {
+    let is_whole = below.iter().any(String::is_empty);
+    if !is_whole {
         below.iter().for_each(|path| selection.add_path(path));
     }
     let call = context.call.clone().with("paths", paths.iter().map(|path| path.display().to_string()));
-    let is_whole = below.iter().any(String::is_empty);
     let filters = below.into_iter().filter(|_| !is_whole).chain(call.words(FILTERS)).collect();
     let directory = context.environment.directory_from_here(&loaded.root);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
@@ -334,13 +337,9 @@ pub enum CheckedDefinitions {
 /// # Errors
 /// Those of [`open`], and such a filter.
 pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    let stack = opened(context, scope, checked(context, scope)?)?;
+    let stack = open(context, scope)?;
     matched(context, &stack)?;
     Ok(stack)
-}
-
-fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>> {
-    Ok(load::directory(first(scope), &configuration::load_options(context)?))
 }
 
 /// Loads a stack and returns its problems as a value.
@@ -348,7 +347,7 @@ fn checked(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagno
 /// # Errors
 /// Flags that cannot be read.
 pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions> {
-    let loaded = match checked(context, scope)? {
+    let loaded = match loaded(context, scope)? {
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),
     };

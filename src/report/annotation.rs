@@ -199,7 +199,7 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
             },
         };
         let [defined, live] = row.whole();
-        let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.because().plain()) };
+        let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.because().unescaped()) };
         let message = format!("defined: {defined}, live: {live}{why}");
         return vec![annotation(finding, level, place(), title, message)];
     }
@@ -221,7 +221,7 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
 
 fn of_blocked(held: &BlockedChange) -> Annotation {
     let (why, allow) = block_reason(held);
-    let why = why.plain();
+    let why = why.unescaped();
     let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
     let title = format!("blocked: {}", held.key);
     annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, message)
@@ -299,7 +299,7 @@ fn of_value(field: &FieldChange) -> Finding {
 /// What a check could not decide, in words.
 fn undecided(plan: &Plan) -> Vec<(Finding, String)> {
     let lines = notes::lines_of(plan, Note::is_undecided).into_iter();
-    lines.map(|line| (Finding::Undecided, line.plain())).collect()
+    lines.map(|line| (Finding::Undecided, line.unescaped())).collect()
 }
 
 fn unknown(plan: &Plan) -> Vec<Annotation> {
@@ -326,7 +326,7 @@ fn of_change(change: &Change) -> Vec<Annotation> {
                 Some(Cause::Drift) => (Finding::DeletedOutside, AnnotationLevel::Warning),
                 _ => (Finding::Create, AnnotationLevel::Notice),
             };
-            vec![annotation(finding, level, change.place.clone(), title, reason_since(change).plain())]
+            vec![annotation(finding, level, change.place.clone(), title, reason_since(change).unescaped())]
         }
         Action::Delete { .. } => {
             let removed = change.removed_in.as_ref();

@@ -143,7 +143,7 @@ impl Column {
         let endpoint = &object.endpoint;
         match self {
             Column::Labels => Some(values::pairs(&endpoint.labels)),
-            Column::Annotations => Some(values::pairs(&theirs(endpoint).annotations)),
+            Column::Annotations => Some(values::pairs(&endpoint.annotations)),
             Column::Owner => match &object.owner_view {
                 Some(owner) => Some(owner.name()),
                 None => stack(endpoint),
@@ -180,13 +180,6 @@ fn target(item: &LiveItem) -> String {
 fn place(endpoint: &Endpoint) -> Option<String> {
     let unnamed = json!({ "": { "ref": [{}] } });
     values::of_value(&Field::Where, &Field::Where.value(endpoint), Some(&unnamed))
-}
-
-/// The endpoint without our annotations.
-fn theirs(endpoint: &Endpoint) -> Endpoint {
-    let mut endpoint = endpoint.clone();
-    endpoint.annotations.retain(|key, _| !crate::model::is_ownership_annotation(key));
-    endpoint
 }
 
 /// The stack that the annotations name.

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line::{code, line};
 use super::safe;
-use super::text::{self, Bars, Beyond, TextView};
+use super::text::{self, Bars, TextView};
 
 /// The counts of one query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,8 +58,8 @@ impl EventCounts {
         let mut text = String::new();
         for (at, field) in tally.fields.iter().enumerate() {
             let by = view.plain(&line!["by ", code(&field.field)]);
-            let beyond = if field.beyond > 0 { Beyond::Some(field.beyond) } else { Beyond::Nothing };
-            let bars = text::bars(Bars { counts: &field.values, most: self.top, beyond }, width, charset);
+            let bars = Bars { counts: &field.values, most: self.top, beyond: field.beyond };
+            let bars = text::bars(bars, width, charset);
             // The title stands at the right end of its bars.
             let end = bars.lines().next().map_or(0, UnicodeWidthStr::width);
             let heading = if at == 0 { heading.as_str() } else { "\n" };

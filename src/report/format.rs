@@ -16,7 +16,7 @@ use super::fit::fit;
 use super::fleet::Fleet;
 use super::json::{HistoryReport, OutcomeReport, RehearsalReport};
 use super::kinds::KindList;
-use super::markdown::{self, MarkdownOptions};
+use super::markdown;
 use super::operations::OperationList;
 use super::stacks::StackList;
 use super::text::{self, TextView};
@@ -179,7 +179,7 @@ pub struct ReportOptions<'a> {
     pub view: &'a TextView,
     /// The file to which the plan was saved.
     pub saved: Option<&'a Path>,
-    /// The most bytes of a Markdown report.
+    /// Bytes that a Markdown report may have. Only what is never left out exceeds it.
     pub budget: usize,
     /// The command that shows everything.
     pub command: String,
@@ -215,21 +215,18 @@ pub fn write(report: &Report<'_>, format: Format, options: &ReportOptions<'_>, o
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
 #[must_use]
 pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
-    let markdown = || MarkdownOptions { budget: options.budget, rest: options.command.clone(), now: options.now };
     let plan_view = |plan| View::of_plan(plan, &plan.digest(), options.saved, options.view);
     match (format, report) {
         (Format::Json, _) => documents::text(|out| json(report, out)),
         (Format::Ndjson, Report::EventCounts(counts)) => counts.lines(),
         (Format::Ndjson, _) => documents::one_line(&documents::text(|out| json(report, out))),
-        (Format::Github, _) => github::annotations(&annotations(report), ""),
-        (Format::Sarif, _) => {
-            sarif::report(&annotations(report), "", &settings_file(report), env!("CARGO_PKG_VERSION"))
-        }
-        (Format::Markdown, Report::Plan(plan)) => markdown::report(&plan_view(plan), &markdown()),
+        (Format::Github, _) => github::annotations(&annotations(report)),
+        (Format::Sarif, _) => sarif::report(&annotations(report), &settings_file(report), env!("CARGO_PKG_VERSION")),
+        (Format::Markdown, Report::Plan(plan)) => markdown::report(&plan_view(plan), options),
         (Format::Markdown, Report::Check(check)) => {
-            markdown::report(&View::of_check(check, options.view.call()), &markdown())
+            markdown::report(&View::of_check(check, options.view.call()), options)
         }
-        (Format::Markdown, Report::Fleet(fleet)) => markdown::fleet(fleet, &markdown(), options.view),
+        (Format::Markdown, Report::Fleet(fleet)) => markdown::fleet(fleet, options),
         (Format::Html, Report::Plan(plan)) => html::report(&plan_view(plan), options),
         (Format::Html, Report::Check(check)) => html::report(&View::of_check(check, options.view.call()), options),
         (Format::Html, Report::Fleet(fleet)) => html::fleet(fleet, options),

@@ -4,14 +4,13 @@
 use super::annotation::{Annotation, AnnotationLevel};
 use super::safe;
 
-/// The remarks, a command a line. `prefix` leads from the repository's top to the directory that the
-/// places are relative to, with a final `/` where it is not empty.
+/// The remarks, a command a line.
 #[must_use]
-pub fn annotations(annotations: &[Annotation], prefix: &str) -> String {
-    annotations.iter().map(|annotation| command(annotation, prefix)).collect()
+pub fn annotations(annotations: &[Annotation]) -> String {
+    annotations.iter().map(command).collect()
 }
 
-fn command(annotation: &Annotation, prefix: &str) -> String {
+fn command(annotation: &Annotation) -> String {
     let word = match annotation.level {
         AnnotationLevel::Error => "error",
         AnnotationLevel::Warning => "warning",
@@ -19,7 +18,7 @@ fn command(annotation: &Annotation, prefix: &str) -> String {
     };
     let mut properties = Vec::new();
     if let Some(place) = &annotation.place {
-        properties.push(format!("file={}", property(&format!("{prefix}{}", place.file))));
+        properties.push(format!("file={}", property(&place.file)));
         properties.push(format!("line={}", place.line));
         properties.push(format!("col={}", place.column));
     }
@@ -46,13 +45,13 @@ mod tests {
         let annotation = Annotation {
             finding: annotation::Finding::Drift,
             level: AnnotationLevel::Warning,
-            place: Some(SourceLocation { file: "shop/a,b:c.yaml".to_owned(), line: 7, column: 3 }),
+            place: Some(SourceLocation { file: "endpoints/shop/a,b:c.yaml".to_owned(), line: 7, column: 3 }),
             title: "replace shop/cart".to_owned(),
             part: String::new(),
             message: "spec.port: 80 -> 100 %\n::error::boo".to_owned(),
         };
         assert_eq!(
-            annotations(&[annotation], "endpoints/"),
+            annotations(&[annotation]),
             "::warning file=endpoints/shop/a%2Cb%3Ac.yaml,line=7,col=3,title=replace shop/cart::\
              spec.port: 80 -> 100 %25\\n::error::boo\n"
         );
@@ -60,7 +59,7 @@ mod tests {
 
     #[test]
     fn hostile_texts_begin_no_command_of_their_own() {
-        let text = annotations(&annotation::of_plan(&sample::plan(50, true)), "");
+        let text = annotations(&annotation::of_plan(&sample::plan(50, true)));
         let remarks = annotation::of_plan(&sample::plan(50, true)).len();
         assert_eq!(text.lines().count(), remarks);
         for line in text.lines() {
@@ -73,7 +72,7 @@ mod tests {
     #[test]
     fn every_change_that_an_apply_makes_is_a_remark() {
         let plan = sample::attributed(sample::plan(60, false));
-        let text = annotations(&annotation::of_plan(&plan), "");
+        let text = annotations(&annotation::of_plan(&plan));
         for whose in ["(this change)", "(pending on base)", "(behind base)"] {
             assert!(text.contains(whose), "{whose} in {text}");
         }

@@ -39,8 +39,8 @@ fn no_report_of_a_check_searches_all_changes_for_each() {
         ("markdown", |check| whole(&super::Report::Check(check), Format::Markdown)),
         ("junit", junit::report),
         ("prometheus", prometheus::report),
-        ("github", |check| github::annotations(&annotation::of_check(check), "")),
-        ("sarif", |check| sarif::report(&annotation::of_check(check), "", "trueup.yaml", "test")),
+        ("github", |check| github::annotations(&annotation::of_check(check))),
+        ("sarif", |check| sarif::report(&annotation::of_check(check), "trueup.yaml", "test")),
     ];
     for (name, report) in reports {
         assert_no_search_through_all(name, |changes| {

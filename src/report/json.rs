@@ -53,7 +53,7 @@ impl<'p> PlanReport<'p> {
     fn new(plan: &'p Plan) -> Self {
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         Self {
-            headline: View::headline_of(plan).plain(),
+            headline: View::headline_of(plan).unescaped(),
             refused: plan.is_refused(),
             refused_by: plan.refused(),
             allowed: &plan.allowed,

@@ -159,7 +159,7 @@ fn case(key: &Key) -> String {
 fn details(row: &Row<'_>) -> Vec<String> {
     let whole = (row.values.is_empty() || row.state == State::Blocked).then(|| {
         let [defined, live] = row.whole();
-        if row.why.is_empty() { format!("defined: {defined}, live: {live}") } else { row.because().plain() }
+        if row.why.is_empty() { format!("defined: {defined}, live: {live}") } else { row.because().unescaped() }
     });
     let lines = row.values.iter().map(|value| {
         let edit = &value.edit;

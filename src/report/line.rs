@@ -144,13 +144,13 @@ impl<'a> Line<'a> {
         if more == 0 { list } else { list.and(" and ").and(more).and(" more") }
     }
 
-    /// Its text as it is, for a format that escapes a text as a whole.
-    pub fn plain(&self) -> String {
+    /// Its text with foreign parts as they are: who takes it escapes it as a whole.
+    pub fn unescaped(&self) -> String {
         let mut text = String::new();
         for part in &self.0 {
             match part {
                 Part::Own(words) => text.push_str(words),
-                Part::Styled(_, parts) => text.push_str(&parts.plain()),
+                Part::Styled(_, parts) => text.push_str(&parts.unescaped()),
                 Part::Number(number) => text.push_str(&digits(*number)),
                 Part::Made(words) => text.push_str(words),
                 Part::Foreign(words) | Part::Code(words) => text.push_str(words),

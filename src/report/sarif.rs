@@ -23,12 +23,11 @@ struct Shown<'a> {
     left_out: BTreeMap<&'static str, usize>,
 }
 
-/// The remarks as one run, those first that matter most: what is refused and unknown, then deletes. `prefix` leads from
-/// the repository's top to the directory that the places are relative to, with a final `/` where it is not empty. A
+/// The remarks as one run, those first that matter most: what is refused and unknown, then deletes. A
 /// remark without a place is one on `fallback`, because a forge refuses results without one.
 #[must_use]
-pub fn report(annotations: &[Annotation], prefix: &str, fallback: &str, tool_version: &str) -> String {
-    let shown = Shown::of(annotations, prefix, fallback);
+pub fn report(annotations: &[Annotation], fallback: &str, tool_version: &str) -> String {
+    let shown = Shown::of(annotations, fallback);
     let rules: BTreeSet<Finding> = shown.results.iter().map(|(annotation, _)| annotation.finding).collect();
     let rules: Vec<Json> = rules
         .into_iter()
@@ -61,11 +60,11 @@ pub fn report(annotations: &[Annotation], prefix: &str, fallback: &str, tool_ver
 /// What a report of these remarks leaves out, in words; nothing where it is whole.
 #[must_use]
 pub fn left_out(annotations: &[Annotation]) -> Option<String> {
-    Shown::of(annotations, "", "").message()
+    Shown::of(annotations, "").message()
 }
 
 impl<'a> Shown<'a> {
-    fn of(annotations: &'a [Annotation], prefix: &str, fallback: &str) -> Self {
+    fn of(annotations: &'a [Annotation], fallback: &str) -> Self {
         let mut ordered: Vec<&Annotation> = annotations.iter().collect();
         ordered.sort_by_key(|annotation| (priority(annotation), annotation.level));
         let mut fingerprints: BTreeMap<String, usize> = BTreeMap::new();
@@ -76,7 +75,7 @@ impl<'a> Shown<'a> {
                 let fingerprint = fingerprint(annotation);
                 let same = fingerprints.entry(fingerprint.clone()).or_default();
                 *same += 1;
-                result(annotation, prefix, fallback, &format!("{fingerprint}:{same}"))
+                result(annotation, fallback, &format!("{fingerprint}:{same}"))
             });
             // The indentation of a result is about as long as its texts.
             match result.filter(|result| bytes + 2 * result.to_string().len() <= MOST_BYTES) {
@@ -114,7 +113,7 @@ fn fingerprint(annotation: &Annotation) -> String {
     HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..16])
 }
 
-fn result(annotation: &Annotation, prefix: &str, fallback: &str, fingerprint: &str) -> Json {
+fn result(annotation: &Annotation, fallback: &str, fingerprint: &str) -> Json {
     let level = match annotation.level {
         AnnotationLevel::Error => "error",
         AnnotationLevel::Warning => "warning",
@@ -125,15 +124,15 @@ fn result(annotation: &Annotation, prefix: &str, fallback: &str, fingerprint: &s
         title => format!("{}: {}", safe::line(title), safe::line(&annotation.message)),
     };
     let (file, line, column) = match &annotation.place {
-        Some(place) => (format!("{prefix}{}", place.file), place.line.max(1), place.column.max(1)),
-        None => (format!("{prefix}{fallback}"), 1, 1),
+        Some(place) => (place.file.as_str(), place.line.max(1), place.column.max(1)),
+        None => (fallback, 1, 1),
     };
     json!({
         "ruleId": annotation.finding.id(),
         "level": level,
         "message": {"text": text},
         "locations": [{"physicalLocation": {
-            "artifactLocation": {"uri": utf8_percent_encode(&file, PATH).to_string()},
+            "artifactLocation": {"uri": utf8_percent_encode(file, PATH).to_string()},
             "region": {"startLine": line, "startColumn": column},
         }}],
         // GitHub reads the second one only.
@@ -155,12 +154,12 @@ mod tests {
         let annotation = Annotation {
             finding: Finding::Definition,
             level: AnnotationLevel::Error,
-            place: Some(SourceLocation { file: "shop/a b.yaml".to_owned(), line: 7, column: 23 }),
+            place: Some(SourceLocation { file: "endpoints/shop/a b.yaml".to_owned(), line: 7, column: 23 }),
             title: String::new(),
             part: String::new(),
             message: "`refresh_interval` is 5\u{1b}".to_owned(),
         };
-        let log: Json = serde_json::from_str(&report(&[annotation], "endpoints/", "trueup.yaml", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&[annotation], "trueup.yaml", "1.0")).expect("JSON");
         let result = &log["runs"][0]["results"][0];
         assert_eq!(log["version"], "2.1.0");
         assert_eq!(result["message"]["text"], "`refresh_interval` is 5\\u{1b}");
@@ -175,8 +174,7 @@ mod tests {
         let ids: BTreeSet<&str> = Finding::ALL.iter().map(|finding| finding.id()).collect();
         assert_eq!(ids.len(), Finding::ALL.len());
         let plan = sample::attributed(sample::plan(60, false));
-        let log: Json =
-            serde_json::from_str(&report(&annotation::of_plan(&plan), "", "trueup.yaml", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&annotation::of_plan(&plan), "trueup.yaml", "1.0")).expect("JSON");
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
         let named: BTreeSet<&str> = rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
@@ -204,7 +202,7 @@ mod tests {
         let plan = sample::plan(30_000, false);
         let remarks = annotation::of_plan(&plan);
         assert!(remarks.len() >= 30_000, "{}", remarks.len());
-        let text = report(&remarks, "", "trueup.yaml", "1.0");
+        let text = report(&remarks, "trueup.yaml", "1.0");
         assert!(text.len() < 10_000_000, "{}", text.len());
         let log: Json = serde_json::from_str(&text).expect("JSON");
         let run = &log["runs"][0];
@@ -244,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_clean_run_has_no_results() {
-        let log: Json = serde_json::from_str(&report(&[], "", "trueup.yaml", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&[], "trueup.yaml", "1.0")).expect("JSON");
         assert_eq!(log["runs"][0]["results"], json!([]));
     }
 }

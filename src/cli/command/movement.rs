@@ -29,7 +29,8 @@ pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> 
     let selection = stack::selection(&FilterArgs { only: arguments.globs.clone(), ..FilterArgs::default() })?;
     let session = Session::compare(context, stack, SessionOptions::default()).await?;
     let mut plan = arrange(&session, &stacks, &other, (&selection, arguments)).await?;
-    policy::check_plan(context, &session.stack.loaded.config, &plan)?;
+    let loaded = &session.stack.loaded;
+    policy::check_plan(context, (&loaded.config, &loaded.root), &plan)?;
     let allow = planning::consent(context, &mut plan, &stacks.consents(arguments))?;
     let globs: String = arguments.globs.iter().map(|glob| format!(" {}", safe::shell(glob))).collect();
     let flags = context.call.flags("from to directory");

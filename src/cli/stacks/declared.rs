@@ -1,5 +1,5 @@
 //! Every stack that a repository declares, in the working tree or at a commit: the settings of each directory with a
-//! `trueup.yaml`, or why they cannot be read. What asks for the other stacks of a repository asks here.
+//! `trueup.yaml`, or why they cannot be read. What asks for the other stacks of a repository asks here; `move` looks for one stack by itself, with the variables of its call.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};

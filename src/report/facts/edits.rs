@@ -56,16 +56,6 @@ pub enum Sign {
 impl Sign {
     /// The sign as a unified difference writes it.
     #[must_use]
-    pub fn as_char(self) -> char {
-        match self {
-            Sign::Removed => '-',
-            Sign::Added => '+',
-            Sign::Same | Sign::Gap => ' ',
-        }
-    }
-
-    /// The same as a text.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Sign::Removed => "-",
@@ -379,7 +369,7 @@ mod tests {
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange { field, before, after, cause: Cause::Pending, attribution: None, place: None };
         let lines = |edit: &ValueEdit| {
-            let line = |(sign, text): (Sign, String)| format!("{} {} {text}", sign.as_char(), edit.name);
+            let line = |(sign, text): (Sign, String)| format!("{} {} {text}", sign.as_str(), edit.name);
             edit.lines().into_iter().map(line).collect::<Vec<_>>()
         };
         of_field(KindName::ENDPOINT, &change).iter().flat_map(lines).collect()
@@ -388,14 +378,14 @@ mod tests {
     #[test]
     fn a_change_of_option_is_one_value_that_is_removed_and_one_that_is_added() {
         let (old, new) = (json!({"ip": "10.0.0.7"}), json!({"dns_name": "a.example.net"}));
-        assert_eq!(values::target_words(&old, &new).plain(), "becomes a host name instead of an IP address");
+        assert_eq!(values::target_words(&old, &new).unescaped(), "becomes a host name instead of an IP address");
         assert_eq!(lines(Field::Target, old, new), ["- spec.ip 10.0.0.7", "+ spec.dns_name a.example.net"]);
     }
 
     #[test]
     fn a_target_that_keeps_its_option_is_reported_by_its_value() {
         let (old, new) = (json!({"ip": "10.9.9.9"}), json!({"ip": "10.0.0.7"}));
-        assert_eq!(values::target_words(&old, &new).plain(), "stays an IP address");
+        assert_eq!(values::target_words(&old, &new).unescaped(), "stays an IP address");
         assert_eq!(lines(Field::Target, old, new), ["- spec.ip 10.9.9.9", "+ spec.ip 10.0.0.7"]);
     }
 

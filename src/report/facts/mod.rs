@@ -1,5 +1,5 @@
 //! What reports state, computed once: why a change is made or blocked, how much it can hurt, whose it is, what a check
-//! found of each endpoint and since when, and the next command. Every format states these facts and derives none.
+//! found of each endpoint and since when, and the next command. Every format states these facts.
 
 pub mod check;
 pub mod edits;

@@ -204,7 +204,7 @@ mod tests {
             owner: format!("origin_pool:shop/p{n}"),
         };
         plan.notes = (0..20).map(note).collect();
-        let lines: Vec<String> = lines(&plan).iter().map(Line::plain).collect();
+        let lines: Vec<String> = lines(&plan).iter().map(Line::unescaped).collect();
         let said = "20 objects belong to other objects and are left alone: shop/a0 (of origin_pool:shop/p0), ";
         assert!(lines.len() == 1 && lines[0].starts_with(said) && lines[0].len() < 400, "{lines:?}");
     }

@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_replace_of_this_change_and_of_others_counts_as_neither_alone() {
-        let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&plan(is_mixed)).plain();
+        let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&plan(is_mixed)).unescaped();
         assert_eq!(headline(&|_| false), "3 to replace");
         assert_eq!(headline(&|at| at == 1), "3 to replace: 2 of this change, 1 with more than this change");
         assert_eq!(headline(&|_| true), "3 to replace: 3 with more than this change");

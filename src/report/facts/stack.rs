@@ -1,5 +1,7 @@
 //! The facts of one of several stacks: its state, by which every format counts.
 
+use std::collections::BTreeMap;
+
 use crate::drift::Verdict;
 use crate::model::Key;
 use crate::plan::{ActionKind, Plan};
@@ -8,7 +10,7 @@ use crate::report::fleet::{Fleet, FleetPart, NoResult, StackReport};
 use crate::report::line::Line;
 use crate::run::ChangeResult;
 
-/// What became of a stack.
+/// What became of a stack, in the order of a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Its definitions are valid.
@@ -40,23 +42,6 @@ pub enum State {
 }
 
 impl State {
-    /// Every state, in the order of a sum.
-    pub const ALL: [State; 13] = [
-        State::Valid,
-        State::Applied,
-        State::Partly,
-        State::Unchanged,
-        State::InSync,
-        State::Changes,
-        State::Pending,
-        State::Drift,
-        State::Both,
-        State::Unknown,
-        State::Failed,
-        State::Skipped,
-        State::Elsewhere,
-    ];
-
     /// The state of a stack.
     #[must_use]
     pub fn of(part: &FleetPart<'_>) -> Self {
@@ -125,9 +110,9 @@ fn of_plan(plan: &Plan) -> State {
 /// How many stacks have which state, without those that none has.
 #[must_use]
 pub fn sum(fleet: &Fleet<'_>) -> Vec<(usize, State)> {
-    let states: Vec<State> = fleet.parts.iter().map(State::of).collect();
-    let number = |state: State| states.iter().filter(|one| **one == state).count();
-    State::ALL.into_iter().map(|state| (number(state), state)).filter(|(number, _)| *number > 0).collect()
+    let mut numbers: BTreeMap<State, usize> = BTreeMap::new();
+    fleet.parts.iter().for_each(|part| *numbers.entry(State::of(part)).or_default() += 1);
+    numbers.into_iter().map(|(state, number)| (number, state)).collect()
 }
 
 /// What the checks of several stacks found, in a line; nothing where everything is in sync.

@@ -46,7 +46,7 @@ pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
 /// A message for each reason, as it is.
 #[must_use]
 pub fn messages<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) -> Vec<String> {
-    by_reason(unknown).iter().map(|unread| unread.line().plain()).collect()
+    by_reason(unknown).iter().map(|unread| unread.line().unescaped()).collect()
 }
 
 impl<'a> Unread<'a> {
@@ -65,7 +65,7 @@ impl<'a> Unread<'a> {
     /// What follows from it.
     #[must_use]
     pub fn consequence(&self) -> String {
-        line!["nothing is concluded about ", self.names()].plain()
+        line!["nothing is concluded about ", self.names()].unescaped()
     }
 
     fn names(&self) -> Line<'a> {
@@ -98,9 +98,9 @@ mod tests {
             groups.iter().map(|group| (group.reason, group.names.len())).collect::<Vec<_>>(),
             [("401", 14), ("429", 1)]
         );
-        assert!(groups[0].line().plain().contains("`n11`, `n12` and 2 more: 401"), "{:?}", groups[0].line());
-        assert_eq!(groups[1].line().plain(), "could not read `n1`: 429");
+        assert!(groups[0].line().unescaped().contains("`n11`, `n12` and 2 more: 401"), "{:?}", groups[0].line());
+        assert_eq!(groups[1].line().unescaped(), "could not read `n1`: 429");
         let two = Unread { names: vec!["a".to_owned(), "b".to_owned()], reason: "" };
-        assert_eq!((two.line().plain().as_str(), two.them()), ("could not read `a` and `b`: ", "them"));
+        assert_eq!((two.line().unescaped().as_str(), two.them()), ("could not read `a` and `b`: ", "them"));
     }
 }

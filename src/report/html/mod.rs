@@ -132,21 +132,16 @@ struct PageRow {
 impl PageRow {
     fn new(key: &Key, action: &'static str, reason: &Line<'_>, edits: usize) -> Self {
         Self {
-            k: text(&line![line::key(key)]),
-            n: text(&line![code(key.namespace.as_str())]),
+            k: plain(&line![line::key(key)]),
+            n: plain(&line![code(key.namespace.as_str())]),
             a: action,
-            r: text(reason),
+            r: plain(reason),
             p: None,
             t: String::new(),
             e: edits,
             l: Vec::new(),
         }
     }
-}
-
-/// A line as plain text: the script never takes it for markup.
-fn text(line: &Line<'_>) -> String {
-    plain(line)
 }
 
 impl Page {
@@ -161,7 +156,7 @@ impl Page {
         let footer = line!["Made with ", code(command), " by trueup ", env!("CARGO_PKG_VERSION"), "."];
         let title = line![heading.clone(), " · trueup"];
         // No element has a place in a title.
-        let title = safe::html(&title.plain());
+        let title = safe::html(&title.unescaped());
         Self { title, heading: draw(&heading), footer: draw(&footer), content, ..Self::default() }
     }
 
@@ -185,7 +180,7 @@ impl Page {
         }
         for row in &mut self.content.changes[from..] {
             if let Some(name) = stack {
-                let name = text(&line![code(name)]);
+                let name = plain(&line![code(name)]);
                 (row.k, row.n) = (format!("{name}: {}", row.k), format!("{name}: {}", row.n));
             }
             let word = self.content.words.get(row.a).unwrap_or(&row.a);
@@ -236,7 +231,7 @@ impl Page {
         let known = [row.since.clone()].into_iter().chain(known).filter(|line| !line.is_empty());
         self.content.changes.push(PageRow {
             p: row.change.and_then(|change| change.place.as_ref()).map(at),
-            t: text(&Line::joined(known, "; ")),
+            t: plain(&Line::joined(known, "; ")),
             ..PageRow::new(row.key, action, &row.because(), edits)
         });
     }
@@ -348,12 +343,12 @@ fn data(content: &PageContent) -> String {
 }
 
 fn page_edit(edit: &ValueEdit) -> Json {
-    let lines = edit.lines().into_iter().map(|(sign, value)| json!([sign.as_char(), text(&line![code(value)])]));
-    json!({"n": text(&line![code(&edit.name)]), "l": lines.collect::<Vec<_>>(), "c": of_edit(edit)})
+    let lines = edit.lines().into_iter().map(|(sign, value)| json!([sign.as_str(), plain(&line![code(value)])]));
+    json!({"n": plain(&line![code(&edit.name)]), "l": lines.collect::<Vec<_>>(), "c": of_edit(edit)})
 }
 
 fn at(place: &SourceLocation) -> String {
-    text(&line![line::at(place)])
+    plain(&line![line::at(place)])
 }
 
 fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
@@ -366,7 +361,7 @@ fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
     let places: Vec<Json> = places.collect();
     PageRow {
         p: change.place.as_ref().map(at),
-        t: text(&Line::joined(known(change, now), "; ")),
+        t: plain(&Line::joined(known(change, now), "; ")),
         l: if places.iter().all(Json::is_null) { Vec::new() } else { places },
         ..PageRow::new(&change.key, change.action.kind().as_str(), &line![reason(change)], edits)
     }
@@ -399,7 +394,7 @@ fn of_blocked(held: &BlockedChange, edits: usize) -> PageRow {
     let allow = allow.map(|allow| line!["; to allow it: ", code(allow)]);
     PageRow {
         p: held.place.as_ref().map(at),
-        t: text(&line!["no ", action, ": ", why, allow]),
+        t: plain(&line!["no ", action, ": ", why, allow]),
         ..PageRow::new(&held.key, "blocked", &line!["blocked"], edits)
     }
 }

@@ -2,17 +2,18 @@
 
 use super::draw::{draw, heads, row};
 use super::report::report;
-use super::{MarkdownOptions, escape, marker};
+use super::{escape, marker};
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, line, styled};
 use crate::report::view::View;
-use crate::report::{Role, TextView};
+use crate::report::{ReportOptions, Role, TextView};
 
 /// The results of several stacks, under the budget of one report.
 #[must_use]
-pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> String {
+pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
+    let view = options.view;
     let mut text = marker("fleet", None);
     let (word, undone) = (fleet.command.as_str(), fleet.command.undone());
     text.push_str(&format!("### trueup {word}: {}\n\n", draw(&headline(fleet))));
@@ -55,9 +56,9 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> S
     };
     let share = options.budget.saturating_sub(text.len() + end.len()) / shown.len().max(1);
     for part in shown {
-        let rest = format!("trueup {word} {}", part.call);
+        let command = format!("trueup {word} {}", part.call);
         let heading = escape::code(&part.name());
-        let under = MarkdownOptions { budget: share.saturating_sub(1 + heading.len()), rest, ..options.clone() };
+        let under = ReportOptions { budget: share.saturating_sub(1 + heading.len()), command, ..*options };
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..view.clone() };
         let (one, is_needed) = match &part.outcome {
             Ok(StackReport::Checked(check)) => (report(&View::of_check(check, &part.call), &under), false),

@@ -14,28 +14,10 @@ pub(in crate::report) use escape::fenced;
 pub use fleet::fleet;
 pub(in crate::report) use report::report;
 
-use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
-
-/// How much is listed.
-#[derive(Debug, Clone)]
-pub struct MarkdownOptions {
-    /// Bytes that the report may have. Only what is never left out exceeds it.
-    pub budget: usize,
-    /// The command that shows everything.
-    pub rest: String,
-    /// When the report is made, for the ages of times.
-    pub now: Option<Timestamp>,
-}
-
-impl Default for MarkdownOptions {
-    fn default() -> Self {
-        Self { budget: BUDGET, rest: "trueup plan".to_owned(), now: None }
-    }
-}
 
 /// The hidden first line: what the report is, and of which stack.
 fn marker(kind: &str, stack: Option<&str>) -> String {

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::draw::{alarm, command, draw, element, fence_line, heads, row, table};
-use super::{MarkdownOptions, escape, marker};
+use super::{escape, marker};
 use crate::model::{Field, Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
+use crate::report::ReportOptions;
 use crate::report::facts::check::{Row, State, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, sign};
@@ -28,7 +29,7 @@ const LEAST: usize = 80;
 const MISSES: usize = 40;
 
 /// The report in at most `options.budget` bytes, unless what is never left out takes more.
-pub(in crate::report) fn report(view: &View<'_>, options: &MarkdownOptions) -> String {
+pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
     let mut text = marker(view.kind, view.plan.stack.as_deref());
     text.push_str(&format!("### trueup {}: {}\n\n", view.kind, draw(&view.headline)));
     text.extend(view.alarms.iter().map(alarm));
@@ -61,7 +62,7 @@ fn commands(view: &View<'_>) -> String {
 /// The rows of a check, a value each, while the budget lasts.
 fn check(
     view: &View<'_>,
-    options: &MarkdownOptions,
+    options: &ReportOptions<'_>,
     (rows, accepted): (&[Row<'_>], &[Line<'_>]),
     mut text: String,
 ) -> String {
@@ -69,7 +70,7 @@ fn check(
     let rows: Vec<String> = rows.iter().flat_map(cells).map(|cells| row(&cells)).collect();
     let (total, next) = (rows.len(), commands(view));
     let rest = |shown: usize| {
-        let shown = line![shown, " of ", Line::count(total, "row"), " shown. Everything: ", code(&options.rest)];
+        let shown = line![shown, " of ", Line::count(total, "row"), " shown. Everything: ", code(&options.command)];
         format!("{}\n\n", draw(&shown))
     };
     let room = options.budget.saturating_sub(text.len() + rest(total).len() + next.len() + heads(&names).len() + 1);
@@ -123,7 +124,7 @@ fn short(text: &str) -> Line<'_> {
 /// A plan for a reviewer.
 struct PlanReport<'v, 'a> {
     view: &'v View<'a>,
-    options: &'v MarkdownOptions,
+    options: &'v ReportOptions<'v>,
     parts: &'v [(Part, Vec<Item<'a>>)],
 }
 
@@ -245,7 +246,7 @@ impl<'a> PlanReport<'_, 'a> {
             text.push_str(&format!("\n{commands}"));
         }
         if shown < total || over {
-            text.push_str(&format!("\nEverything: {}\n", escape::code(&self.options.rest)));
+            text.push_str(&format!("\nEverything: {}\n", escape::code(&self.options.command)));
         }
         text
     }

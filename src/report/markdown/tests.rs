@@ -1,14 +1,16 @@
 //! Budgets, counts, and texts that try to break out, read back by a CommonMark parser.
 
+use std::sync::LazyLock;
+
 use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagEnd};
 
 use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::{Action, ActionKind, Plan};
-use crate::report::TextView;
 use crate::report::line::digits;
 use crate::report::view::View;
+use crate::report::{ReportOptions, TextView};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -76,20 +78,21 @@ fn counted(changes: usize) -> String {
     format!("{} change{}", digits(changes), if changes == 1 { "" } else { "s" })
 }
 
-fn options(budget: usize) -> MarkdownOptions {
-    let rest = "trueup plan endpoints --format html".to_owned();
-    MarkdownOptions { budget, rest, ..MarkdownOptions::default() }
+fn options(budget: usize) -> ReportOptions<'static> {
+    static VIEW: LazyLock<TextView> = LazyLock::new(TextView::default);
+    let command = "trueup plan endpoints --format html".to_owned();
+    ReportOptions { budget, command, ..ReportOptions::new(&VIEW) }
 }
 
 fn view() -> TextView {
     TextView { call: "endpoints".to_owned(), ..TextView::default() }
 }
 
-fn of_plan(plan: &Plan, options: &MarkdownOptions) -> String {
+fn of_plan(plan: &Plan, options: &ReportOptions<'_>) -> String {
     report(&View::of_plan(plan, &plan.digest(), None, &view()), options)
 }
 
-fn of_check(check: &Check<'_>, options: &MarkdownOptions) -> String {
+fn of_check(check: &Check<'_>, options: &ReportOptions<'_>) -> String {
     report(&View::of_check(check, "endpoints"), options)
 }
 
@@ -291,7 +294,7 @@ fn a_single_change_is_open_and_rows_of_zeros_are_left_out() {
 fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
     let plan = sample::plan(2, false);
     let now = "2026-11-21T16:02:11Z".parse().ok();
-    let text = of_plan(&plan, &MarkdownOptions { now, ..options(BUDGET) });
+    let text = of_plan(&plan, &ReportOptions { now, ..options(BUDGET) });
     assert!(text.contains("last changed 2026-11-19 14:02 UTC (2 d ago)"), "{text}");
     assert!(!text.contains("trueup/stack"), "{text}");
 }
@@ -301,7 +304,7 @@ fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
 fn markdown_pages_are_written_for_a_browser_where_one_asks() {
     let Some(directory) = std::env::var_os("TRUEUP_PAGES").map(std::path::PathBuf::from) else { return };
     let now = "2026-11-21T16:02:11Z".parse().ok();
-    let options = MarkdownOptions { now, ..options(BUDGET) };
+    let options = ReportOptions { now, ..options(BUDGET) };
     let write = |name: &str, text: &str| {
         let reading = Reading::ENABLE_TABLES | Reading::ENABLE_GFM;
         let mut body = String::new();

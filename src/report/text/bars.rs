@@ -18,17 +18,8 @@ pub struct Bars<'a> {
     pub counts: &'a [(String, u64)],
     /// Rows before the rest becomes one.
     pub most: usize,
-    /// What is known of values that are not among the counts.
-    pub beyond: Beyond,
-}
-
-/// Values that were counted but not listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beyond {
-    /// There are none.
-    Nothing,
-    /// There are some, with this many in all.
-    Some(u64),
+    /// Events with values that are not among the counts.
+    pub beyond: u64,
 }
 
 /// The bars in at most `width` columns, the longest value first; `usize::MAX` leaves every label whole.
@@ -51,7 +42,7 @@ pub fn draw(bars: Bars, width: usize, charset: Charset) -> String {
 fn rows(bars: Bars, width: usize, charset: Charset) -> Vec<(String, u64)> {
     let mut counts: Vec<(&str, u64)> = bars.counts.iter().map(|(value, count)| (value.as_str(), *count)).collect();
     counts.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
-    let shown = if counts.len() == bars.most + 1 && bars.beyond == Beyond::Nothing { counts.len() } else { bars.most };
+    let shown = if counts.len() == bars.most + 1 && bars.beyond == 0 { counts.len() } else { bars.most };
     let rest = counts.split_off(shown.min(counts.len()));
     let label = |value: &str| match value {
         "" => "(empty)".to_owned(),
@@ -61,10 +52,10 @@ fn rows(bars: Bars, width: usize, charset: Charset) -> Vec<(String, u64)> {
     let mut rows: Vec<(String, u64)> = counts.into_iter().map(|(value, count)| (label(value), count)).collect();
     let total: u64 = rest.iter().map(|(_, count)| count).sum();
     match bars.beyond {
-        Beyond::Nothing if rest.is_empty() => {}
-        Beyond::Nothing => rows.push((format!("(other {})", rest.len()), total)),
-        Beyond::Some(count) if rest.is_empty() => rows.push(("(others)".to_owned(), count)),
-        Beyond::Some(count) => rows.push((format!("(other {}+)", rest.len()), total + count)),
+        0 if rest.is_empty() => {}
+        0 => rows.push((format!("(other {})", rest.len()), total)),
+        count if rest.is_empty() => rows.push(("(others)".to_owned(), count)),
+        count => rows.push((format!("(other {}+)", rest.len()), total + count)),
     }
     rows
 }
@@ -101,13 +92,13 @@ mod tests {
         counts.map(|(name, count)| (name.to_owned(), count)).to_vec()
     }
 
-    fn render(most: usize, beyond: Beyond, width: usize, charset: Charset) -> String {
+    fn render(most: usize, beyond: u64, width: usize, charset: Charset) -> String {
         draw(Bars { counts: &counts(), most, beyond }, width, charset)
     }
 
     #[test]
     fn the_most_frequent_come_first_and_the_rest_is_one_row() {
-        insta::assert_snapshot!(render(3, Beyond::Nothing, 54, Charset::Unicode), @r"
+        insta::assert_snapshot!(render(3, 0, 54, Charset::Unicode), @r"
           United States  ████████████████████████████████  301
           Germany        █████████▊                         92
           Brazil         ██████                             57
@@ -117,7 +108,7 @@ mod tests {
 
     #[test]
     fn ascii_draws_whole_columns() {
-        insta::assert_snapshot!(render(5, Beyond::Nothing, 40, Charset::Ascii), @r"
+        insta::assert_snapshot!(render(5, 0, 40, Charset::Ascii), @r"
           United States  ##################  301
           Germany        ######               92
           Brazil         ###                  57
@@ -129,17 +120,17 @@ mod tests {
 
     #[test]
     fn values_that_were_not_listed_are_counted_too() {
-        assert!(render(3, Beyond::Some(100), 54, Charset::Ascii).contains("  (other 3+)"));
-        assert!(render(3, Beyond::Some(100), 54, Charset::Ascii).trim_end().ends_with("  132"));
-        assert!(render(9, Beyond::Some(7), 54, Charset::Ascii).contains("  (others)"));
+        assert!(render(3, 100, 54, Charset::Ascii).contains("  (other 3+)"));
+        assert!(render(3, 100, 54, Charset::Ascii).trim_end().ends_with("  132"));
+        assert!(render(9, 7, 54, Charset::Ascii).contains("  (others)"));
     }
 
     #[test]
     fn a_hostile_value_and_a_narrow_terminal_do_no_harm() {
         let counts = [("\u{1b}]0;x\u{7}\u{202e}".to_owned(), u64::MAX), ("long ".repeat(30), 1)];
-        let text = draw(Bars { counts: &counts, most: 5, beyond: Beyond::Nothing }, 10, Charset::Unicode);
+        let text = draw(Bars { counts: &counts, most: 5, beyond: 0 }, 10, Charset::Unicode);
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
         assert_eq!(text.lines().count(), 2);
-        assert_eq!(draw(Bars { counts: &[], most: 5, beyond: Beyond::Nothing }, 80, Charset::Unicode), "");
+        assert_eq!(draw(Bars { counts: &[], most: 5, beyond: 0 }, 80, Charset::Unicode), "");
     }
 }

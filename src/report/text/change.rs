@@ -134,7 +134,7 @@ fn row(
             Sign::Same | Sign::Gap => Role::Quiet,
         };
         let text = if sign == Sign::Gap { view.charset.gap().to_owned() } else { view.plain(&line![code(text)]) };
-        let text = format!("{} {text}", sign.as_char());
+        let text = format!("{} {text}", sign.as_str());
         drawn.push_str(&format!("{}{}\n", " ".repeat(FIELD_INDENT + 2), view.palette.paint(role, text.trim_end())));
     }
     drawn

@@ -15,7 +15,7 @@ const GAP: usize = 2;
 /// A column is not made narrower than this, as long as there is a wider one.
 const NARROW: usize = 6;
 
-/// A line as text without colours, for formats that escape a text as a whole.
+/// A line as text without colours, its foreign parts escaped.
 pub(in crate::report) fn plain(line: &Line<'_>) -> String {
     let mut text = String::with_capacity(64);
     draw_into(line, Palette::Plain, Charset::Unicode, &mut text);

@@ -9,7 +9,7 @@ mod fleet;
 mod plan;
 mod progress;
 
-pub(super) use bars::{Bars, Beyond, draw as bars};
+pub(super) use bars::{Bars, draw as bars};
 pub use drift::drift;
 pub use fleet::fleet;
 pub use plan::{plan, write_plan};

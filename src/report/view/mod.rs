@@ -1,6 +1,6 @@
 //! A report before it is drawn. It is built once from its facts: a heading, what was read, counts, alarms, tables,
 //! what is listed, notes and commands, each made of lines whose foreign parts only a drawer can write. The drawers are
-//! `text`, `markdown` and `html`; what must be left out under a budget, and in which order, is decided here.
+//! `text`, `markdown` and `html`. A block says whether it may be left out; `markdown::report` does so under its budget.
 
 mod blocks;
 pub(super) mod check;
