@@ -1,18 +1,33 @@
 //! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
 //! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{Keys, each_message, is_zero, messages};
-use super::{Field, FieldKind, Flag, Message, hides, message};
+use super::{Field, FieldKind, Flag, INDEX, Message, hides, message};
 
 /// The one key of the mark of a secret.
 const KEY: &str = "sealed";
 /// Bytes of its digest.
 const BYTES: usize = 16;
+
+/// Whether a key is that of a secret, or of what says how one is sealed, in any kind.
+#[must_use]
+pub fn is_name(key: &str) -> bool {
+    static NAMES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+        // Few messages have one, and decoding all of them would take longer than a load.
+        let with_one = INDEX.messages.iter().filter(|(_, known)| known.block.contains(" secret"));
+        let fields = with_one.flat_map(|(id, _)| &message(id).fields);
+        let secrets = fields.filter(|field| field.is(Flag::Secret));
+        let forms = |field: &Field| field.below().map(|id| message(id).fields.iter().map(|field| field.name));
+        secrets.flat_map(|field| std::iter::once(field.name).chain(forms(field).into_iter().flatten())).collect()
+    });
+    NAMES.contains(key)
+}
 
 /// The digest of a sealed secret.
 #[must_use]

@@ -8,8 +8,9 @@ use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
 use super::object::{self, ObjectRead};
 use super::options::LoadLimits;
-use super::overlays::Overlays;
+use super::overlays::{Overlay, Overlays};
 use super::rules::StackRules;
+use super::secrets::{Secrets, conceal};
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
@@ -50,12 +51,13 @@ pub(super) fn prepare<'s>(
     context: &ReadContext<'s>,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<PreparedDocument<'s>> {
-    let mut prepared = Vec::new();
-    each(source, context, problems, |document, _| {
+    let (mut prepared, mut read) = (Vec::new(), FileRead::default());
+    each(source, context, &mut read, |document, _| {
         if document.removed.is_none() {
             prepared.push(document);
         }
     });
+    problems.append(&mut read.problems);
     prepared
 }
 
@@ -74,15 +76,14 @@ pub(super) fn examine(root: &Item<'_>, context: &ReadContext<'_>) -> Examined {
 /// Reads a file whole.
 pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
-    let mut problems = Vec::new();
-    each(source, context, &mut problems, |prepared, problems| {
+    each(source, context, &mut read, |prepared, read| {
         if let Some(at) = prepared.removed {
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
         match examine(&prepared.item, context) {
             Examined::Skipped => {}
-            Examined::Bad { problems: bad } => problems.extend(bad),
+            Examined::Bad { problems } => read.problems.extend(problems),
             Examined::Endpoint { endpoint, sealed, notes } => {
                 read.notes.extend(notes);
                 read.found.push(Definition {
@@ -95,21 +96,21 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             }
         }
     });
-    if source.language() == Language::Json && problems.is_empty() {
-        problems.extend(json_syntax(source));
+    if source.language() == Language::Json && read.problems.is_empty() {
+        read.problems.extend(json_syntax(source));
     }
-    read.problems = problems;
     read
 }
 
 fn each<'s>(
     source: &'s SourceText,
     context: &ReadContext<'s>,
-    problems: &mut Vec<Diagnostic>,
-    mut take: impl FnMut(PreparedDocument<'s>, &mut Vec<Diagnostic>),
+    read: &mut FileRead,
+    mut take: impl FnMut(PreparedDocument<'s>, &mut FileRead),
 ) {
     let end = source.as_str().len();
     for (document, tree) in Documents::new(source).enumerate() {
+        let problems = &mut read.problems;
         if document >= context.limits.documents {
             let what = format!("the file has more than the allowed {} documents", context.limits.documents);
             problems.push(Diagnostic::of_file(what, &source.path, "split it"));
@@ -128,16 +129,24 @@ fn each<'s>(
                 continue;
             }
         };
-        let Some(mut item) = resolve(&tree, source, problems).filter(|item| !item.is_null()) else { continue };
-        if is_other_kind(&item) {
-            continue;
+        let (first_problem, first_note) = (problems.len(), read.notes.len());
+        let item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
+        let mut overlays: &[Overlay<'s>] = &[];
+        if let Some(mut item) = item {
+            let applied;
+            (overlays, applied) = context.overlays.apply(&mut item, context.variables, problems);
+            // What is removed needs no variables.
+            let mut ignored = Vec::new();
+            let problems_here = if applied.removed.is_some() { &mut ignored } else { problems };
+            substitute(&mut item, context.variables, problems_here);
+            take(PreparedDocument { item, document, overlays: applied.files, removed: applied.removed }, read);
         }
-        let applied = context.overlays.apply(&mut item, context.variables, problems);
-        // What is removed needs no variables.
-        let mut ignored = Vec::new();
-        let problems_here = if applied.removed.is_some() { &mut ignored } else { &mut *problems };
-        substitute(&mut item, context.variables, problems_here);
-        take(PreparedDocument { item, document, overlays: applied.files, removed: applied.removed }, problems);
+        if read.problems.len() > first_problem || read.notes.len() > first_note {
+            let secrets = Secrets::of(&tree, source);
+            let all = || std::iter::once(&secrets).chain(overlays.iter().map(|overlay| &overlay.secrets));
+            conceal(all(), &mut read.problems[first_problem..]);
+            conceal(all(), &mut read.notes[first_note..]);
+        }
     }
 }
 

@@ -162,10 +162,30 @@ impl Diagnostic {
     /// The same without its source line, which must not be shown.
     #[must_use]
     pub(super) fn without_source(mut self) -> Self {
+        self.hide_source();
+        self
+    }
+
+    /// Takes out the source lines, which must not be shown.
+    pub(super) fn hide_source(&mut self) {
         for label in &mut self.labels {
             label.excerpt = Excerpt::default();
         }
-        self
+    }
+
+    /// Whether it marks something in these bytes of a file.
+    pub(super) fn is_about(&self, file: &str, place: &Range<usize>) -> bool {
+        let file = neutral(file);
+        let is_in = |label: &Label| place.start <= label.bytes.start && label.bytes.end <= place.end;
+        self.labels.iter().any(|label| *label.file == *file && is_in(label))
+    }
+
+    /// Takes these texts out of the message, and what it quotes behind a colon.
+    pub(super) fn conceal(&mut self, texts: &[String]) {
+        for text in texts.iter().filter(|text| !text.is_empty()) {
+            self.message = self.message.replace(&format!("`{}`", neutral(text)), "(not shown)");
+        }
+        self.message.truncate(self.message.find(": ").unwrap_or(self.message.len()));
     }
 
     /// The same with what is allowed, or what to do.

@@ -23,6 +23,7 @@ mod overlay;
 mod overlays;
 mod render;
 mod rules;
+mod secrets;
 mod source;
 mod source_map;
 mod splice;
@@ -54,6 +55,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use careful::{FileRead, ReadContext};
 use overlays::Overlays;
 use rules::StackRules;
+use secrets::conceal;
 use source::{FileFilter, FileOrigin, Files};
 use text::{ReaderKind, SourceText};
 use variable::Variables;
@@ -411,8 +413,10 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
                     continue;
                 }
                 let keys = || read.found.iter().map(|found| found.endpoint.key.to_string());
+                let from = read.notes.len();
                 read.notes.extend(overlay.beside(key, &keys));
                 read.notes.extend(notes);
+                conceal(context.overlays.secrets(key), &mut read.notes[from..]);
                 whole.push(Definition {
                     endpoint: *endpoint,
                     file: overlay.source.path.clone(),
@@ -425,6 +429,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
             _ => {
                 let keys: Vec<String> = read.found.iter().map(|found| found.endpoint.key.to_string()).collect();
                 read.problems.push(overlay.without_base(key, keys.iter().map(String::as_str)));
+                conceal([&overlay.secrets], read.problems.last_mut());
             }
         }
     }

@@ -40,7 +40,6 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
         at: format!("{}.spec", kind.name),
         notes: Vec::new(),
         sealed: SealedSecrets::default(),
-        has_secret: false,
     };
     let mut fields = Fields::open(&mut decoder, root, &root.span, Vec::new())?;
     let at = fields.entry("kind")?.value_at();
@@ -68,11 +67,6 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
     let mut problems: Vec<Diagnostic> = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic).collect();
     problems.extend(found.iter().map(|problem| located(problem, root)));
     notes.append(&mut reader.notes);
-    if reader.has_secret {
-        // A line of the source can have the secret beside what is marked.
-        problems = problems.into_iter().map(Diagnostic::without_source).collect();
-        notes = notes.into_iter().map(Diagnostic::without_source).collect();
-    }
     let object = object.filter(|_| problems.is_empty());
     Some(ObjectRead { object, problems, notes, sealed: reader.sealed })
 }
@@ -107,8 +101,6 @@ struct ObjectReader<'r> {
     at: String,
     notes: Vec<Diagnostic>,
     sealed: SealedSecrets,
-    /// Something is written at the position of a secret.
-    has_secret: bool,
 }
 
 impl ObjectReader<'_> {
@@ -286,7 +278,6 @@ impl ObjectReader<'_> {
 
     /// The mark of a secret: it must be sealed, and no message has anything of it.
     fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Value> {
-        self.has_secret = true;
         let mut own = Decoder::new(KeySpelling::Both);
         let value = self.unsealed(&mut own, place, field);
         let clear = value.as_ref().is_some_and(is_clear);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, MapEntry, TextSpan, Value, resolve};
 use super::overlay;
+use super::secrets::{Secrets, conceal};
 use super::source::FileFilter;
 use super::suggestion::did_you_mean;
 use super::text::SourceText;
@@ -35,6 +36,7 @@ pub(super) struct Overlay<'s> {
     /// The place of the overlay's directory among those of the environment.
     layer: usize,
     removal: Option<Removal<'s>>,
+    pub(super) secrets: Secrets,
     taken: AtomicBool,
 }
 
@@ -68,26 +70,27 @@ impl<'s> Overlays<'s> {
         for source in sources {
             let layer = filter.overlay_layer(&source.path).unwrap_or_default();
             for (document, tree) in Documents::new(source).enumerate() {
-                let item = match tree {
+                let tree = match tree {
                     Err(problem) => {
                         problems.push(problem);
                         continue;
                     }
-                    Ok(tree) => resolve(&tree, source, problems),
+                    Ok(tree) => tree,
                 };
-                let Some(mut item) = item.filter(|item| !item.is_null()) else { continue };
-                let removal = removal(&mut item, problems);
-                match key_of(&item, variables) {
-                    Some(key) => {
-                        let taken = AtomicBool::new(false);
-                        let overlay = Overlay { item, source, document, layer, removal, taken };
-                        by_key.entry(key).or_default().push(overlay);
-                    }
-                    None => {
-                        let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
-                        let help = "`metadata.namespace` and `metadata.name` name the definition that it changes";
-                        problems.push(at.error("the overlay names no definition", "").with_help(help));
-                    }
+                let (secrets, first_problem) = (Secrets::of(&tree, source), problems.len());
+                let mut item = resolve(&tree, source, problems).filter(|item| !item.is_null());
+                let removal = item.as_mut().and_then(|item| removal(item, problems));
+                let key = item.as_ref().and_then(|item| key_of(item, variables));
+                if let (Some(item), None) = (&item, &key) {
+                    let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
+                    let help = "`metadata.namespace` and `metadata.name` name the definition that it changes";
+                    problems.push(at.error("the overlay names no definition", "").with_help(help));
+                }
+                conceal([&secrets], &mut problems[first_problem..]);
+                if let (Some(item), Some(key)) = (item, key) {
+                    let taken = AtomicBool::new(false);
+                    let overlay = Overlay { item, source, document, layer, removal, secrets, taken };
+                    by_key.entry(key).or_default().push(overlay);
                 }
             }
         }
@@ -99,6 +102,7 @@ impl<'s> Overlays<'s> {
                 let is_twice = first.layer == second.layer;
                 if is_twice {
                     problems.push(second.after_another(key, first));
+                    conceal([&first.secrets, &second.secrets], problems.last_mut());
                 }
                 is_twice
             });
@@ -116,20 +120,24 @@ impl<'s> Overlays<'s> {
         self.by_key.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Merges what there is for the document onto it.
+    /// The secrets of the documents of a key.
+    pub(super) fn secrets(&self, key: &str) -> impl Iterator<Item = &Secrets> {
+        self.of(key).iter().map(|overlay| &overlay.secrets)
+    }
+
+    /// Merges what there is for the document onto it, and gives it.
     pub(super) fn apply(
         &self,
         item: &mut Item<'s>,
         variables: &Variables,
         problems: &mut Vec<Diagnostic>,
-    ) -> Applied<'s> {
+    ) -> (&[Overlay<'s>], Applied<'s>) {
         if self.by_key.is_empty() {
-            return Applied::default();
+            return Default::default();
         }
-        match key_of(item, variables) {
-            Some(key) => onto(item, &key, self.of(&key), problems),
-            None => Applied::default(),
-        }
+        let Some(key) = key_of(item, variables) else { return Default::default() };
+        let overlays = self.of(&key);
+        (overlays, onto(item, &key, overlays, problems))
     }
 
     /// The documents that no definition took, by key: whole objects of the environment, or mistakes. Those of one
@@ -147,7 +155,12 @@ impl<'s> Overlays<'s> {
                 let mut item = overlay.item.clone();
                 let applied = match overlay.removal {
                     Some(_) => Applied::default(),
-                    None => onto(&mut item, key, changes, problems),
+                    None => {
+                        let first_problem = problems.len();
+                        let applied = onto(&mut item, key, changes, problems);
+                        conceal(self.secrets(key), &mut problems[first_problem..]);
+                        applied
+                    }
                 };
                 left.push((key.as_str(), overlay, item, applied));
             }

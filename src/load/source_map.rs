@@ -15,6 +15,7 @@ use super::loaded::Loaded;
 use super::outline::Outline;
 use super::overlays::Overlays;
 use super::rules;
+use super::secrets::Secrets;
 use super::source::FileOrigin;
 use super::text::SourceText;
 use super::tree::TextStyle;
@@ -176,10 +177,12 @@ impl<'l> SourceMap<'l> {
             let file: Arc<str> = written.place.file.into();
             let Ok(source) = self.loaded.origin.text(&file, &self.loaded.options.limits) else { continue };
             diagnostic = diagnostic.also(&source, written.value, label);
-            let spec = self.loaded.desired.definitions.get(key).and_then(|one| one.endpoint.spec.described());
-            has_secret |= spec.is_some_and(|spec| !kind::sealed::places(key.kind.kind().spec, &spec.json()).is_empty());
+            has_secret |= Secrets::are_in(&source);
         }
-        if has_secret { diagnostic.without_source() } else { diagnostic }
+        if has_secret {
+            diagnostic.hide_source();
+        }
+        diagnostic
     }
 
     /// These errors of the files of the load.
@@ -324,11 +327,14 @@ impl<'c> NameLocations<'c> {
         let (Some(one), Some(two)) = (self.file(&first.file), self.file(&second.file)) else {
             return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
         };
-        Diagnostic::error(what, &two.source, two.place(second), "second definition here").also(
-            &one.source,
-            one.place(first),
-            "first definition here",
-        )
+        let at = two.place(second);
+        let twice = Diagnostic::error(what, &two.source, at, "second definition here");
+        let mut twice = twice.also(&one.source, one.place(first), "first definition here");
+        // The lines between the two are shown.
+        if Secrets::are_in(&one.source) || Secrets::are_in(&two.source) {
+            twice.hide_source();
+        }
+        twice
     }
 
     fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {

@@ -1,7 +1,10 @@
 //! Objects with secrets: the sealed form reaches the service and nothing else, and no write goes without it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use trueup::kind::Kind;
+use trueup::load;
 
+use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage, commit, git};
 
 /// The sealed keys; nothing but a request may contain one.
@@ -208,4 +211,189 @@ fn what_is_pulled_without_its_secret_is_valid_and_in_sync() {
     stage.remove("d/web.yaml");
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.run("drift .").code(0);
+}
+
+/// What is planted at the places of secrets in files that are wrong.
+const PLANTED: &str = "PL4NTED";
+
+/// Runs everything that reads files, and looks for what was planted.
+#[track_caller]
+fn no_reader_shows_it(stage: &Stage, more: &str) {
+    for line in
+        ["validate .", "validate . --format json", "plan .", "apply . --yes", "explain shop/a .", "fmt --check ."]
+    {
+        stage.run(&format!("{line} {more}")).stderr_ignored().does_not_say(PLANTED);
+    }
+}
+
+#[test]
+fn nothing_that_is_wrong_with_a_document_shows_its_secret() {
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop]\nkinds: [certificate]\n";
+    let stage = || Stage::new().at(&service).file("trueup.yaml", settings);
+    let head = "kind: certificate\nmetadata: {name: a, namespace: shop}\nspec:\n  certificate_url: string:///LS0t\n";
+    let clear = "{clear_secret_info: {url: 'string:///PL4NTED'}}";
+    let one_line =
+        "spec: {certificate_url: 'string:///${undefined}', private_key: {clear_secret_info: {url: 'PL4NTED'}}}";
+    for (text, said) in [
+        (
+            format!("{head}  private_key: {{clear_secret_info: {{url: 'PL4NTED', url: 'PL4NTED'}}}}\n"),
+            "duplicate key `url`",
+        ),
+        (format!("{head}  private_key: {clear}\n  private_key: {clear}\n"), "duplicate key `private_key`"),
+        (format!("{head}  private_key: {{PL4NTED: a, PL4NTED: b}}\n"), "duplicate key (not shown)"),
+        (
+            format!("{head}  private_key: {{clear_secret_info: {{url: 'string:///${{PL4NTED-undefined}}'}}}}\n"),
+            "the variable (not shown) is not defined",
+        ),
+        (
+            format!("kind: certificate\nmetadata: {{name: a, namespace: shop}}\n{one_line}\n"),
+            "the variable `undefined` is not defined",
+        ),
+        (format!("{head}  private_key: !PL4NTED PL4NTED\n"), "the tag (not shown) means nothing here"),
+        (format!("{head}  private_key: *PL4NTED\n"), "(not shown) names no anchor of this document"),
+        (
+            r#"{"metadata":{"name":"a","namespace":"shop"},"spec":{"private_key":{"clear_secret_info":{"url":"string:///PL4NTED"}}}}"#.to_owned(),
+            "the endpoint has no target",
+        ),
+        (format!("{head}  private_keey: PL4NTED\n"), "unknown field `private_keey`"),
+        (format!("{head}  private_key: *later\n  x: &later PL4NTED\n"), "(not shown) names no anchor"),
+        (format!("x: &x PL4NTED\n{head}  private_key: *x\n"), "unknown field `x`"),
+        ("kind: certificate\nmetadata: {name: a, namespace: shop}\nspec:\n  private_key:PL4NTED\n".to_owned(), "`spec` is (not shown)"),
+        (format!("{head}  private_key: {clear}\n---\n{head}  private_key: {clear}\n"), "in clear text"),
+        (
+            format!("{{kind: certificate, metadata: {{name: a, namespace: shop}}, spec: {{certificate_url: 'string:///LS0t', private_key: {0}}}}}\n---\n{{kind: certificate, metadata: {{name: a, namespace: shop}}, spec: {{certificate_url: 'string:///LS0t', private_key: {0}}}}}\n", "{blindfold_secret_info: {location: 'string:///PL4NTED'}}"),
+            "`certificate:shop/a` is defined twice",
+        ),
+        (format!("kind: healthcheck\nmetadata: {{name: a, namespace: shop}}\nspec: {{private_key: {clear}}}\n"), "unknown field `private_key`"),
+    ] {
+        let stage = stage().file("a.yaml", &text);
+        stage.run("validate .").code(1).stderr_contains(said);
+        no_reader_shows_it(&stage, "");
+    }
+}
+
+#[test]
+fn nothing_that_is_wrong_with_an_overlay_shows_its_secret() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nkinds: [certificate]\n\
+                    defaults: {overlay: o}\nenvironments: {prod: {stack: s, overlay: p}}\n";
+    let secret = "spec: {private_key: {clear_secret_info: {url: 'string:///PL4NTED'}}}";
+    let of = |name: &str, more: &str| {
+        format!("{{kind: certificate, metadata: {{name: {name}, namespace: shop}}, {more}}}\n")
+    };
+    for (first, second, said) in [
+        (of("web", &format!("$remove: true, {secret}")), String::new(), "`spec` is beside `$remove: true`"),
+        (of("web", &format!("$remove: 1, {secret}")), String::new(), "`$remove` is not a boolean"),
+        (of("web", &format!("$remove: false, {secret}")), String::new(), "which no overlay below removes"),
+        (of("wep", secret), String::new(), "which no file defines"),
+        (format!("{{kind: certificate, {secret}}}\n"), String::new(), "names no definition"),
+        (format!("{0}---\n{0}", of("web", secret)), String::new(), "has two documents"),
+        (of("web", "$remove: true"), of("web", secret), "which another overlay removes"),
+        (of("wep", secret), of("wep", &format!("$remove: false, {secret}")), "which no overlay below removes"),
+        (
+            of("web", "spec: {private_key: {clear_secret_info: {url: '${PL4NTED}'}}}"),
+            String::new(),
+            "the variable (not shown)",
+        ),
+        (of("web", &format!("x: 1, {secret}")), String::new(), "unknown field `x`"),
+    ] {
+        let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("d/web.yaml", &certificate(FIRST));
+        let stage = stage.file("o/a.yaml", &first).file("p/a.yaml", &second);
+        stage.run("validate . --env prod").code(1).stderr_contains(said);
+        no_reader_shows_it(&stage, "--env prod");
+    }
+}
+
+/// A text of a document with a secret, broken in one way or several.
+fn broken(specs: &mut Specs, kind: &Kind, name: &str) -> Option<String> {
+    let secret = kind.secrets().first()?.rsplit('.').next()?.to_owned();
+    let mut spec = (0..60).map(|_| specs.small(kind)).find(|spec| is_planted(&spec.to_string()))?;
+    if specs.once_in(3) {
+        spec["nonsense"] = 1.into();
+    }
+    let spec = if specs.once_in(8) { json!([spec]) } else { spec };
+    let mut document = json!({"metadata": {"name": name, "namespace": objects::namespace(kind)}, "spec": spec});
+    match specs.below(8) {
+        0 => {}
+        1 => document["kind"] = "certficate".into(),
+        2 => document["kind"] = "healthcheck".into(),
+        3 => document["kind"] = Value::Null,
+        _ => document["kind"] = kind.name.into(),
+    }
+    match specs.below(8) {
+        0 => document["$remove"] = true.into(),
+        1 => document["metadata"] = 1.into(),
+        2 => document["metadata"]["name"] = "Not a name".into(),
+        3 => document["metadata"]["labels"] = json!({"${x}": "${y}"}),
+        _ => {}
+    }
+    let text = match specs.below(3) {
+        0 => document.to_string(),
+        1 => serde_json::to_string_pretty(&document).expect("JSON"),
+        _ => serde_yaml::to_string(&document).expect("YAML"),
+    };
+    let leaves = ["\"string:///c2VhbGVk\"", "string:///c2VhbGVk", "\"hush\"", "hush"];
+    let leaf = leaves.into_iter().find(|leaf| text.contains(leaf))?;
+    let wrong = [
+        "!PL4NTED \"PL4NTED\"",
+        "*PL4NTED",
+        "\"string:///${PL4NTED}\"",
+        "\"string:///${}PL4NTED\"",
+        "\"${PL4NTED-x}\"",
+        "[\"PL4NTED\", \"PL4NTED\"]",
+        "{\"PL4NTED\": 1, \"PL4NTED\": 2}",
+        "\"PL4NTED\", \"location\": \"PL4NTED\"",
+        "{\"${PL4NTED}\": 1}",
+        "{[PL4NTED]: PL4NTED}",
+        "{<<: PL4NTED}",
+        "&PL4NTED {a: *PL4NTED, b: \"PL4NTED\"}",
+        "\"PL4NTED\"",
+        "\"PL4NTED\", ${PL4NTED}: \"PL4NTED\"",
+    ];
+    let text = text.replace(leaf, wrong[specs.below(wrong.len())]);
+    let camel = secret.split('_').enumerate().map(|(at, word)| match at {
+        0 => word.to_owned(),
+        _ => word[..1].to_uppercase() + &word[1..],
+    });
+    Some(match specs.below(6) {
+        0 => text.replace(&secret, &camel.collect::<String>()),
+        1 => text.replace(&secret, &secret[..secret.len() - 1]),
+        2 => text.replace("blindfold_secret_info", "clear_secret_info"),
+        3 => text.replace(&format!("\"{secret}\":"), &format!("\"{secret}\": \"PL4NTED\", \"{secret}\":")),
+        4 => format!("{text}\n---\n{text}"),
+        _ => text,
+    })
+}
+
+/// Whether a spec has a secret of the generator.
+fn is_planted(spec: &str) -> bool {
+    spec.contains("c2VhbGVk") || spec.contains("\"hush\"")
+}
+
+#[test]
+fn no_document_that_is_broken_in_whatever_way_shows_its_secret() {
+    let service = Service::start();
+    let mut specs = Specs::new(objects::seed());
+    let settings = format!("{}environments: {{prod: {{stack: p, overlay: o}}}}\n", objects::settings());
+    let stage = Stage::new().at(&service).file("trueup.yaml", &settings.replace("stack: all\n", ""));
+    let kinds: Vec<&Kind> = objects::kinds().into_iter().filter(|kind| !kind.secrets().is_empty()).collect();
+    let mut files = 0;
+    for number in 0..400 {
+        let kind = kinds[specs.below(kinds.len())];
+        let name = format!("n{}", number / 2);
+        let Some(text) = broken(&mut specs, kind, &name) else { continue };
+        let directory = if specs.once_in(3) { "o" } else { "d" };
+        let path = format!("{directory}/{number}.yaml");
+        // What cannot be parsed is shown with the line of its syntax error.
+        if text.contains(PLANTED) && load::format::text(&path.as_str().into(), text.clone().into_bytes()).is_ok() {
+            stage.write(&path, &text);
+            files += 1;
+        }
+    }
+    assert!(files > 150, "only {files} files are broken");
+    let found = stage.run("validate . --env prod --format json").code(1).json();
+    let found = found["diagnostics"].as_array().expect("diagnostics").len();
+    assert!(found > files, "{found} problems in {files} files");
+    no_reader_shows_it(&stage, "--env prod");
 }

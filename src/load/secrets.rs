@@ -1,0 +1,200 @@
+//! Where a document has a secret. It is looked for in the tree, before anything is known to be right: what is wrong with
+//! the document may be its kind, or the secret itself. Nothing of a secret is in a message, and no line of a document
+//! with one is shown.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::diagnostic::Diagnostic;
+use super::item::is_null;
+use super::level::Level;
+use super::suggestion::nearest;
+use super::text::SourceText;
+use super::tree::{AliasTarget, Documents, NodeId, NodeShape, Tag, TextStyle, Tree};
+use super::variable;
+use crate::kind::{self, Flag, snake};
+
+/// Values that are looked at, aliases followed; what has more counts as secret.
+const MOST_VALUES: usize = 200_000;
+/// Levels that are looked at, aliases followed.
+const DEEPEST: usize = 128;
+
+/// The secrets of one document.
+#[derive(Debug, Default)]
+pub(super) struct Secrets {
+    file: Arc<str>,
+    /// The bytes of each.
+    places: Vec<Range<usize>>,
+    /// What messages could quote of them.
+    texts: Vec<String>,
+}
+
+impl Secrets {
+    /// The secrets of a document.
+    pub(super) fn of(tree: &Tree<'_>, source: &SourceText) -> Self {
+        let secrets = Self { file: source.path.clone(), ..Self::default() };
+        let mut search = Search { tree, secrets, values: 0 };
+        if let Some(root) = tree.root {
+            search.value(root, root_level(tree, root), 0);
+        }
+        search.secrets
+    }
+
+    /// Whether a text has one, in any of its documents.
+    pub(super) fn are_in(source: &SourceText) -> bool {
+        Documents::new(source).flatten().any(|tree| !Self::of(&tree, source).is_empty())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+}
+
+/// Takes these secrets, and the lines of the documents that have them, out of what is said of the documents.
+pub(super) fn conceal<'a, 'd>(
+    secrets: impl IntoIterator<Item = &'a Secrets>,
+    said: impl IntoIterator<Item = &'d mut Diagnostic>,
+) {
+    let secrets: Vec<&Secrets> = secrets.into_iter().filter(|secrets| !secrets.is_empty()).collect();
+    for diagnostic in said.into_iter().filter(|_| !secrets.is_empty()) {
+        diagnostic.hide_source();
+        for secrets in &secrets {
+            if secrets.places.iter().any(|place| diagnostic.is_about(&secrets.file, place)) {
+                diagnostic.conceal(&secrets.texts);
+            }
+        }
+    }
+}
+
+/// The level of a document, as far as its root alone shows it.
+fn root_level(tree: &Tree<'_>, root: NodeId) -> Level {
+    let NodeShape::Map { entries } = &tree.node(root).shape else { return Level::root(None) };
+    let is_of_kind = |(key, _): &&(NodeId, NodeId)| matches!(scalar(tree, *key), Some(("kind" | "<<", _)));
+    let of_kind: Vec<_> = entries.iter().filter(is_of_kind).collect();
+    let [(key, value)] = of_kind.as_slice() else {
+        return if of_kind.is_empty() { Level::root(None) } else { Level::Unknown };
+    };
+    match (scalar(tree, *key), scalar(tree, *value)) {
+        (Some(("kind", _)), Some((kind::ENDPOINT, _))) => Level::root(None),
+        (Some(("kind", _)), Some((name, TextStyle::Plain))) if is_null(name) => Level::root(None),
+        (Some(("kind", _)), Some((name, _))) => kind::find(name).map_or(Level::Unknown, Level::Object),
+        _ => Level::Unknown,
+    }
+}
+
+/// A text with its style, aliases followed.
+fn scalar<'t>(tree: &'t Tree<'_>, id: NodeId) -> Option<(&'t str, TextStyle)> {
+    match &tree.node(id).shape {
+        NodeShape::Scalar { text, style } => Some((text, *style)),
+        NodeShape::Alias { target: AliasTarget::Node(target) } => match &tree.node(*target).shape {
+            NodeShape::Scalar { text, style } => Some((text, *style)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The level of a key: what is written where nothing is known of it, under the name of a secret, was meant as one.
+fn below(level: Level, key: &str) -> Level {
+    let spelled = level.spelled(key);
+    let known = level.below(&spelled);
+    if !matches!(known, Level::Unknown) {
+        return known;
+    }
+    let is_near = match level {
+        Level::Message(message) => {
+            let secrets = message.fields.iter().filter(|field| field.is(Flag::Secret));
+            nearest(&snake(key), secrets.map(|field| field.name)).is_some()
+        }
+        _ => false,
+    };
+    if is_near || kind::sealed::is_name(&snake(key)) { Level::Secret } else { known }
+}
+
+struct Search<'t, 's> {
+    tree: &'t Tree<'s>,
+    secrets: Secrets,
+    values: usize,
+}
+
+impl Search<'_, '_> {
+    fn value(&mut self, id: NodeId, level: Level, depth: usize) {
+        self.values += 1;
+        let node = self.tree.node(id);
+        if self.values > MOST_VALUES || depth > DEEPEST {
+            self.secrets.places.push(node.range.clone());
+            return;
+        }
+        let is_secret = matches!(level, Level::Secret);
+        if let (true, Tag::Unknown(tag)) = (is_secret, &node.tag) {
+            self.secrets.texts.push(tag.clone());
+        }
+        match &node.shape {
+            NodeShape::Scalar { text, .. } if is_secret => self.text(text),
+            // `private_key:text` is one text.
+            NodeShape::Scalar { text, .. } => {
+                if text.split_once(':').is_some_and(|(key, _)| kind::sealed::is_name(&snake(key.trim()))) {
+                    self.secrets.places.push(node.range.clone());
+                    self.text(text);
+                }
+            }
+            // Elsewhere it is found where it is written: aliases can expand to very much.
+            NodeShape::Alias { target: AliasTarget::Node(target) } => match level {
+                Level::Shape(_) | Level::Value | Level::Unknown => {}
+                _ => self.part(*target, level, depth),
+            },
+            NodeShape::Alias { target: AliasTarget::Missing(name) } if is_secret => self.text(&format!("*{name}")),
+            NodeShape::Alias { .. } => {}
+            NodeShape::List { items } => items.iter().for_each(|item| self.part(*item, level.below(""), depth)),
+            NodeShape::Map { entries } => {
+                for (key, value) in entries {
+                    let at = match scalar(self.tree, *key) {
+                        Some(("<<", TextStyle::Plain)) => {
+                            self.merged(*value, level, depth);
+                            continue;
+                        }
+                        Some((key, _)) => {
+                            if is_secret && !kind::sealed::is_name(&snake(key)) {
+                                self.text(key);
+                            }
+                            below(level, key)
+                        }
+                        // A mapping as a key.
+                        None => {
+                            self.part(*key, level.below(""), depth);
+                            level.below("")
+                        }
+                    };
+                    self.part(*value, at, depth);
+                }
+            }
+        }
+    }
+
+    /// A value of another one, noted where it is a secret.
+    fn part(&mut self, id: NodeId, level: Level, depth: usize) {
+        let node = self.tree.node(id);
+        let is_null = matches!(&node.shape, NodeShape::Scalar { text, style: TextStyle::Plain } if is_null(text));
+        if matches!(level, Level::Secret) && !is_null {
+            self.secrets.places.push(node.range.clone());
+        }
+        self.value(id, level, depth + 1);
+    }
+
+    /// What a merge key names has the level of the mapping around it.
+    fn merged(&mut self, id: NodeId, level: Level, depth: usize) {
+        let target = match &self.tree.node(id).shape {
+            NodeShape::Alias { target: AliasTarget::Node(target) } => *target,
+            _ => id,
+        };
+        match &self.tree.node(target).shape {
+            NodeShape::List { items } => items.iter().for_each(|item| self.part(*item, level, depth)),
+            _ => self.part(target, level, depth),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.secrets.texts.push(text.to_owned());
+        self.secrets.texts.extend(variable::names(text).into_iter().map(str::to_owned));
+    }
+}
