@@ -192,11 +192,11 @@ pub struct RollbackRequest<'a> {
 /// Certificates that cannot be used. Reads that fail are part of the plan.
 pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Result<Plan> {
     let source = LiveSource::of(connection)?;
-    let written = back.record.writes();
-    let (namespaces, kinds) = written.iter().map(|write| (write.key.namespace.clone(), write.key.kind)).unzip();
+    let undone = back.record.undone();
+    let (namespaces, kinds) = undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();
     let live = source.live(&namespaces, &kinds).await;
     let mut plan = plan::rollback(RollbackInput {
-        undone: &back.record.undone(),
+        undone: &undone,
         live: &live,
         definitions: back.definitions,
         only: back.only,

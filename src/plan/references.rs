@@ -8,7 +8,7 @@ use super::{
     ScopeState, WrittenReference, waves,
 };
 use crate::kind::{self, KindName, Target};
-use crate::model::{Definition, Key, LiveItem, Scope};
+use crate::model::{Definition, Key, ListRead, Live, LiveItem, Scope};
 
 /// What the definitions refer to, and what of it is live.
 pub(super) struct References<'f> {
@@ -125,7 +125,7 @@ impl<'f> References<'f> {
 }
 
 /// Whether a change writes the unit of the spec that contains a reference.
-fn writes(change: &Change, target: &Target) -> bool {
+pub(super) fn writes(change: &Change, target: &Target) -> bool {
     match &change.action {
         Action::Create { .. } => true,
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
@@ -226,6 +226,61 @@ impl Plan {
                 return;
             }
         }
+    }
+
+    /// Blocks what would write a reference to an object that is neither live nor created by this plan, as far as its list
+    /// was read.
+    pub(super) fn block_lost_references(&mut self, live: &Live) {
+        // Endpoints do not refer to one another.
+        if live.lists.keys().all(|list| list.kind.is_endpoint()) {
+            return;
+        }
+        let own = self.own_tenants(live);
+        let is_own = |target: &Target| target.tenant.as_ref().is_none_or(|tenant| own.contains(tenant));
+        loop {
+            let creates = self.changes.iter().filter(|change| change.action.kind() == ActionKind::Create);
+            let creates: BTreeSet<Key> = creates.map(|change| change.key.clone()).collect();
+            let is_lost = |key: &Key| {
+                let items = live.lists.get(&key.into()).and_then(ListRead::items);
+                !creates.contains(key) && items.is_some_and(|items| !items.contains_key(key))
+            };
+            let count = self.changes.len();
+            self.block_changes(|change| {
+                let after = waves::afterwards(change)?;
+                let mut targets =
+                    waves::targets(&after).into_iter().filter(|target| is_own(target) && writes(change, target));
+                let lost = targets.find_map(|target| {
+                    let keys: Vec<Key> = waves::candidates(&target, &change.key.namespace).collect();
+                    let key = keys.first().filter(|_| keys.iter().all(is_lost))?.clone();
+                    Some(WrittenReference { by: change.key.clone(), path: target.path, target: key })
+                });
+                lost.map(|reference| BlockReason::Reference(BrokenReference::LeftOut(reference)))
+            });
+            // What is blocked is not created: others may need it.
+            if self.changes.len() == count {
+                return;
+            }
+        }
+    }
+
+    /// What the tenant is called where references name it, as the service lets them: by what is live, and by the references
+    /// to what this plan is about.
+    fn own_tenants(&self, live: &Live) -> BTreeSet<String> {
+        let planned = self.changes.iter().map(|change| &change.key).chain(self.blocked.iter().map(|held| &held.key));
+        let planned: BTreeSet<&Key> = planned.collect();
+        let items = live.lists.values().filter_map(ListRead::items).flat_map(BTreeMap::values);
+        let tenant = |item: &LiveItem| match item {
+            LiveItem::Object(live) => live.tenant.clone(),
+            LiveItem::Unsupported(_) => None,
+        };
+        let mut own: BTreeSet<String> = items.filter_map(tenant).collect();
+        for change in &self.changes {
+            let Some(after) = waves::afterwards(change) else { continue };
+            let mut targets = waves::targets(&after);
+            targets.retain(|target| waves::candidates(target, &change.key.namespace).any(|key| planned.contains(&key)));
+            own.extend(targets.into_iter().filter_map(|target| target.tenant));
+        }
+        own
     }
 
     /// The references for which the definitions are wrong, each with its place.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
     Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable, namespace,
+    references, waves,
 };
 use crate::diff::{self, Context};
 use crate::kind;
@@ -23,6 +24,24 @@ pub struct UndoneRun<'a> {
     pub plan: &'a Plan,
     /// What it wrote, for each endpoint the first write.
     pub writes: Vec<AppliedWrite<'a>>,
+}
+
+impl UndoneRun<'_> {
+    /// The lists that its rollback looks at: those that it wrote in, and those of what its rollback may refer to again, as
+    /// far as its own plan read them.
+    #[must_use]
+    pub fn lists(&self) -> BTreeSet<Scope> {
+        let changes: BTreeMap<&Key, &Change> = self.plan.changes.iter().map(|change| (&change.key, change)).collect();
+        let mut lists: BTreeSet<Scope> = self.writes.iter().map(|write| write.key.into()).collect();
+        for write in &self.writes {
+            let (Some(before), Some(change)) = (write.before, changes.get(write.key)) else { continue };
+            let mut targets = waves::targets(&before.endpoint);
+            targets.retain(|target| change.action.deletes() || references::writes(change, target));
+            let keys = targets.iter().flat_map(|target| waves::candidates(target, &write.key.namespace));
+            lists.extend(keys.map(|key| Scope::from(&key)).filter(|list| self.plan.scope.contains_key(list)));
+        }
+        lists
+    }
 }
 
 /// A write that took effect, or may have.
@@ -45,7 +64,7 @@ pub struct AppliedWrite<'a> {
 pub struct RollbackInput<'a> {
     /// The run that is undone.
     pub undone: &'a UndoneRun<'a>,
-    /// What is live now, of every namespace and kind that the run wrote in.
+    /// What is live now, of [`UndoneRun::lists`] at least.
     pub live: &'a Live,
     /// The definitions of the working directory, and those of the commits that were applied before the run: they have the
     /// secrets that no before-image has.
@@ -68,6 +87,8 @@ pub struct RollbackInput<'a> {
 /// - A field that is neither as the run left it nor as it was before blocks its object, with the
 ///   three values.
 /// - What already is as before needs nothing, so that a write which never took effect is no matter.
+/// - No reference is written to what is neither live nor created again, as far as its list was read: see
+///   [`UndoneRun::lists`].
 ///
 /// # Caveats
 /// An endpoint that is created again gets another uid, and loses what the model does not support; a note
@@ -96,6 +117,16 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         let Some(change) = changes.get(write.key).copied() else { continue };
         Undo { input: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
+    plan.block_lost_references(input.live);
+    let created = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Create);
+    let noted = created.map(|change| {
+        let referrers = match changes.get(&change.key).map(|change| &change.action) {
+            Some(Action::Delete { referrers, .. }) => referrers.clone(),
+            _ => Vec::new(),
+        };
+        Note::Recreated { key: change.key.clone(), referrers }
+    });
+    plan.notes = noted.collect();
     plan.sealed = SealedSecrets::of(input.definitions);
     plan.order()
 }
@@ -219,10 +250,6 @@ impl Undo<'_, '_> {
             let conflict = Conflict::new(CREATED, fields, [None, Some(&live.endpoint), Some(&before.endpoint)]);
             return self.block(BlockReason::Moved(conflict), Some(create));
         }
-        let referrers = match &self.change.action {
-            Action::Delete { referrers, .. } => referrers.clone(),
-            _ => Vec::new(),
-        };
         let spec = before.endpoint.spec.described();
         let places = spec.map(|spec| kind::sealed::places(spec.kind().kind().spec, &spec.json())).unwrap_or_default();
         let with_secrets = Change { secrets, ..create.clone() };
@@ -230,7 +257,6 @@ impl Undo<'_, '_> {
         if let Some(path) = missing.or_else(|| lost(&before.endpoint, &with_secrets.secrets)) {
             return self.block(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }), Some(create));
         }
-        self.plan.notes.push(Note::Recreated { key: self.change.key.clone(), referrers });
         self.plan.changes.push(create);
     }
 

@@ -17,6 +17,7 @@ mod recreated;
 mod secrets;
 mod threads;
 mod unchecked;
+mod undone;
 mod unread;
 mod whole_namespace;
 mod writers;

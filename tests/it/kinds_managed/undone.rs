@@ -1,0 +1,90 @@
+//! A rollback writes no reference to what is not there: what it cannot create again blocks those that would refer to it.
+
+use super::{CHECK, POOL, object};
+use crate::support::{Service, Stage};
+
+const CERTIFICATE: &str = "kind: certificate
+metadata: {name: web, namespace: shop}
+spec:
+  certificate_url: string:///LS0t
+  private_key: {blindfold_secret_info: {location: 'string:///AAAA'}}
+";
+const BALANCER: &str = "kind: http_loadbalancer
+metadata: {name: web, namespace: shop}
+spec:
+  domains: [shop.example.com]
+";
+const HTTPS: &str = "  https: {tls_cert_params: {certificates: [{name: web}], tls_config: {default_security: {}}}}\n";
+const ALLOW: &str = "--allow mass-change --allow empty-namespace";
+
+/// The last run of the stage.
+fn last(stage: &Stage) -> String {
+    let history = stage.run("history --format json").json();
+    history["runs"][0]["run"].as_str().expect("a run").to_owned()
+}
+
+#[test]
+fn a_rollback_restores_no_reference_to_what_it_cannot_create_again() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [certificate, http_loadbalancer]\n")
+        .file("certificate.yaml", CERTIFICATE)
+        .file("balancer.yaml", &format!("{BALANCER}{HTTPS}"))
+        .applied(".");
+    stage.write("balancer.yaml", &format!("{BALANCER}  http: {{port: 80}}\n"));
+    stage.remove("certificate.yaml");
+    stage.run(&format!("apply . --yes --quiet {ALLOW}")).code(0);
+    let served = || {
+        let spec = object(&service, "http_loadbalancers", "web")["spec"].clone();
+        (spec["http"]["port"].clone(), spec["https"]["tls_cert_params"]["certificates"][0]["name"].clone())
+    };
+    assert_eq!(served().0, 80);
+    let run = last(&stage);
+    let back = stage.run(&format!("rollback {run} --yes {ALLOW}"));
+    back.stderr_ignored();
+    back.stdout_contains("blocked").stdout_contains("certificate:shop/web, which does not exist");
+    assert_eq!(served().0, 80, "{}", back.text());
+    // With the secret both are restored, the certificate first.
+    stage.write("certificate.yaml", CERTIFICATE);
+    stage.run(&format!("rollback {run} --yes --quiet --only http_loadbalancer:* {ALLOW}")).stderr_ignored();
+    assert_eq!(served().0, 80);
+    stage.run(&format!("rollback {run} --yes --quiet {ALLOW}")).code(0);
+    assert_eq!(served().1, "web");
+    object(&service, "certificates", "web");
+}
+
+#[test]
+fn a_rollback_creates_nothing_again_whose_target_another_run_deleted() {
+    let service = Service::start();
+    let balancer =
+        format!("{BALANCER}  http: {{port: 80}}\n  default_route_pools: [{{pool: {{name: cart}}, weight: 1}}]\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [healthcheck, origin_pool, http_loadbalancer]\n")
+        .file("balancer.yaml", &balancer)
+        .file("pool.yaml", POOL)
+        .file("check.yaml", CHECK)
+        .file("other.yaml", &CHECK.replace("name: alive", "name: other"))
+        .applied(".");
+    stage.remove("balancer.yaml");
+    stage.remove("pool.yaml");
+    stage.run(&format!("apply . --yes --quiet {ALLOW}")).code(0);
+    let first = last(&stage);
+    stage.remove("check.yaml");
+    stage.run(&format!("apply . --yes --quiet {ALLOW}")).code(0);
+    let second = last(&stage);
+    let back = format!("rollback {first} {ALLOW}");
+    let shown = stage.run(&format!("{back} --output ../back.json"));
+    shown.stderr_ignored();
+    shown
+        .stdout_contains("healthcheck:shop/alive, which does not exist")
+        .stdout_contains("origin_pool:shop/cart, which does not exist")
+        .does_not_say("+ create")
+        .does_not_say("created again");
+    stage.run(&format!("rollback {second} --yes --quiet {ALLOW}")).code(0);
+    stage.run(&format!("{back} --yes --quiet")).code(0);
+    let pools = object(&service, "http_loadbalancers", "web")["spec"]["default_route_pools"].clone();
+    assert_eq!(pools[0]["pool"]["name"], "cart");
+    object(&service, "origin_pools", "cart");
+}
