@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, ActionKind, Allowances, BlockReason, BlockedChange, Change, Plan, Unchangeable, waves};
-use crate::model::{Key, RelatedObject};
+use crate::kind::KindName;
+use crate::model::{Key, Name, RelatedObject};
 
 impl Plan {
     /// The endpoints that would go for good.
@@ -72,7 +73,16 @@ impl Plan {
         let changed = self.changes.iter().filter(|change| is_mixed && writes.contains(&change.action.kind()));
         let targets =
             |change: &Change| waves::afterwards(change).as_deref().map(waves::target_keys).unwrap_or_default();
-        changed.map(|change| (change.key.clone(), targets(change))).collect()
+        // What moves to another namespace goes after it is there: it refers to what it will refer to until then.
+        let mut moved: BTreeMap<(KindName, &Name), BTreeSet<Key>> = BTreeMap::new();
+        for create in self.changes.iter().filter(|change| is_mixed && change.action.kind() == ActionKind::Create) {
+            moved.entry((create.key.kind, &create.key.name)).or_default().extend(targets(create));
+        }
+        let referring = |change: &Change| match change.action {
+            Action::Delete { .. } => moved.get(&(change.key.kind, &change.key.name)).cloned().unwrap_or_default(),
+            _ => targets(change),
+        };
+        changed.map(|change| (change.key.clone(), referring(change))).collect()
     }
 
     pub(super) fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) {

@@ -118,6 +118,27 @@ fn nothing_may_refer_to_what_is_created_anew() {
 }
 
 #[test]
+fn what_refers_to_it_and_moves_to_another_namespace_still_refers_to_it() {
+    let service = Service::start();
+    let stage = changed(&service);
+    stage.edit("site.yaml", "CUSTOMER_EDGE", "REGIONAL_EDGE");
+    stage.edit("trueup.yaml", "[shop]", "[shop, pay]");
+    stage.write("ep.yaml", &format!("{}{AT_SITE}", definition("shop/ep", 80)));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("site.yaml", "REGIONAL_EDGE", "CUSTOMER_EDGE");
+    stage.write("ep.yaml", &format!("{}{AT_SITE}", definition("pay/ep", 80)));
+    // It is there before it is gone here, and would be created after the site and deleted before it.
+    stage
+        .run(&format!("plan . {ALLOW}"))
+        .code(0)
+        .stdout_contains("refers to it: let go of it in one apply")
+        .does_not_say("-/+ recreate");
+    let before = writes(&service).len();
+    stage.run(&format!("apply . --yes --quiet {ALLOW}")).stderr_ignored();
+    assert_eq!(writes(&service)[before..], ["POST ep", "DELETE ep"]);
+}
+
+#[test]
 fn what_referred_to_it_and_is_deleted_in_the_same_apply_goes_first() {
     let service = Service::start();
     let stage = changed(&service);
