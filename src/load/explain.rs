@@ -152,13 +152,23 @@ impl Explainer<'_, '_, '_> {
     fn absent(&self, effective: &Entries<'_, '_>) -> BTreeSet<Vec<String>> {
         let (fixed, kind) = (self.fixed(), self.endpoint.key.kind);
         let nulls = self.documents.iter().skip(1).flatten().filter(|(_, entry)| entry.item.is_null());
-        let set_back = nulls.map(|(path, _)| path.clone());
+        let set_back = nulls.map(|(path, _)| path.clone()).filter(|path| !self.is_dropped(effective, path));
         let is_there = |path: &Vec<String>| {
             effective.iter().any(|(other, entry)| {
                 is_value(kind, other, entry) && (other.starts_with(path) || path.starts_with(other))
             })
         };
         fixed.chain(set_back).filter(|path| !is_there(path)).collect()
+    }
+
+    /// Whether another option of an exclusive group is in force than the one that a path is below.
+    fn is_dropped(&self, effective: &Entries<'_, '_>, path: &[String]) -> bool {
+        (1..path.len().saturating_sub(1)).any(|length| {
+            let (above, chosen) = (&path[..length], &path[length]);
+            let options = Level::at(self.endpoint.key.kind, above).options(chosen);
+            let is_there = |option: &&str| effective.contains_key(&[above, &[(*option).to_owned()]].concat());
+            options.iter().any(|option| option != chosen && is_there(option))
+        })
     }
 
     /// The paths of the fields that an object of the kind always has.

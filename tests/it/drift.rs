@@ -39,6 +39,24 @@ fn the_verdict_says_who_has_to_act() {
 }
 
 #[test]
+fn the_verdict_counts_what_is_no_longer_defined_among_all() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.remove("cart.yaml");
+    stage.run("drift .").code(2).stdout_contains("PENDING  1 of 2 endpoints has changes to apply");
+    stage.write("new.yaml", &definition("shop/new", 80));
+    service.change("shop/search", |object| object["spec"]["port"] = json!(9));
+    let both = "DRIFT AND PENDING  1 of 3 endpoints was changed outside, 2 have changes to apply";
+    stage.run("drift .").code(4).stdout_contains(both);
+    // Nothing is defined of what is only live.
+    service.change("shop/search", |object| object["spec"]["port"] = json!(80));
+    stage.remove("search.yaml");
+    stage.remove("new.yaml");
+    stage.write("none.yaml", &definition("shop/none", 80));
+    stage.run("drift .").code(2).stdout_contains("PENDING  3 of 3 endpoints have changes to apply");
+}
+
+#[test]
 fn a_check_sends_nothing_that_changes_anything() {
     let service = Service::start();
     let stage = applied(&service);
@@ -69,6 +87,7 @@ fn an_accepted_value_raises_no_alarm_until_its_last_day_or_until_it_moves() {
     stage
         .run(accepted)
         .code(0)
+        .stdout_contains("In sync: 1 endpoint in 1 namespace, 1 accepted")
         .stdout_contains("acknowledged")
         .stdout_contains("accepted until")
         .stdout_contains("say why it is accepted");

@@ -1,7 +1,7 @@
 //! The facts of a check: what it found of each endpoint that is not in sync, value by value and since when, how many
 //! there are, what is accepted, and the commands that end it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -192,6 +192,20 @@ fn since(seen: Option<SeenSince>, modified: Option<&str>, now: Timestamp) -> Lin
     }
 }
 
+/// How many of the objects of a check are live and not defined.
+#[must_use]
+pub fn undefined(check: &Check<'_>, verdicts: &Verdicts) -> usize {
+    let changes = check.plan.by_key();
+    let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
+    let unnamed: BTreeSet<&Key> = check.plan.notes.iter().filter_map(Note::unnamed).map(|(key, ..)| key).collect();
+    let is_undefined = |key: &&Key| match (changes.get(key), blocked.get(key)) {
+        (Some(change), _) => matches!(change.action, Action::Delete { .. }),
+        (None, Some(held)) => matches!(held.change.as_ref().map(|change| &change.action), Some(Action::Delete { .. })),
+        (None, None) => !unnamed.contains(key),
+    };
+    verdicts.objects.keys().filter(is_undefined).count()
+}
+
 /// How many endpoints were changed outside, and how many have changes to apply.
 #[must_use]
 pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usize) {
@@ -253,6 +267,8 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
         Command { label: "accept the live values with:", command: format!("trueup pull --drift {call}{unnamed}") };
     match check.verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
+        // An apply does nothing about what is blocked.
+        Verdict::Pending if rows(check).iter().all(|row| row.state == State::Blocked) => Vec::new(),
         Verdict::Pending => vec![apply("apply:")],
         // What nobody defines is left as it is by both.
         Verdict::Drift if rows(check).iter().all(|row| row.change.is_none()) => {

@@ -67,18 +67,19 @@ fn headline(check: &Check<'_>, view: &TextView) -> String {
     let environment = plan.source.environment.as_deref().map(|name| line![", environment ", code(name)]);
     let outside = format!("{}{}", view.plain(&line![environment]), narrowed(plan, view));
     let (drifted, pending) = facts::numbers(std::iter::once(verdicts));
-    // What nobody defines is not one of the endpoints that are defined.
-    let of = match drifted.max(pending) <= looked.endpoints {
-        true => line![" of ", Line::count(looked.endpoints, plan.noun())],
-        false => line![" ", plan.noun(), if drifted.max(pending) == 1 { "" } else { "s" }],
-    };
+    // What nobody defines is one of all as well.
+    let undefined = facts::undefined(check, verdicts);
+    let of = line![" of ", Line::count(looked.endpoints + undefined, plan.noun())];
     let were = if drifted == 1 { " was" } else { " were" };
     let have = if pending == 1 { " has" } else { " have" };
     let (role, word, text) = match verdicts.whole() {
         Verdict::InSync => {
             let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
-            let endpoints = Line::count(looked.endpoints, plan.noun());
-            let text = line![endpoints, " in ", Line::count(looked.namespaces, "namespace"), elapsed];
+            let accepted = check.found.objects.len() - verdicts.objects.len();
+            let defined = accepted.saturating_sub(facts::undefined(check, &check.found));
+            let endpoints = Line::count(looked.endpoints.saturating_sub(defined), plan.noun());
+            let accepted = (accepted > 0).then(|| line![", ", accepted, " accepted"]);
+            let text = line![endpoints, " in ", Line::count(looked.namespaces, "namespace"), accepted, elapsed];
             return format!("{}{outside}\n", view.line(&Line::labelled(Role::Right, "In sync", text)));
         }
         Verdict::Pending => (Role::Replace, "PENDING", line![pending, of, have, " changes to apply"]),

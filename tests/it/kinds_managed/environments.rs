@@ -87,6 +87,26 @@ spec:
 }
 
 #[test]
+fn what_a_later_overlay_drops_with_its_option_is_not_explained_as_set_back() {
+    let settings =
+        "namespaces: [shop]\nenvironments:\n  live: {overlay: o/live}\n  prod: {extends: live, overlay: o/prod}\n";
+    let pool = "kind: origin_pool\nmetadata: {name: cart, namespace: shop}\nspec:\n";
+    let stage = Stage::new()
+        .file("trueup.yaml", settings)
+        .file(
+            "pool.yaml",
+            &format!(
+                "{pool}  port: 443\n  use_tls: {{sni: shop.example.com, tls_config: {{default_security: {{}}}}}}\n"
+            ),
+        )
+        .file("o/live/cart.yaml", &format!("{pool}  use_tls: {{sni: null}}\n"))
+        .file("o/prod/cart.yaml", &format!("{pool}  no_tls: {{}}\n"));
+    let explained = |environment: &str| stage.run(&format!("explain --env {environment} origin_pool:shop/cart ."));
+    explained("live").code(0).stdout_contains("spec.use_tls.sni").stdout_contains("(none)");
+    explained("prod").code(0).stdout_contains("spec.no_tls").does_not_say("(none)");
+}
+
+#[test]
 fn what_is_wrong_in_an_overlay_of_any_kind_is_said_at_its_place() {
     let stage = stage().file(
         "o/prod/cart.yaml",

@@ -61,6 +61,8 @@ fn a_fixed_field_changes_by_a_delete_and_a_create_when_that_is_allowed() {
         .stdout_contains("--allow recreate=virtual_site:shop/edge");
     stage.run("apply . --yes").stderr_ignored();
     assert_eq!(writes(&service), Vec::<String>::new());
+    // An apply that would be refused is not proposed.
+    stage.run("drift .").code(2).stdout_contains("cannot change after the create").does_not_say("trueup apply");
     let uid = site(&service).expect("the site")["system_metadata"]["uid"].clone();
     stage
         .run(&format!("plan . {ALLOW}"))
