@@ -15,8 +15,7 @@ use super::verify;
 use crate::model::{Key, Namespace, RunId};
 use crate::plan::{ActionKind, Change, Plan, Waves};
 use crate::run::{
-    ChangeProgress, ChangeResult, ChangeStep, Outcome, RunClosing, RunEntry, RunEvent, RunObserver, RunRecord,
-    RunRecorder,
+    ChangeProgress, ChangeResult, ChangeStep, Outcome, RunClosing, RunEvent, RunObserver, RunRecord, RunRecorder,
 };
 
 /// Creates that are worked on for each that may be sent: while some are sent, the intents of the next
@@ -106,17 +105,8 @@ pub(super) async fn resume<S: EndpointService, R: RunRecorder, O: RunObserver>(
     observer: &O,
     options: &ApplyOptions,
 ) -> Outcome {
-    let mut runs: BTreeMap<&Key, Vec<RunId>> = BTreeMap::new();
-    for kept in &record.entries {
-        if let RunEntry::Intent(intent) = kept {
-            let run = intent.request.run().unwrap_or_else(|| record.run().clone());
-            let runs = runs.entry(&intent.key).or_default();
-            if !runs.contains(&run) {
-                runs.push(run);
-            }
-        }
-    }
-    let runs = |key: &Key| runs.get(key).map_or(&[][..], Vec::as_slice);
+    let writers = record.writers();
+    let runs = |key: &Key| writers.get(key).map_or(&[][..], Vec::as_slice);
     let reached: BTreeMap<&Key, EarlierProgress<'_>> =
         record.progress().into_iter().map(|(change, progress)| (&change.key, (progress, runs(&change.key)))).collect();
     run(&record.header.plan, |key| reached.get(key).copied(), service, recorder, observer, options).await

@@ -51,12 +51,10 @@ pub struct AppliedWrite<'a> {
     pub key: &'a Key,
     /// What the write did.
     pub action: ActionKind,
-    /// The run that the ownership annotations of the written object name.
-    pub run: RunId,
+    /// The runs of which the ownership annotations of the written object name one: this one and those that it resumed.
+    pub runs: Vec<RunId>,
     /// The object as the run found it; nothing for a create.
     pub before: Option<&'a BeforeImage>,
-    /// The object as it was sent; nothing for a delete.
-    pub sent: Option<Endpoint>,
 }
 
 /// What a rollback is made of.
@@ -210,9 +208,10 @@ impl Undo<'_, '_> {
     }
 
     fn created(&mut self, live: &LiveObject) {
-        let Some(written) = &self.write.sent else { return };
+        let Action::Create { wanted } = &self.change.action else { return };
+        let Some(written) = self.written(wanted, Some(live)) else { return };
         let delete = self.new_change(Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() });
-        let moved = self.moved(written, &live.endpoint);
+        let moved = self.moved(&written, &live.endpoint);
         if live.deleting {
             return;
         }
@@ -220,7 +219,7 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())), Some(delete));
         }
         if !moved.is_empty() {
-            let conflict = Conflict::new(CHANGED, moved, [Some(written), Some(&live.endpoint), None]);
+            let conflict = Conflict::new(CHANGED, moved, [Some(&written), Some(&live.endpoint), None]);
             return self.block(BlockReason::Moved(conflict), Some(delete));
         }
         if live.endpoint.is_protected() && !self.input.allow.protected(&self.change.key) {
@@ -262,8 +261,8 @@ impl Undo<'_, '_> {
 
     fn replaced(&mut self, live: Option<&LiveObject>) {
         let Some(before) = self.write.before else { return };
-        let Some(written) = self.written(before) else { return };
         let original = &before.endpoint;
+        let Some(written) = self.written(original, live) else { return };
         let Some(live) = live else {
             let fields = self.moved(original, &written);
             let conflict = Conflict::new(DELETED, fields, [Some(&written), None, Some(original)]);
@@ -364,9 +363,14 @@ impl Undo<'_, '_> {
         fields.chain(self.change.ownership_values("").map(|(field, _)| field))
     }
 
-    /// The endpoint as the run left it, ownership annotations included.
-    fn written(&self, before: &BeforeImage) -> Option<Endpoint> {
-        self.change.applied_to(&before.endpoint, &self.write.run).ok()
+    /// What the run made of `base`, with the ownership annotations of the run that made it: the one that live names, where
+    /// several may have.
+    fn written(&self, base: &Endpoint, live: Option<&LiveObject>) -> Option<Endpoint> {
+        let ownership = live.and_then(|live| Ownership::read(&live.endpoint.annotations));
+        let named = ownership.and_then(|ownership| ownership.applied).map(|applied| applied.run);
+        let runs = &self.write.runs;
+        let by = runs.iter().find(|run| Some(run.as_str()) == named.as_deref()).or(runs.last());
+        self.change.applied_to(base, by.unwrap_or(self.input.undone.run)).ok()
     }
 }
 

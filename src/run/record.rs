@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChangeResult, ChangeStep, Intent, RunTrigger, Verification};
 use crate::model::policy::Safeguards;
-use crate::model::{Endpoint, Key, RunId};
+use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
 
 /// What a journal keeps of a run before anything is sent.
@@ -229,16 +229,34 @@ impl RunRecord {
         order.iter().filter_map(|key| first.get(key).copied()).collect()
     }
 
+    /// The runs that each written object may name in its ownership annotations, in their order: a resume writes its own
+    /// name, and what it found made names the run before it.
+    #[must_use]
+    pub fn writers(&self) -> BTreeMap<&Key, Vec<RunId>> {
+        let mut writers: BTreeMap<&Key, Vec<RunId>> = BTreeMap::new();
+        for entry in &self.entries {
+            if let RunEntry::Intent(intent) = entry
+                && let Some(run) = intent.request.run()
+            {
+                let runs = writers.entry(&intent.key).or_default();
+                if !runs.contains(&run) {
+                    runs.push(run);
+                }
+            }
+        }
+        writers
+    }
+
     /// This run as a rollback undoes it.
     #[must_use]
     pub fn undone(&self) -> UndoneRun<'_> {
+        let mut runs = self.writers();
         let writes = self.writes().into_iter().map(|write| AppliedWrite {
             key: &write.key,
             action: write.action,
-            // A run that resumed another undoes both.
-            run: write.request.run().unwrap_or_else(|| self.run().clone()),
+            // A run that resumed others undoes them all.
+            runs: runs.remove(&write.key).unwrap_or_default(),
             before: write.before.as_ref(),
-            sent: write.request.body().and_then(|body| Endpoint::of_body(write.key.kind, body.raw().get()).ok()),
         });
         UndoneRun { run: self.run(), plan: &self.header.plan, writes: writes.collect() }
     }

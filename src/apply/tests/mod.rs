@@ -3,6 +3,7 @@
 
 mod fake;
 mod in_doubt;
+mod undone;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -245,22 +245,6 @@ impl Endpoint {
     pub fn body(&self) -> impl Serialize {
         EndpointRef { kind: KindName::ENDPOINT, ..EndpointRef::from(self) }
     }
-
-    /// The object of this kind that was sent so.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn of_body(kind: KindName, body: &str) -> serde_json::Result<Self> {
-        if kind.is_endpoint() {
-            return serde_json::from_str(body);
-        }
-        let JsonTree(mut body) = serde_json::from_str(body)?;
-        let metadata: WireMetadata = Deserialize::deserialize(&body["metadata"])?;
-        metadata.described(Described::written(kind, body["spec"].take())).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            serde::de::Error::custom(lines.join("; "))
-        })
-    }
 }
 
 impl JsonSchema for Endpoint {

@@ -599,13 +599,7 @@ fn written<'p>(
     assert_eq!(bench.means(&part(&spec, &rewritten)), bench.means(&part(&before, &rewritten)), "{why}");
     let live = bench.shown(&spec);
     bench.objects.insert(name.to_owned(), Object { spec, metadata: sent["metadata"].take(), live });
-    AppliedWrite {
-        key: &change.key,
-        action: ActionKind::Replace,
-        run: run.clone(),
-        before: Some(image),
-        sent: Some(change.applied_to(&image.endpoint, run).expect("an object")),
-    }
+    AppliedWrite { key: &change.key, action: ActionKind::Replace, runs: vec![run.clone()], before: Some(image) }
 }
 
 /// After the rollback each object means what it meant before.

@@ -260,6 +260,32 @@ fn a_run_that_ends_between_the_delete_and_the_create_is_finished_by_its_resume()
 }
 
 #[test]
+fn a_rollback_after_a_resume_undoes_what_either_of_the_runs_recreated() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: sites\nnamespaces: [shop]\nkinds: [virtual_site]\n")
+        .file("site.yaml", SITE)
+        .file("site2.yaml", &SITE.replace("name: edge", "name: edge2"))
+        .applied(".");
+    stage.edit("site.yaml", "REGIONAL_EDGE", "CUSTOMER_EDGE");
+    stage.edit("site2.yaml", "REGIONAL_EDGE", "CUSTOMER_EDGE");
+    let allow = format!("{ALLOW} {ALLOW}2 --allow empty-namespace --allow mass-change");
+    service.misbehave("rules: [{operation: virtual_site-create, name: edge, cut: before}]");
+    stage.run(&format!("apply . --yes {allow}")).code(7).stderr_ignored();
+    assert_eq!(site(&service), None);
+    service.misbehave("rules: []");
+    stage.run(&format!("apply --resume last --yes {allow}")).code(0).stdout_contains("Verified").stderr_ignored();
+    let types = || {
+        let now = stage.run("get virtual_site:shop --format json").json().to_string();
+        ["REGIONAL_EDGE", "CUSTOMER_EDGE"].map(|one| now.matches(one).count())
+    };
+    assert_eq!(types(), [0, 2]);
+    stage.run(&format!("rollback last --yes {allow}")).code(0).does_not_say("blocked").stderr_ignored();
+    assert_eq!(types(), [2, 0]);
+}
+
+#[test]
 fn what_somebody_changes_or_creates_meanwhile_is_a_conflict() {
     let service = Service::start();
     let stage = changed(&service);

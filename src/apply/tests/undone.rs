@@ -1,0 +1,153 @@
+//! A rollback right after a run, however that was interrupted and however often it was resumed: nothing of it is blocked,
+//! and everything is as before.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::plan::{Action, RollbackInput};
+
+/// What a run does with an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    /// It creates one that is not there, and changes nothing of one that is.
+    Least,
+    Replace,
+    Recreate,
+    Delete,
+}
+
+/// What goes wrong in one run.
+#[derive(Debug, Clone, Copy)]
+enum Trouble {
+    /// At the request with this number.
+    At(usize, Fault),
+    /// At every write of the object with this number.
+    Of(usize, Fault),
+}
+
+/// The objects of the bench: the first two are not there yet.
+const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+fn made() -> impl Strategy<Value = Made> {
+    prop_oneof![Just(Made::Least), Just(Made::Replace), Just(Made::Recreate), Just(Made::Delete)]
+}
+
+fn trouble() -> impl Strategy<Value = Trouble> {
+    let fault = prop::sample::select(vec![
+        Fault::CutBefore,
+        Fault::CutAfter,
+        Fault::Status(403),
+        Fault::Status(500),
+        Fault::StatusAfter(500),
+        Fault::Interrupt,
+        Fault::KillBefore,
+        Fault::KillAfter,
+    ]);
+    prop_oneof![
+        (0..24usize, fault.clone()).prop_map(|(at, fault)| Trouble::At(at, fault)),
+        (0..NAMES.len(), fault).prop_map(|(of, fault)| Trouble::Of(of, fault)),
+    ]
+}
+
+/// A bench whose plan does this with its objects; a recreate is what a person allowed of a replace.
+fn bench(makes: &[Made]) -> Bench {
+    let mut bench = Bench::new();
+    let makes: BTreeMap<&str, Made> = NAMES.into_iter().zip(makes.iter().copied()).collect();
+    let is_there = |name: &str| bench.port(name).is_some();
+    let port = |name: &str| u16::from(is_there(name) && makes[name] != Made::Least) + 1;
+    let wanted = NAMES.into_iter().filter(|name| makes[name] != Made::Delete);
+    let wanted: Vec<(&str, u16)> = wanted.map(|name| (name, port(name))).collect();
+    let mut plan = plan(&bench.state(), &wanted);
+    for change in &mut plan.changes {
+        if let (Action::Replace { fields, before, .. }, Made::Recreate) =
+            (&change.action, makes[change.key.name.as_str()])
+        {
+            change.action = Action::Recreate { fields: fields.clone(), before: before.clone() };
+        }
+    }
+    plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
+    bench.plan = plan;
+    bench
+}
+
+/// Makes the run, or resumes the earlier one, with this trouble, and returns what the journals have of it then.
+fn run(bench: &Bench, number: usize, earlier: Option<RunRecord>, trouble: Option<Trouble>) -> RunRecord {
+    {
+        let mut state = bench.state();
+        state.log.clear();
+        state.killed = false;
+        (state.faults, state.of_writes) = Default::default();
+        match trouble {
+            Some(Trouble::At(at, fault)) => drop(state.faults.insert(at, fault)),
+            Some(Trouble::Of(of, fault)) => {
+                drop(state.of_writes.insert(key(NAMES[of]), std::iter::repeat_n(Some(fault), 20).collect()));
+            }
+            None => {}
+        }
+    }
+    bench.fake.stop.send_replace(false);
+    let (name, recorder) = (format!("run-{number}"), Kept1::default());
+    match &earlier {
+        None => bench.recorded(&name, &recorder),
+        Some(record) => bench.resumed(&name, record, &recorder),
+    };
+    let mut record = bench.record(&name, recorder);
+    if bench.state().killed {
+        // What the dead process had not written by the fault is not in its journal.
+        let is_dead = |kept: &RunEntry| matches!(kept, RunEntry::Outcome(step) if !step.result.is_done());
+        let dead = record.entries.iter().position(is_dead);
+        record.entries.truncate(dead.unwrap_or(record.entries.len()));
+    }
+    bench.state().killed = false;
+    bench.fake.stop.send_replace(false);
+    let entries = earlier.into_iter().flat_map(|earlier| earlier.entries).chain(record.entries).collect();
+    RunRecord { entries, ..record }
+}
+
+fn undo(bench: &Bench, record: &RunRecord) -> Plan {
+    let namespace = key("x").namespace;
+    let read = ListRead::Complete { items: items(&bench.state(), &namespace) };
+    let undone = record.undone();
+    plan::rollback(RollbackInput {
+        undone: &undone,
+        live: &Live { lists: [(Scope::endpoints(namespace), read)].into(), requests: 1 },
+        definitions: &[],
+        only: &|_| true,
+        ignore: &Ignore::default(),
+        allow: &Allowances::default(),
+        tool_version: "0",
+    })
+}
+
+/// What a rollback brings back of each object.
+fn content(bench: &Bench) -> BTreeMap<Key, Json> {
+    bench.state().objects.iter().map(|(key, object)| (key.clone(), object.raw.clone())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_rollback_after_any_interruptions_and_resumes_blocks_nothing_and_restores_all(
+        makes in prop::collection::vec(made(), NAMES.len()),
+        troubles in prop::collection::vec(trouble(), 0..4),
+        is_finished in any::<bool>(),
+    ) {
+        let mut bench = bench(&makes);
+        let before = content(&bench);
+        let last = (is_finished || troubles.is_empty()).then_some(None);
+        let mut record: Option<RunRecord> = None;
+        for (number, trouble) in troubles.into_iter().map(Some).chain(last).enumerate() {
+            record = Some(run(&bench, number + 1, record, trouble));
+        }
+        let record = record.expect("a run");
+        let undo = undo(&bench, &record);
+        prop_assert!(undo.blocked.is_empty(), "{:#?}", undo.blocked);
+        bench.state().faults.clear();
+        bench.state().of_writes.clear();
+        bench.plan = undo;
+        let outcome = bench.run_as("run-back");
+        prop_assert!(outcome.steps.iter().all(|step| step.result.is_done()), "{:?}", outcome.steps);
+        prop_assert_eq!(content(&bench), before);
+    }
+}
