@@ -260,7 +260,7 @@ impl Client {
             *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date.clone());
         }
         let body = self.body(&mut answer, started).await?;
-        judge(request.operation, answer.status(), answer.headers(), body, self.settings.token.as_ref())
+        judge(request, answer.status(), answer.headers(), body, self.settings.token.as_ref())
     }
 
     fn http_request(&self, request: &Request, id: &str) -> Result<reqwest::Request, Failure> {

@@ -22,6 +22,7 @@ mod request;
 mod response;
 mod retry;
 mod secret;
+mod sent_secrets;
 mod settings;
 pub mod snapshot;
 mod trace;

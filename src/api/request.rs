@@ -33,6 +33,8 @@ pub struct Request {
     pub content_type: bool,
     /// What it is about, for messages: "endpoint `shop/cart`".
     pub subject: String,
+    /// The kind of the objects that it is about.
+    pub kind: KindName,
 }
 
 /// A request of an operation that only looks: the only kind that a reader sends.
@@ -183,6 +185,7 @@ impl Request {
             body: None,
             content_type: route.body != BodyKind::Bare,
             subject,
+            kind: KindName::ENDPOINT,
         };
         Ok((outline, given))
     }
@@ -214,7 +217,7 @@ impl Request {
                 let described = kind.kind();
                 let path_and_query = format!("{}/namespaces/{namespace}/{}{rest}", described.prefix, described.plural);
                 let subject = self.subject.replacen("endpoint", kind.as_str(), 1);
-                Self { path_and_query, subject, ..self }
+                Self { path_and_query, subject, kind, ..self }
             }
         }
     }
@@ -466,6 +469,7 @@ mod tests {
                 body: None,
                 content_type: true,
                 subject: String::new(),
+                kind: KindName::ENDPOINT,
             };
             assert_eq!(request.into_read().is_ok(), entry.effect == OperationEffect::Reads, "{}", entry.name);
         }

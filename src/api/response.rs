@@ -16,7 +16,9 @@ use crate::model::{Json, Key, neutral};
 
 use super::error::{ErrorStatus, Failure};
 use super::operations::Operation;
+use super::request::Request;
 use super::secret::Secret;
+use super::sent_secrets::SentSecrets;
 
 /// Characters of a service's message that are kept.
 const LONGEST_MESSAGE: usize = 600;
@@ -42,12 +44,12 @@ struct ErrorBody {
     details: Option<Json>,
 }
 
-/// What an answer of the service means.
+/// What an answer of the service to a request means.
 ///
 /// # Errors
 /// The [`Failure`] that a status, a page for people or an echoed token is.
 pub fn judge(
-    operation: Operation,
+    request: &Request,
     status: StatusCode,
     headers: &HeaderMap,
     body: Bytes,
@@ -59,7 +61,7 @@ pub fn judge(
         }
         // What an object contains is written back by a replace and saved in plans, so a mask in it would
         // change it; what is only shown is masked.
-        let kept = matches!(operation, Operation::EndpointGet | Operation::EndpointList | Operation::DdosShow);
+        let kept = matches!(request.operation, Operation::EndpointGet | Operation::EndpointList | Operation::DdosShow);
         let body = match secret {
             // A list is long, so it is searched once.
             Some(secret) if kept && secret.appears_in(&body) => return Err(Failure::Echo),
@@ -75,7 +77,7 @@ pub fn judge(
         let target = place(&masked(target, secret));
         return Err(Failure::Redirected { status: status.as_u16(), target });
     }
-    Err(Failure::Status(Box::new(refusal(status, headers, &body, secret))))
+    Err(Failure::Status(Box::new(refusal(request, status, headers, &body, secret))))
 }
 
 impl Response {
@@ -110,7 +112,10 @@ impl Response {
         if !is_create && self.body.as_ref() == b"{}" {
             return Ok(());
         }
-        let written: WriteAnswer = self.json()?;
+        // The words of the parser repeat a value of another type, which may be a secret that was sent.
+        let written: WriteAnswer = serde_json::from_slice(&self.body).map_err(|error| Failure::NotJson {
+            reason: if error.is_data() { "it has another form".to_owned() } else { neutral(&error.to_string(), 200) },
+        })?;
         if written.code.is_some() || written.message.is_some() {
             return odd("with an error in the body");
         }
@@ -173,11 +178,18 @@ fn is_html(headers: &HeaderMap, body: &[u8]) -> bool {
     is_typed || body.trim_ascii_start().first() == Some(&b'<')
 }
 
-fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: Option<&Secret>) -> ErrorStatus {
+fn refusal(
+    request: &Request,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+    secret: Option<&Secret>,
+) -> ErrorStatus {
+    let sent = SentSecrets::of(request);
     let clean = |text: &str, longest| {
         // Masked after neutralising, which could join the parts of a token, and before cutting, which
         // could leave half of one.
-        neutral(&masked(neutral(text, usize::MAX / 8), secret), longest)
+        neutral(&sent.scrub(masked(neutral(text, usize::MAX / 8), secret)), longest)
     };
     let html = is_html(headers, body);
     let mut refusal = ErrorStatus {
@@ -295,6 +307,13 @@ mod tests {
         assert!(!acknowledged(replace, 200, r#"{"ok":true}"#));
     }
 
+    fn request(operation: Operation) -> Request {
+        let namespace = [("namespace", "shop"), ("name", "cart")];
+        let parameters = if operation == Operation::EndpointGet { &namespace[..] } else { &namespace[..1] };
+        let body = operation.eq(&Operation::SecurityEvents).then(|| serde_json::json!({}));
+        Request::build(operation, crate::model::Layout::Uniform, parameters, body.as_ref()).expect("a request")
+    }
+
     fn secret() -> Secret {
         Secret::new("tok-en1234567890").expect("a token")
     }
@@ -309,7 +328,13 @@ mod tests {
         body: &'static str,
     ) -> Result<Response, Failure> {
         let status = StatusCode::from_u16(status).expect("a status");
-        judge(Operation::EndpointGet, status, &headers(pairs), Bytes::from_static(body.as_bytes()), Some(&secret()))
+        judge(
+            &request(Operation::EndpointGet),
+            status,
+            &headers(pairs),
+            Bytes::from_static(body.as_bytes()),
+            Some(&secret()),
+        )
     }
 
     fn refused(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> ErrorStatus {
@@ -349,7 +374,7 @@ mod tests {
         let body = format!("{}tok-en1234567890", "x ".repeat(LONGEST_MESSAGE / 2 - 2));
         let status = StatusCode::BAD_REQUEST;
         let Err(Failure::Status(refusal)) =
-            judge(Operation::EndpointGet, status, &HeaderMap::new(), Bytes::from(body), Some(&secret()))
+            judge(&request(Operation::EndpointGet), status, &HeaderMap::new(), Bytes::from(body), Some(&secret()))
         else {
             panic!("no refusal")
         };
@@ -359,7 +384,8 @@ mod tests {
     #[test]
     fn what_is_only_shown_is_masked() {
         let body = Bytes::from_static(b"{\"events\":[\"{\\\"h\\\":\\\"tok-en1234567890\\\"}\"]}");
-        let answer = judge(Operation::SecurityEvents, StatusCode::OK, &HeaderMap::new(), body, Some(&secret()));
+        let answer =
+            judge(&request(Operation::SecurityEvents), StatusCode::OK, &HeaderMap::new(), body, Some(&secret()));
         assert_eq!(answer.expect("events").body.as_ref(), b"{\"events\":[\"{\\\"h\\\":\\\"[token]\\\"}\"]}");
     }
 

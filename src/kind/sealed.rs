@@ -116,6 +116,46 @@ pub fn redacted(id: &str, value: &Json) -> Json {
     entries.iter().map(of_entry).collect()
 }
 
+/// The texts at the places of secrets in a spec with the secrets in it, words of enumerations aside.
+#[must_use]
+pub fn texts<'v>(id: &str, value: &'v Json) -> Vec<&'v str> {
+    let mut found = Vec::new();
+    texts_below(id, false, value, &mut found);
+    found
+}
+
+fn texts_below<'v>(id: &str, is_secret: bool, value: &'v Json, found: &mut Vec<&'v str>) {
+    let Json::Object(entries) = value else { return };
+    let message = message(id);
+    for (key, value) in entries {
+        let Some(field) = message.field(&message.spelled(key)) else {
+            // The form of a secret may be newer than its description.
+            if is_secret {
+                leaves(value, found);
+            }
+            continue;
+        };
+        let is_secret = is_secret || field.is(Flag::Secret);
+        match &field.kind {
+            FieldKind::Enum(_) => {}
+            _ if field.below().is_some() => {
+                messages(field, value).iter().for_each(|below| texts_below(below.id, is_secret, below.value, found));
+            }
+            _ if is_secret => leaves(value, found),
+            _ => {}
+        }
+    }
+}
+
+fn leaves<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
+    match value {
+        Json::String(text) => found.push(text),
+        Json::Array(items) => items.iter().for_each(|item| leaves(item, found)),
+        Json::Object(entries) => entries.values().for_each(|value| leaves(value, found)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
 /// The places of a spec, as a service shows it or a definition writes it, where a secret is or may be: a service shows no
 /// secret, so the message around one counts.
 #[must_use]

@@ -397,3 +397,54 @@ fn no_document_that_is_broken_in_whatever_way_shows_its_secret() {
     assert!(found > files, "{found} problems in {files} files");
     no_reader_shows_it(&stage, "--env prod");
 }
+
+#[test]
+fn a_refusal_that_repeats_a_secret_is_told_and_kept_without_it() {
+    let service = Service::start();
+    let receiver = "kind: alert_receiver\nmetadata: {name: a, namespace: shop}\nspec:\n  slack:\n    channel: a\n    \
+                    url: {blindfold_secret_info: {location: \"string:///MARKERSEC\\nslack\"}}\n";
+    let settings = "stack: s\nnamespaces: [shop]\nkinds: [alert_receiver]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("a.yaml", receiver);
+    let refused = |words: &str, status: u16| {
+        let body = json!({"code": 3, "message": format!("Field spec.slack.url is invalid: {words}"), "details": [{"value": words}]});
+        let rule = json!({"operation": "alert_receiver-create", "status": {"code": status, "body": body.to_string()}});
+        service.misbehave(&json!({"rules": [rule]}).to_string());
+    };
+    let withheld = "400 Bad Request: its words repeat a secret and are not shown";
+    for (words, said) in [
+        ("got string:///MARKERSEC in request", withheld),
+        ("got \"string:///MARKERSEC\nslack\" in request", "is invalid: got \"string:///[secret]\" in request"),
+        (r#"got {"location": "string:///MARKERSEC\nslack"}"#, "is invalid: got {\"location\": \"string:///[secret]\"}"),
+        ("the location must begin with string:///", "the location must begin with string:///"),
+    ] {
+        refused(words, 400);
+        let ran = stage.run("apply . --yes --verbose");
+        let all = format!("{}{}", ran.text(), ran.errors());
+        assert!(all.contains(said), "{all}");
+        ran.does_not_say("MARKER");
+        stage.run("show last --format json").stderr_ignored().does_not_say("MARKER");
+    }
+    // One that is short is a word of its own.
+    stage.edit("a.yaml", "string:///MARKERSEC\\nslack", "string:///MARK");
+    refused("got MARK", 400);
+    stage.run("apply . --yes --format json").stderr_ignored().stdout_contains("its words repeat").does_not_say("MARK");
+    // A body that is not JSON, and an answer of another type.
+    let body = "cannot store string:///MARK";
+    service.misbehave(
+        &json!({"rules": [{"operation": "alert_receiver-create", "status": {"code": 500, "body": body}}]}).to_string(),
+    );
+    stage.run("apply . --yes").stderr_ignored().does_not_say("MARK");
+    let body = r#"{"metadata": "string:///MARK"}"#;
+    service.misbehave(
+        &json!({"rules": [{"operation": "alert_receiver-create", "status": {"code": 200, "body": body}}]}).to_string(),
+    );
+    stage.run("apply . --yes").stderr_ignored().does_not_say("MARK");
+    let is_kept = |entry: &walkdir::DirEntry| {
+        let bytes = std::fs::read(entry.path()).expect("a file");
+        String::from_utf8_lossy(&bytes).contains("MARK")
+    };
+    let files = walkdir::WalkDir::new(stage.path("..")).into_iter().map(|entry| entry.expect("an entry"));
+    let files = files.filter(|entry| entry.file_type().is_file() && !entry.path().ends_with("a.yaml"));
+    let kept: Vec<_> = files.filter(is_kept).collect();
+    assert!(kept.is_empty(), "{kept:?}");
+}

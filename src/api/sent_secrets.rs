@@ -1,0 +1,86 @@
+//! The secrets in the body of a write, which a refusal may repeat: nothing of them is shown or kept. A refusal that
+//! repeats one whole has a mark in its place; one that repeats a part, or a secret too short to be told from other words,
+//! loses its words.
+
+use std::collections::HashSet;
+
+use serde_json::Value as Json;
+
+use super::request::Request;
+use crate::kind;
+use crate::model::neutral;
+
+/// What replaces a secret.
+const MASK: &str = "[secret]";
+/// What replaces a text that repeats a part of one.
+const WITHHELD: &str = "its words repeat a secret and are not shown";
+/// Characters below which a part of a secret can be a part of any word.
+const SHORTEST: usize = 8;
+
+/// The secrets of a request.
+#[derive(Debug, Default)]
+pub(super) struct SentSecrets {
+    /// Each as it is written and as JSON writes it, the longest first.
+    texts: Vec<String>,
+}
+
+impl SentSecrets {
+    /// The secrets in the body of a request; an endpoint has none.
+    pub(super) fn of(request: &Request) -> Self {
+        let Some(body) = request.body.as_deref().filter(|_| !request.kind.is_endpoint()) else {
+            return Self::default();
+        };
+        let body: Json = serde_json::from_slice(body).unwrap_or_default();
+        let mut texts = HashSet::new();
+        for text in kind::sealed::texts(request.kind.kind().spec, &body["spec"]) {
+            // Every location begins so, and so does many an answer about one.
+            let text = text.split_once(":///").map_or(text, |(_, text)| text);
+            let quoted = Json::from(text).to_string();
+            // A refusal is looked through as it is shown.
+            texts.extend([text, &quoted[1..quoted.len() - 1]].map(|text| neutral(text, usize::MAX / 8)));
+        }
+        let mut texts: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        texts.sort_by_key(|text| (std::cmp::Reverse(text.len()), text.clone()));
+        Self { texts }
+    }
+
+    /// A text of an answer without them.
+    pub(super) fn scrub(&self, text: String) -> String {
+        let (long, short): (Vec<&String>, Vec<&String>) = self.texts.iter().partition(|text| text.len() >= SHORTEST);
+        let masked = long.iter().fold(text, |text, secret| text.replace(secret.as_str(), MASK));
+        let parts: HashSet<&[u8]> = masked.as_bytes().windows(SHORTEST).collect();
+        let repeats = |secret: &&String| secret.as_bytes().windows(SHORTEST).any(|part| parts.contains(part));
+        if long.iter().any(repeats) || short.iter().any(|secret| has_word(&masked, secret)) {
+            return WITHHELD.to_owned();
+        }
+        masked
+    }
+}
+
+/// Whether a text has this one with no letter or digit beside it.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_open = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+    text.match_indices(word)
+        .any(|(at, _)| is_open(text[..at].chars().next_back()) && is_open(text[at + word.len()..].chars().next()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(texts: &[&str]) -> SentSecrets {
+        SentSecrets { texts: texts.iter().map(|text| (*text).to_owned()).collect() }
+    }
+
+    #[test]
+    fn a_secret_is_masked_whole_and_a_part_of_one_takes_the_words_along() {
+        let secrets = secrets(&["abcdefghijkl", "hush"]);
+        assert_eq!(secrets.scrub("got string:///abcdefghijkl here".to_owned()), "got string:///[secret] here");
+        for text in ["abcdefgh", "…bcdefghi", "abcdefghijkl and efghijkl", "not hush", "\"hush\"", "hush"] {
+            assert_eq!(secrets.scrub(text.to_owned()), WITHHELD, "{text}");
+        }
+        for text in ["abcdefg", "hushed", "got string:/// here", ""] {
+            assert_eq!(secrets.scrub(text.to_owned()), text);
+        }
+    }
+}
