@@ -1,6 +1,6 @@
 //! The secrets in the body of a write, which a refusal may repeat: nothing of them is shown or kept. A refusal that
-//! repeats one whole has a mark in its place; one that repeats a part, or a secret too short to be told from other words,
-//! loses its words.
+//! repeats one whole has a mark in its place; of one that repeats a part, or a secret too short to be distinguished from
+//! other words, no words are shown.
 
 use std::collections::HashSet;
 

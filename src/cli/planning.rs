@@ -10,11 +10,12 @@ use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, c
 use crate::journal::RunOwner;
 use crate::kind::KindName;
 use crate::load::{Diagnostic, Loaded, SourceMap};
-use crate::model::{Desired, Field, Key, Live, Scope, SourceLocation};
+use crate::model::{Desired, Key, Live, Scope, SourceLocation};
 use crate::plan::{
-    self, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource, RollbackInput,
+    self, Allowances, ChangePlaces, Counts, FieldChange, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin,
+    PlanSource, RollbackInput,
 };
-use crate::report::facts::unread;
+use crate::report::facts::{edits, unread};
 use crate::run::RunRecord;
 
 /// Reads the live source and makes the plan of a stack.
@@ -102,10 +103,21 @@ pub fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
     plan.locate(|| {
         let places = SourceMap::new(loaded);
         let prefix = &prefix;
-        move |key: &Key, field: Option<&Field>| {
+        let shown = move |place: SourceLocation| SourceLocation { file: format!("{prefix}{}", place.file), ..place };
+        move |key: &Key, change: Option<&FieldChange>| {
             // A field that the definition does not write has the place of the definition.
-            let place = places.place(key, field).or_else(|| places.place(key, None))?;
-            Some(SourceLocation { file: format!("{prefix}{}", place.file), ..place })
+            let whole = places.place(key, change.map(|change| &change.field)).or_else(|| places.place(key, None));
+            let of_kind = change.filter(|change| change.field.is_of_spec() && !key.kind.is_endpoint());
+            let edits = of_kind.map(|change| edits::of_field(key.kind, change)).unwrap_or_default();
+            let values = edits.into_iter().filter_map(|edit| {
+                // An item that is live alone has the number of another one in the file.
+                let path = edit.name.split('[').next().filter(|_| edit.after.is_none()).unwrap_or(&edit.name);
+                Some((places.value(key, path).map(shown)?, edit.name))
+            });
+            let values: BTreeMap<String, SourceLocation> = values.map(|(place, name)| (name, place)).collect();
+            // Where all that differs is written at one place, that is the place of the field too.
+            let only = values.values().next().filter(|first| values.values().all(|place| place == *first)).cloned();
+            ChangePlaces { whole: only.or_else(|| whole.map(shown)), values }
         }
     });
 }

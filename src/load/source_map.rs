@@ -20,7 +20,7 @@ use super::source::FileOrigin;
 use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
-use crate::kind::{self, KindName};
+use crate::kind::{self, Kind, KindName};
 use crate::model::shape::SPEC;
 use crate::model::{Definition, Field, Key, SourceLocation};
 
@@ -157,14 +157,23 @@ impl<'l> SourceMap<'l> {
     }
 
     /// The same of the nearest value above it that is written. The path is one of a report, such as `spec.pools[0].pool`.
-    fn nearest(&self, key: &Key, path: &str) -> Option<WrittenValue> {
+    /// No path is shorter than `least`.
+    fn nearest(&self, key: &Key, path: &str, least: usize) -> Option<WrittenValue> {
         let mut steps: Vec<&str> = path.split(['.', '[']).map(|step| step.trim_end_matches(']')).collect();
-        loop {
+        while steps.len() >= least {
             if let Some(written) = self.at(key, &steps) {
                 return Some(written);
             }
             steps.pop()?;
         }
+        None
+    }
+
+    /// The place of a value in a field of the spec, by its path in a report: where it is written, or the nearest value
+    /// above it. `None` where nothing of the field is.
+    #[must_use]
+    pub fn value(&self, key: &Key, path: &str) -> Option<SourceLocation> {
+        self.nearest(key, path, 2).map(|written| written.place)
     }
 
     /// An error of what definitions say at these paths, each with the words beside it.
@@ -173,7 +182,7 @@ impl<'l> SourceMap<'l> {
         let mut diagnostic = Diagnostic::without_place(message, help);
         let mut has_secret = false;
         for (key, path, label) in places {
-            let Some(written) = self.nearest(key, path) else { continue };
+            let Some(written) = self.nearest(key, path, 0) else { continue };
             let file: Arc<str> = written.place.file.into();
             let Ok(source) = self.loaded.origin.text(&file, &self.loaded.options.limits) else { continue };
             diagnostic = diagnostic.also(&source, written.value, label);
@@ -219,8 +228,30 @@ impl<'l> SourceMap<'l> {
         let rules = rules::StackRules::default();
         let context = ReadContext { rules, variables: &self.variables, overlays, limits };
         let documents = careful::prepare(&source, &context, &mut problems);
-        let nodes = documents.iter().filter_map(|document| Some((document.item.names()?, nodes(&document.item))));
+        let nodes = documents.iter().filter_map(|document| {
+            let (key, mut nodes) = (document.item.names()?, nodes(&document.item));
+            for overlay in context.overlays.of(&key).iter().rev() {
+                nulls(&overlay.item, overlay.item.described(), &mut nodes);
+            }
+            Some((key, nodes))
+        });
         Some(nodes.collect())
+    }
+}
+
+/// Adds what an overlay sets to `null`, which the definition then does not have.
+fn nulls(overlay: &Item<'_>, kind: Option<&'static Kind>, found: &mut Nodes) {
+    let mut open = vec![(overlay, Level::root(kind), Vec::new())];
+    while let Some((item, level, path)) = open.pop() {
+        for entry in item.entries() {
+            let key = level.spelled(&entry.key);
+            let path: Vec<String> = path.iter().cloned().chain([key.clone().into_owned()]).collect();
+            if entry.item.is_null() {
+                found.entry(path).or_insert_with(|| written(&entry.item, Some(entry), entry.key_at, entry.item.origin));
+            } else {
+                open.push((&entry.item, level.below(&key), path));
+            }
+        }
     }
 }
 

@@ -147,6 +147,18 @@ pub struct FieldChange {
     /// Where the definition sets it.
     #[serde(default)]
     pub place: Option<SourceLocation>,
+    /// Where it sets the values in it that differ, by the paths that reports have; no saved plan has them.
+    #[serde(skip)]
+    pub places: BTreeMap<String, SourceLocation>,
+}
+
+/// Where the files set what changes.
+#[derive(Debug, Default)]
+pub struct ChangePlaces {
+    /// The object, or a field of it.
+    pub whole: Option<SourceLocation>,
+    /// The values in a field that differ.
+    pub values: BTreeMap<String, SourceLocation>,
 }
 
 /// Why a difference exists. For people: nothing decides by it but the verdict of `drift`.
@@ -200,7 +212,7 @@ impl FieldChange {
     /// A field that changes, of which nothing more is known yet.
     #[must_use]
     pub fn new(field: Field, before: Json, after: Json, cause: Cause) -> Self {
-        Self { field, before, after, cause, attribution: None, place: None }
+        Self { field, before, after, cause, attribution: None, place: None, places: BTreeMap::new() }
     }
 }
 

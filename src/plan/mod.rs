@@ -36,7 +36,7 @@ pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::DefinitionHistory;
 pub use blocked::{BlockReason, BlockedChange, BrokenReference, Unchangeable, WrittenReference};
 pub use build::{PlanBuilder, arrange};
-pub use change::{Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange};
+pub use change::{Action, ActionKind, Attribution, BeforeImage, Cause, Change, ChangePlaces, Commit, FieldChange};
 pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
 pub use digest::Digest;
@@ -62,7 +62,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::KindName;
 use crate::model::policy::SettingChange;
-use crate::model::{Field, Key, Layout, Namespace, RunId, Scope, SealedSecrets, SourceLocation};
+use crate::model::{Key, Layout, Namespace, RunId, Scope, SealedSecrets};
 
 /// The commits that live objects name, each with the first and the last of the runs that they name with it. A narrowed
 /// apply lets an object keep the commit that it named, so only the first one surely applied it whole.
@@ -366,11 +366,11 @@ impl Plan {
     /// read a file again, so many changes are shared among threads, each with its own `places`.
     pub fn locate<P>(&mut self, places: impl Fn() -> P + Sync)
     where
-        P: FnMut(&Key, Option<&Field>) -> Option<SourceLocation>,
+        P: FnMut(&Key, Option<&FieldChange>) -> ChangePlaces,
     {
         let mut place = places();
         for entry in &mut self.blocked {
-            entry.place = place(&entry.key, None);
+            entry.place = place(&entry.key, None).whole;
             entry.change.iter_mut().for_each(|change| change.locate(&mut place));
         }
         share::each(&mut self.changes, || {
@@ -381,11 +381,12 @@ impl Plan {
 }
 
 impl Change {
-    fn locate(&mut self, mut place: impl FnMut(&Key, Option<&Field>) -> Option<SourceLocation>) {
-        self.place = place(&self.key, None);
+    fn locate(&mut self, mut places: impl FnMut(&Key, Option<&FieldChange>) -> ChangePlaces) {
+        self.place = places(&self.key, None).whole;
         if let Action::Replace { fields, .. } = &mut self.action {
             for field in fields {
-                field.place = place(&self.key, Some(&field.field));
+                let found = places(&self.key, Some(field));
+                (field.place, field.places) = (found.whole, found.values);
             }
         }
     }

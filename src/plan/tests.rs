@@ -261,7 +261,10 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_reported() {
     rendered.source.commit = Some("3f2c9ab".to_owned());
     rendered.tool_version = "other".to_owned();
     rendered.locate(|| {
-        |_: &_, _: Option<&_>| Some(crate::model::SourceLocation { file: "f".to_owned(), line: 1, column: 1 })
+        |_: &_, _: Option<&_>| ChangePlaces {
+            whole: Some(crate::model::SourceLocation { file: "f".to_owned(), line: 1, column: 1 }),
+            ..ChangePlaces::default()
+        }
     });
     assert_eq!(rendered.digest(), digest);
     let mut other = world().plan();

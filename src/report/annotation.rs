@@ -345,11 +345,11 @@ fn of_change(change: &Change) -> Vec<Annotation> {
                 let level =
                     if quiet && !change.action.deletes() { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
                 let why = field.attribution.map_or(field.cause.as_str(), Attribution::as_str);
-                let place = field.place.clone().or_else(|| change.place.clone());
                 let title = title.clone();
                 edits::of_field(change.key.kind, field).into_iter().map(move |edit| {
                     let message = format!("{}: {} -> {} ({why})", edit.name, edit.live(), edit.wanted());
-                    let remark = annotation(of_value(field), level, place.clone(), title.clone(), message);
+                    let place = edit.place.or_else(|| change.place.clone());
+                    let remark = annotation(of_value(field), level, place, title.clone(), message);
                     Annotation { part: edit.name.clone(), ..remark }
                 })
             })

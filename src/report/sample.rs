@@ -49,7 +49,7 @@ fn before(endpoint: Endpoint) -> BeforeImage {
 }
 
 fn field(field: Field, before: Json, after: Json, cause: Cause, place: SourceLocation) -> FieldChange {
-    FieldChange { field, before, after, cause, attribution: None, place: Some(place) }
+    FieldChange { place: Some(place), ..FieldChange::new(field, before, after, cause) }
 }
 
 /// A plan of `count` changes: one in ten a delete, two in ten creates, three in ten one equal edit, the

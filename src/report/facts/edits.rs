@@ -146,7 +146,7 @@ fn name(field: &Field) -> String {
 /// The edits of one field.
 #[must_use]
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
-    let FieldChange { field, before, after, cause, attribution, place } = change;
+    let FieldChange { field, before, after, cause, attribution, place, places } = change;
     let edits = match field {
         field if field.is_of_spec() && !kind.is_endpoint() => of_unit(kind, change),
         Field::Target => of_target(change),
@@ -161,7 +161,10 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     };
     edits
         .into_iter()
-        .map(|edit| ValueEdit { cause: Some(*cause), attribution: *attribution, place: place.clone(), ..edit })
+        .map(|edit| {
+            let place = places.get(&edit.name).or(place.as_ref()).cloned();
+            ValueEdit { cause: Some(*cause), attribution: *attribution, place, ..edit }
+        })
         .collect()
 }
 
@@ -367,7 +370,7 @@ mod tests {
     use super::*;
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
-        let change = FieldChange { field, before, after, cause: Cause::Pending, attribution: None, place: None };
+        let change = FieldChange::new(field, before, after, Cause::Pending);
         let lines = |edit: &ValueEdit| {
             let line = |(sign, text): (Sign, String)| format!("{} {} {text}", sign.as_str(), edit.name);
             edit.lines().into_iter().map(line).collect::<Vec<_>>()

@@ -1,6 +1,8 @@
 //! One change of a plan as text: its values with their places, many endpoints with one edit, and a change that
 //! is blocked.
 
+use std::collections::BTreeMap;
+
 use super::{TextView, at_the_end, columns};
 use crate::kind::KindName;
 use crate::model::{Field, Key, SourceLocation};
@@ -205,8 +207,11 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     let cause = view.plain(&remarkable_reason(first));
     let mut text = format!("  {} {number}{gap}  {cause}", view.palette.paint(role, sign)).trim_end().to_owned();
     text.push('\n');
-    let fields: Vec<FieldChange> =
-        first.fields().iter().map(|field| FieldChange { place: None, ..field.clone() }).collect();
+    let fields: Vec<FieldChange> = first
+        .fields()
+        .iter()
+        .map(|field| FieldChange { place: None, places: BTreeMap::new(), ..field.clone() })
+        .collect();
     text.push_str(&rows(first.key.kind, &fields, None, view));
     let name = |change: &&Change| {
         let place = change.fields().first().and_then(|field| field.place.as_ref());

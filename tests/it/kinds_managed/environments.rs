@@ -200,3 +200,48 @@ fn of_random_objects_of_every_kind_an_overlay_makes_any_other_one() {
     eprintln!("{count} pairs");
     assert!(count > 220, "{count}");
 }
+
+const CHECK: &str = "kind: healthcheck
+metadata: {name: alive, namespace: shop}
+spec:
+  http_health_check:
+    path: /x
+    use_origin_server_name: {}
+  timeout: 3
+  interval: 15
+  unhealthy_threshold: 2
+  healthy_threshold: 3
+  jitter_percent: 50
+";
+
+/// A health check as it is applied, with an overlay of this text afterwards.
+fn overlaid(service: &Service, overlay: &str) -> Stage {
+    let head = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec:\n";
+    let stage = Stage::new().at(service).file("trueup.yaml", SETTINGS).file("d.yaml", CHECK);
+    stage.write("o/prod/none.yaml", "");
+    stage.run("apply . --env prod --yes").code(0).stderr_ignored();
+    stage.write("o/prod/a.yaml", &format!("{head}{overlay}"));
+    stage
+}
+
+#[test]
+fn a_plan_names_the_line_that_sets_each_value_at_any_depth() {
+    let service = Service::start();
+    let stage = overlaid(&service, "  http_health_check:\n    path: /y\n    headers: {a: b}\n  timeout: 4\n");
+    stage.edit("d.yaml", "server_name: {}\n", "server_name: {}\n    expected_status_codes: [\"204\"]\n");
+    let plan = stage.run("plan . --env prod").code(0).text().to_owned();
+    let line_of = |field: &str| plan.lines().find(|line| line.contains(field)).expect("the field").to_owned();
+    for (field, place) in [
+        ("spec.http_health_check.path", "o/prod/a.yaml:5"),
+        ("spec.http_health_check.headers.a", "o/prod/a.yaml:6"),
+        ("spec.http_health_check.expected_status_codes", "d.yaml:7"),
+        ("spec.timeout", "o/prod/a.yaml:7"),
+    ] {
+        let line = line_of(field);
+        assert!(line.ends_with(place), "{line}");
+    }
+    let notices = stage.run("plan . --env prod --format github").code(0).text().to_owned();
+    for place in ["file=o/prod/a.yaml,line=5", "file=o/prod/a.yaml,line=6", "file=d.yaml,line=7"] {
+        assert!(notices.contains(place), "{place}: {notices}");
+    }
+}
