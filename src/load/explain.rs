@@ -40,7 +40,8 @@ pub struct ExplainedValue {
     pub value: Json,
     /// What sets it.
     pub source: ValueSource,
-    /// Where it is written; of a default, where an overlay sets it back to that.
+    /// Where it is written; of a default, where an overlay sets it back to that; of what is not named, where an overlay
+    /// takes it out.
     pub place: Option<SourceLocation>,
     /// The variables in it.
     pub variables: Vec<ExplainedVariable>,
@@ -58,6 +59,8 @@ pub enum ValueSource {
     Overlay,
     /// Nothing: it is the default.
     Default,
+    /// Nothing: an overlay takes out what the definition sets, as if it were not named. Of other kinds than endpoint.
+    Unnamed,
 }
 
 /// A variable in a value.
@@ -205,9 +208,10 @@ impl Explainer<'_, '_, '_> {
         let place = self.documents.iter().skip(1).rev().find_map(set_back);
         let replaced = if place.is_some() { self.replaced(&path, None) } else { Vec::new() };
         let is_fixed = self.fixed().any(|fixed| fixed == path);
+        let is_kept = !self.endpoint.key.kind.is_endpoint() && path.first().is_some_and(|first| first == "spec");
         (is_fixed || !replaced.is_empty()).then(|| ExplainedValue {
             value: self.value(&path),
-            source: ValueSource::Default,
+            source: if is_kept { ValueSource::Unnamed } else { ValueSource::Default },
             // Setting back what nobody sets changes nothing.
             place: place.filter(|_| !replaced.is_empty()),
             variables: Vec::new(),

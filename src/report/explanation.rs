@@ -67,6 +67,7 @@ fn values(values: &[ExplainedValue]) -> Table<'_> {
             ValueSource::Definition => line![place],
             ValueSource::Overlay => line![place, ", overlay"],
             ValueSource::Default => line!["default", place.map(|place| line![", by ", place, ", overlay"])],
+            ValueSource::Unnamed => line!["not named", place.map(|place| line![", by ", place, ", overlay"])],
         };
         table.row([line![code(value.path.join("."))], words(&value.value), from]);
         for variable in &value.variables {

@@ -142,7 +142,7 @@ impl OverlayEditor<'_> {
     }
 }
 
-/// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default.
+/// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default, or takes it out.
 fn changes(kind: KindName, field: &Field, current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
     let path = field::keys(kind, field).unwrap_or_else(|| vec!["spec".to_owned()]);
     let mut found = Vec::new();

@@ -80,7 +80,7 @@ spec:
         .code(0)
         .stdout_contains("o/prod/cart.yaml:4, overlay")
         .stdout_contains("spec.advanced_options.connection_timeout")
-        .stdout_contains("default, by o/prod/cart.yaml:7, overlay")
+        .stdout_contains("not named, by o/prod/cart.yaml:7, overlay")
         .stdout_contains("o/prod/cart.yaml:8, overlay");
     stage.run("apply . --env prod --yes").code(0).stderr_ignored();
     stage.run("plan . --env prod").code(0).stdout_contains("In sync: 1 ");
@@ -222,6 +222,38 @@ fn overlaid(service: &Service, overlay: &str) -> Stage {
     stage.run("apply . --env prod --yes").code(0).stderr_ignored();
     stage.write("o/prod/a.yaml", &format!("{head}{overlay}"));
     stage
+}
+
+#[test]
+fn what_an_overlay_sets_to_null_in_a_spec_is_as_if_it_were_not_named() {
+    let service = Service::start();
+    let stage = overlaid(&service, "  jitter_percent: null\n");
+    stage
+        .run("explain --env prod healthcheck:shop/alive .")
+        .code(0)
+        .stdout_contains("not named, by o/prod/a.yaml:4, overlay")
+        .does_not_say("default, by o/prod/a.yaml:4");
+    let explained = stage.run("explain --env prod healthcheck:shop/alive . --format json").code(0).text().to_owned();
+    assert!(explained.contains("\"unnamed\""), "{explained}");
+    let is_removed = || {
+        let plan = stage.run("plan . --env prod").code(0).text().to_owned();
+        let line = plan.lines().find(|line| line.contains("spec.jitter_percent")).expect("the field");
+        assert!(line.contains("50 -> (none)") && line.ends_with("o/prod/a.yaml:4"), "{line}");
+    };
+    // What an apply wrote is removed, by the line that takes it out; what somebody else set stays.
+    is_removed();
+    stage.run("apply . --env prod --yes").code(0).stderr_ignored();
+    super::change(&service, "healthchecks", "alive", |body| body["spec"]["jitter_percent"] = json!(50));
+    stage.run("plan . --env prod").code(0).stdout_contains("In sync").stdout_contains("an apply keeps");
+    stage.run("drift . --env prod").code(3).stdout_contains("spec.jitter_percent");
+    stage.write("trueup.yaml", &format!("{SETTINGS}strict: [healthcheck]\n"));
+    is_removed();
+    stage.write("trueup.yaml", SETTINGS);
+    // To set it to nothing is to write that.
+    stage.edit("o/prod/a.yaml", "null", "0");
+    stage.run("plan . --env prod").code(0).stdout_contains("spec.jitter_percent").stdout_contains("o/prod/a.yaml:4");
+    stage.run("apply . --env prod --yes").code(0).stderr_ignored();
+    stage.run("drift . --env prod").code(0);
 }
 
 #[test]
