@@ -178,13 +178,11 @@ impl Repository {
     }
 
     /// The directory that holds `.git`.
-    #[must_use]
     pub fn top(&self) -> &Path {
         &self.found.top
     }
 
     /// The path of the directory from the top, with a final `/` unless it is the top.
-    #[must_use]
     pub fn prefix(&self) -> &str {
         &self.found.prefix
     }

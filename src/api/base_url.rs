@@ -99,13 +99,11 @@ impl BaseUrl {
     }
 
     /// The text, without a slash at its end; paths that begin with `/api` follow.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Whether the service is on this machine.
-    #[must_use]
     pub fn is_loopback(&self) -> bool {
         self.loopback
     }

@@ -93,7 +93,6 @@ impl CurrentState {
     }
 
     /// The object, where the model supports it.
-    #[must_use]
     pub fn object(&self) -> Option<&CurrentObject> {
         match self {
             CurrentState::Object(object) => Some(object),
@@ -102,7 +101,6 @@ impl CurrentState {
     }
 
     /// The endpoint, where the model supports it.
-    #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.object().map(|object| &object.live.endpoint)
     }
@@ -146,7 +144,6 @@ pub struct ReplaceBody<'a> {
 
 impl ReplaceBody<'_> {
     /// The body as a tree.
-    #[must_use]
     pub fn tree(&self) -> &Json {
         &self.tree
     }

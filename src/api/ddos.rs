@@ -100,7 +100,6 @@ fn as_text<S: serde::Serializer>(bytes: &Option<u64>, into: S) -> Result<S::Ok, 
 
 impl DdosEvent {
     /// Whether the event goes on: it has no end, or the proto's zero of one.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.end_time.as_deref().is_none_or(|end| end.is_empty() || end.starts_with("0001-01-01"))
     }
@@ -119,7 +118,6 @@ pub struct DdosEdit {
 
 impl DdosEdit {
     /// What this edit changes of `event`: field, value now, value afterwards.
-    #[must_use]
     pub fn changes(&self, event: &DdosEvent) -> Vec<(&'static str, String, String)> {
         let now_end = event.end_time.clone().unwrap_or_default();
         [

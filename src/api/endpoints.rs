@@ -44,7 +44,6 @@ impl ResponseFormat {
     ];
 
     /// The name that the service takes.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             ResponseFormat::Default => "GET_RSP_FORMAT_DEFAULT",

@@ -140,14 +140,12 @@ const NOT_FOUND: i64 = 5;
 
 impl ApiError {
     /// Whether the request can have taken effect.
-    #[must_use]
     pub fn certainty(&self) -> Certainty {
         self.failure.certainty()
     }
 
     /// Whether the service said that the object is not there. A 404 that is not about the object (a
     /// wrong URL, a page of something in between) does not say so.
-    #[must_use]
     pub fn is_absent(&self) -> bool {
         match &self.failure {
             Failure::Status(refusal) => {
@@ -158,7 +156,6 @@ impl ApiError {
     }
 
     /// The HTTP status, where there was an answer with one that is not a success.
-    #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.failure.status()
     }
@@ -202,7 +199,6 @@ impl Failure {
     }
 
     /// Whether a request that ended so can have taken effect.
-    #[must_use]
     pub fn certainty(&self) -> Certainty {
         match self {
             Failure::Connect { .. } | Failure::Tls { .. } | Failure::NotBuilt { .. } | Failure::NotCleared => {

@@ -91,13 +91,11 @@ impl PendingLists {
     }
 
     /// The client that asks.
-    #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
     /// Requests that were sent so far.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         lists_sent(&self.reader) - self.before
     }
@@ -225,7 +223,6 @@ pub struct Condition {
 
 impl Condition {
     /// Whether it is a failure.
-    #[must_use]
     pub fn is_failed(&self) -> bool {
         self.status.as_deref().is_some_and(|status| status.eq_ignore_ascii_case("failed"))
     }
@@ -248,7 +245,6 @@ impl fmt::Display for Condition {
 }
 
 /// The conditions of a `status` or `status_set`; what does not look like one is passed over.
-#[must_use]
 pub fn conditions(status: &Json) -> Vec<Condition> {
     let entries = status.as_array().map(Vec::as_slice).unwrap_or_default();
     let lists = entries.iter().filter_map(|entry| entry.get("conditions")?.as_array());

@@ -98,7 +98,6 @@ pub(super) struct SystemMetadata<'a> {
 type Read = Result<Option<LiveItem>, String>;
 
 /// What the answer to a list of `namespace` proves.
-#[must_use]
 pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> ListRead {
     let carefully = || raw_items(body).and_then(|items| each_careful((namespace, kind), &items, |item| item));
     let reads = match serde_json::from_slice::<List<Item>>(body) {

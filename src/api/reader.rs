@@ -98,37 +98,31 @@ impl Reader {
     }
 
     /// Where the service is.
-    #[must_use]
     pub fn base_url(&self) -> &BaseUrl {
         &self.client.settings.base_url
     }
 
     /// Which paths it has.
-    #[must_use]
     pub fn layout(&self) -> Layout {
         self.client.settings.layout
     }
 
     /// Requests at the same time.
-    #[must_use]
     pub fn concurrency(&self) -> usize {
         self.client.settings.concurrency.max(1)
     }
 
     /// A request id that no other request has.
-    #[must_use]
     pub fn request_id(&self) -> String {
         self.client.settings.ids.request_id()
     }
 
     /// Requests sent so far, by operation, repeats included.
-    #[must_use]
     pub fn requests(&self) -> BTreeMap<Operation, u64> {
         self.client.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the clock of the service showed when it sent the last answer, to the second.
-    #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
         read_date(self.client.date.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?)
     }
@@ -208,7 +202,6 @@ impl Writer {
     }
 
     /// The part that only looks; both share connections, limits and counts.
-    #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -241,7 +234,6 @@ pub struct WriteTurn {
 
 impl Writer {
     /// Whether a write could leave now.
-    #[must_use]
     pub fn has_room(&self) -> bool {
         self.reader.client.has_room()
     }
@@ -255,7 +247,6 @@ impl Writer {
 
 impl WriteTurn {
     /// The client that reads as a part of this turn.
-    #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }

@@ -236,7 +236,6 @@ impl Request {
 
 impl ReadRequest {
     /// The request.
-    #[must_use]
     pub fn request(&self) -> &Request {
         &self.0
     }

@@ -76,7 +76,6 @@ impl AttemptHistory {
 /// - An operation of [`RetryClass::Once`] is sent again only where it never reached the service.
 /// - A write is sent again only where it certainly took no effect: no connection, or 429.
 /// - The number of repeats is bounded for every kind of failure.
-#[must_use]
 pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fraction: f64) -> RetryDecision {
     let certain = failure.certainty();
     let allowed = match (repeat, failure) {

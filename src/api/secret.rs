@@ -55,19 +55,16 @@ impl Secret {
     }
 
     /// Whether the token is too short to be looked for in answers.
-    #[must_use]
     pub fn is_short(&self) -> bool {
         self.token.len() < SHORTEST
     }
 
     /// The value of the Authorization header (reference section 5).
-    #[must_use]
     pub fn authorization(&self) -> HeaderValue {
         self.header.clone()
     }
 
     /// Whether `text` is the token, in a time that does not reveal how much of it was right.
-    #[must_use]
     pub fn is(&self, text: &str) -> bool {
         let (mine, other) = (self.token.as_bytes(), text.as_bytes());
         let differ = mine.iter().zip(other).fold(0, |differ, (mine, other)| differ | (mine ^ other));
@@ -75,19 +72,16 @@ impl Secret {
     }
 
     /// `text` with every token in it masked.
-    #[must_use]
     pub fn scrub(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.masked(text.as_bytes())).into_owned()
     }
 
     /// `body` with every token in it masked; unchanged, and not copied, where there is none.
-    #[must_use]
     pub fn scrub_bytes(&self, body: bytes::Bytes) -> bytes::Bytes {
         if self.appears_in(&body) { self.masked(&body).into() } else { body }
     }
 
     /// Whether `body` contains the token, in whatever escapes.
-    #[must_use]
     pub fn appears_in(&self, body: &[u8]) -> bool {
         self.tokens(body).next().is_some()
     }

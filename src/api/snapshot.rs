@@ -77,14 +77,12 @@ pub async fn take(
 }
 
 /// What a fetch of `wanted` would have read when the snapshot was taken. What was not kept is unknown.
-#[must_use]
 pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
     let lists = Scope::each(wanted, kinds).map(|scope| (scope.clone(), read(snapshot, &scope)));
     Live { lists: lists.collect(), requests: 0 }
 }
 
 /// The same of one list.
-#[must_use]
 pub fn read(snapshot: &Snapshot, scope: &Scope) -> ListRead {
     let kept = snapshot.namespaces.get(&scope.namespace).and_then(|kept| kept.items(scope.kind));
     match kept {

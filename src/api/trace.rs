@@ -18,7 +18,6 @@ const LONGEST_STATE: usize = 512;
 impl TraceParent {
     /// The trace of a text such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; nothing where it is not
     /// valid. What a later version appends is left out.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_hex = |part: &str, length: usize| {
             part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -57,7 +56,6 @@ impl RequestIds {
     }
 
     /// The id of a request: a random UUID.
-    #[must_use]
     pub fn request_id(&self) -> String {
         uuid::Builder::from_random_bytes(self.random().u128(..).to_be_bytes()).into_uuid().to_string()
     }

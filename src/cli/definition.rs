@@ -33,7 +33,6 @@ pub fn platform_labels(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
 }
 
 /// The file of `endpoint`.
-#[must_use]
 pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));

@@ -123,7 +123,6 @@ impl ProcessEnvironment {
     }
 
     /// The text of a variable; nothing if it is not set, empty, or not UTF-8.
-    #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).and_then(|value| value.to_str())
     }
@@ -134,14 +133,12 @@ impl ProcessEnvironment {
     }
 
     /// This machine, as the pipeline or the system names it.
-    #[must_use]
     pub fn host(&self) -> Option<&str> {
         ["RUNNER_NAME", "CI_RUNNER_DESCRIPTION", "HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| self.variable(name))
     }
 
     /// The variable that says that this runs in a pipeline, if one does: `CI`, which is not `false`, or one that a system
     /// sets which does not set `CI`, or not in every version.
-    #[must_use]
     pub fn pipeline(&self) -> Option<&'static str> {
         let is_set = |name: &str| self.variables.get(name).is_some_and(|value| !value.is_empty());
         let named = Some("CI").filter(|name| is_set(name) && self.variables[*name] != "false");
@@ -149,13 +146,11 @@ impl ProcessEnvironment {
     }
 
     /// The path in a variable.
-    #[must_use]
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables.get(name).map(PathBuf::from)
     }
 
     /// The prefix by which paths below `root` can be opened from the working directory; no option of a command.
-    #[must_use]
     pub fn shown_from_here(&self, root: &Path) -> String {
         let here = self.directory.as_deref().and_then(|here| root.strip_prefix(here).ok());
         match here.unwrap_or(root).to_string_lossy().trim_end_matches('/') {
@@ -165,7 +160,6 @@ impl ProcessEnvironment {
     }
 
     /// The same for a directory itself: `.` for the working directory.
-    #[must_use]
     pub fn directory_from_here(&self, directory: &Path) -> String {
         match self.shown_from_here(directory).trim_end_matches('/') {
             "" => ".".to_owned(),
@@ -174,13 +168,11 @@ impl ProcessEnvironment {
     }
 
     /// The user that runs this, as the machine names them.
-    #[must_use]
     pub fn user(&self) -> Option<String> {
         ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.variable(name)).map(str::to_owned)
     }
 
     /// The person that the pipeline names.
-    #[must_use]
     pub fn actor(&self) -> Option<String> {
         let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
         let pipeline = self.pipeline().and_then(|_| named.iter().find_map(|name| self.variable(name)));
@@ -188,14 +180,12 @@ impl ProcessEnvironment {
     }
 
     /// Who gives a consent: the person that the pipeline names, else the user.
-    #[must_use]
     pub fn person(&self) -> Option<String> {
         self.actor().or_else(|| self.user())
     }
 
     /// The state directory where none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`; on
     /// Windows `%LOCALAPPDATA%\trueup`.
-    #[must_use]
     pub fn state_directory(&self) -> Option<PathBuf> {
         let home = || match self.path("LOCALAPPDATA").filter(|_| cfg!(windows)) {
             Some(local) => Some(local),
@@ -206,19 +196,16 @@ impl ProcessEnvironment {
     }
 
     /// The time now.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::now()
     }
 
     /// A random number.
-    #[must_use]
     pub fn chance(&self) -> u64 {
         uuid::Uuid::new_v4().as_u64_pair().1
     }
 
     /// A random secret, as hex digits.
-    #[must_use]
     pub fn secret(&self) -> String {
         uuid::Uuid::new_v4().simple().to_string()
     }

@@ -41,7 +41,6 @@ pub enum ExitStatus {
 
 impl ExitStatus {
     /// The exit code.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             ExitStatus::Done => 0,
@@ -59,7 +58,6 @@ impl ExitStatus {
     }
 
     /// Its name in JSON.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             ExitStatus::Done => "done",
@@ -244,7 +242,6 @@ impl CommandError {
     }
 
     /// Whether the error only sums up what is printed already.
-    #[must_use]
     pub fn is_sum(&self) -> bool {
         self.is_sum
     }
@@ -264,7 +261,6 @@ impl CommandError {
     }
 
     /// The error as a report.
-    #[must_use]
     pub fn report(&self) -> ErrorReport<'_> {
         ErrorReport {
             exit_code: self.status.code(),
@@ -291,19 +287,16 @@ impl CommandError {
     }
 
     /// Whether it is an error of this type.
-    #[must_use]
     pub fn is<E: fmt::Display + fmt::Debug + Send + Sync + 'static>(&self) -> bool {
         self.cause.is::<E>()
     }
 
     /// The exit status of the command.
-    #[must_use]
     pub fn ending(&self) -> ExitStatus {
         self.status
     }
 
     /// What to do about it, in order.
-    #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints
     }

@@ -56,7 +56,6 @@ use tokio::runtime::Runtime;
 use crate::report::safe;
 
 /// Runs the program with these arguments, the first being its own name.
-#[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     output::panic::end_with_one_line();
     ExitCode::from(parse_and_run(arguments).code())

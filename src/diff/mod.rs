@@ -29,7 +29,6 @@ pub struct Context<'a> {
 }
 
 /// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
-#[must_use]
 pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec<Difference> {
     let mut fields = Vec::new();
     for field in Field::of_both(live, desired) {
@@ -62,7 +61,6 @@ fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>
 
 /// Whether there is something in a unit of another kind that the definition does not name, and that an apply removes: an
 /// apply wrote exactly what is live, so the definition named it before, or nothing else may be there.
-#[must_use]
 pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     let (Some(unit), Some(seen), Some(wanted)) = (field.unit(), live.spec.described(), desired.spec.described()) else {
         return false;
@@ -135,7 +133,6 @@ fn is_managed_label(key: &str) -> bool {
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
 /// everything that [`compare`] looks at, without the annotations of others.
 /// `names` is true for the annotations that the definition names.
-#[must_use]
 pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
     let is_moved = |field: &Field| match (field.unit(), &before.spec, &now.spec) {
         // Both are live, so that what one names is not less than the other.
@@ -169,7 +166,6 @@ pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, co
 
 /// Whether `live` is what a service shows of `written` without losing a field: all is equal but for what it fills in the
 /// references of a place. Cheaper than [`moved`], and nearly always true of what was just applied.
-#[must_use]
 pub fn is_as_written(live: &Endpoint, written: &Endpoint) -> bool {
     let Endpoint { key, labels, annotations, description, disable, spec } = live;
     let (one, other) = ((key, labels, annotations, description, disable), written);

@@ -90,7 +90,6 @@ pub struct Drifted {
 impl Acknowledgements {
     /// The verdicts without what is accepted on `today`, and the status of every acknowledgement. An
     /// object with nothing left to report is no longer in the verdicts; it is not counted as in sync.
-    #[must_use]
     pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<JudgedAcknowledgement>) {
         let drifted = plan.drifted(verdicts);
         let unnamed = unnamed(plan);
@@ -159,7 +158,6 @@ impl Acknowledgements {
 
 impl Plan {
     /// Every value that drifted, in the order of the verdicts.
-    #[must_use]
     pub fn drifted(&self, verdicts: &Verdicts) -> Vec<Drifted> {
         let changes = self.by_key();
         let unnamed = unnamed(self);

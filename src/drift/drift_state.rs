@@ -156,7 +156,6 @@ impl DriftState {
     }
 
     /// The state as a file contains it, a final line break included.
-    #[must_use]
     pub fn to_file(&self) -> String {
         // Text keys, strings, numbers: nothing that fails.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -165,7 +164,6 @@ impl DriftState {
     }
 
     /// When a check last found the object in place; the beginning of time where the file does not say.
-    #[must_use]
     pub fn last_seen(&self, key: &Key) -> Option<Timestamp> {
         self.applied.contains(key).then(|| self.last_seen.get(key).copied().unwrap_or(Timestamp::MIN))
     }
@@ -176,13 +174,11 @@ impl DriftState {
     }
 
     /// Checks so far.
-    #[must_use]
     pub fn checks(&self) -> u64 {
         self.checks
     }
 
     /// Since when a field, or the whole object, has drifted.
-    #[must_use]
     pub fn seen(&self, key: &Key, field: Option<&Field>) -> Option<SeenSince> {
         self.drift.get(key)?.iter().find(|one| one.field.as_ref() == field).map(|one| one.seen)
     }
@@ -254,7 +250,6 @@ pub struct CheckRecord<'a> {
 
 impl SeenSince {
     /// How long ago the first check saw it; nothing where the clock went back.
-    #[must_use]
     pub fn age(&self, now: Timestamp) -> Duration {
         Duration::try_from(now.duration_since(self.first_seen)).unwrap_or_default()
     }

@@ -73,7 +73,6 @@ pub struct Removal {
 
 impl Past {
     /// Why the endpoint is missing.
-    #[must_use]
     pub fn cause(self) -> MissingCause {
         let Self { git, seen, left_in_place, withdrawn } = self;
         match git {
@@ -105,7 +104,6 @@ impl Past {
 }
 
 /// A commit as people name it.
-#[must_use]
 pub fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }

@@ -81,7 +81,6 @@ impl Verdict {
 
 impl Verdicts {
     /// The verdict over everything.
-    #[must_use]
     pub fn whole(&self) -> Verdict {
         if !self.unknown.is_empty() {
             return Verdict::Unknown;
@@ -92,7 +91,6 @@ impl Verdicts {
 
 impl Plan {
     /// The verdicts over everything in this plan's scope.
-    #[must_use]
     pub fn verdicts(&self, unmanaged: UnmanagedPolicy) -> Verdicts {
         let mut objects: BTreeMap<Key, ObjectVerdict> =
             self.changes.iter().filter_map(|change| Some((change.key.clone(), object(change)?))).collect();
@@ -118,7 +116,6 @@ impl Plan {
     }
 
     /// How many objects of each list are in sync: nothing is live of them that their definitions do not name.
-    #[must_use]
     pub fn in_sync_by_list(&self) -> BTreeMap<Scope, usize> {
         let mut numbers: BTreeMap<Scope, usize> =
             self.scope.iter().map(|(list, scope)| (list.clone(), scope.in_sync)).collect();

@@ -47,7 +47,6 @@ impl Directory {
     }
 
     /// Its path, as it was given.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

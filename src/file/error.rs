@@ -87,13 +87,11 @@ impl FileError {
     }
 
     /// Whether there is no such file.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
     /// What to do about it, where there is something to do.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { .. } | Self::TooSlow { .. } | Self::TooLarge { .. } | Self::Exposed { .. } => None,

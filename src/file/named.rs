@@ -126,7 +126,6 @@ fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
 }
 
 /// Whether something is at a path that the caller named; a link counts wherever it leads.
-#[must_use]
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

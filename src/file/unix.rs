@@ -124,13 +124,11 @@ pub(super) fn sync_directory(parent: &Dir, below: &Path) -> io::Result<()> {
 }
 
 /// Who owns what is at a path, where that is known.
-#[must_use]
 pub fn owner(path: &Path) -> Option<u32> {
     std::fs::metadata(path).ok().map(|metadata| metadata.uid())
 }
 
 /// Whether a file can be started.
-#[must_use]
 pub fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & RUNS != 0)
 }

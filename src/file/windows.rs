@@ -79,13 +79,11 @@ pub(super) fn sync_directory(_: &Dir, _: &Path) -> io::Result<()> {
 }
 
 /// Owners have no numbers: what is there counts as the system's own.
-#[must_use]
 pub fn owner(path: &Path) -> Option<u32> {
     path.exists().then_some(0)
 }
 
 /// Whether a file can be started: its name says so, and the caller gave the name.
-#[must_use]
 pub fn is_program(path: &Path) -> bool {
     path.is_file()
 }

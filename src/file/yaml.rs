@@ -20,7 +20,6 @@ pub fn read_yaml(path: &Path, limit: u64) -> Result<String, FileError> {
 
 /// Whether more brackets are open at a time than any input of ours needs. Brackets in quotes and
 /// comments count too.
-#[must_use]
 pub fn is_nested_too_deep(text: &str) -> bool {
     let mut open = 0_usize;
     text.bytes().any(|byte| {

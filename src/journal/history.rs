@@ -93,7 +93,6 @@ fn pass_over(path: &Path, error: JournalError, stack: Option<&str>) -> Result<()
 }
 
 /// The name of a new run: `time` is that of [`naming_time`], so that names are in the order of the runs.
-#[must_use]
 pub fn run_name(time: Timestamp, stack: Option<&str>, chance: u64) -> RunId {
     let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();
     let text = format!("{time}-{}-{:04x}", stored::named_stack(stack), chance & 0xffff);

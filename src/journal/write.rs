@@ -118,7 +118,6 @@ impl Journal {
     }
 
     /// The file, or the object of the run.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -11,7 +11,6 @@ use super::{Field, FieldKind, Flag, Message, message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
 /// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
-#[must_use]
 pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
     let message = message(spec);
     let is_filled = message.groups.iter().any(|group| group.name == unit && group.is_filled);
@@ -22,7 +21,6 @@ pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json
 }
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
-#[must_use]
 pub fn unnamed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
     let mut paths = Vec::new();
     if live == wanted {

@@ -18,7 +18,6 @@ pub(super) enum Fills<'a> {
 }
 
 /// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
-#[must_use]
 pub fn without_fills(spec: &str, mut value: Json, tenant: Option<&str>) -> Json {
     unfill(spec, &mut value, Fills::Sure(tenant));
     value
@@ -40,7 +39,6 @@ pub fn add_namespaces(id: &str, value: &mut Json, namespace: &str) {
 }
 
 /// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
-#[must_use]
 pub fn digested(spec: &str, unit: &str, value: &Json, namespace: &str) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
     conceal(spec, &mut keys);

@@ -11,7 +11,6 @@ use super::{Field, FieldKind, Flag, Group, Message, message};
 
 /// The path of what differs between a live unit and a definition and is beyond a replace: a field or a choice that the service
 /// fixes, or a field that no replace has.
-#[must_use]
 pub fn fixed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
     let of = message(spec);
     if of.field(unit).is_some_and(is_fixed) {

@@ -7,13 +7,11 @@ use super::walk::{Keys, each_message, each_message_mut, messages};
 use super::{Field, Flag, hides, message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
-#[must_use]
 pub fn hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
     hidden_below(spec, keys_of(spec, unit, Some(value)))
 }
 
 /// The value of a unit as answers show it.
-#[must_use]
 pub fn without_hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
     conceal(spec, &mut keys);

@@ -43,7 +43,6 @@ pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Jso
 }
 
 /// For each item of a list the item of the list before that it is, however it changed.
-#[must_use]
 pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
     align(now, before, &|now, before| now == before)
 }

@@ -100,7 +100,6 @@ fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
 
 /// Takes out of a live spec what only the service writes, what the request does not have, and what is unset. A field with the
 /// flag `absent` is one that the request does not have.
-#[must_use]
 pub fn pruned(id: &str, live: &Json, absent: Flag) -> Json {
     let Json::Object(entries) = live else { return live.clone() };
     let message = message(id);

@@ -188,13 +188,11 @@ pub fn all() -> impl Iterator<Item = &'static Kind> {
 }
 
 /// The kind of this name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Kind> {
     INDEX.kinds.get(name).map(KindBlock::kind)
 }
 
 /// The message with this id, decoded at the first call; empty where the description has none, which a test rules out.
-#[must_use]
 pub fn message(id: &str) -> &'static Message {
     static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new()));
     let Some(known) = INDEX.messages.get(id) else { return &NONE };
@@ -202,7 +200,6 @@ pub fn message(id: &str) -> &'static Message {
 }
 
 /// Whether a message has something, at any depth, that no answer shows.
-#[must_use]
 pub fn hides(id: &str) -> bool {
     let Some((id, known)) = INDEX.messages.get_key_value(id) else { return false };
     *known.hides.get_or_init(|| reached(id).iter().any(|(_, message)| message.fields.iter().any(hidden::is_hidden)))
@@ -224,7 +221,6 @@ fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
 }
 
 /// The names of an enumeration with their numbers, where those are known.
-#[must_use]
 pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
     let Some(block) = INDEX.enums.get(id) else { return &[] };
     block.values.get_or_init(|| decode::values(block.line))
@@ -239,27 +235,23 @@ fn is_zero_of_enum(id: &str, name: &str) -> bool {
 
 impl Kind {
     /// The path of its lists and creates.
-    #[must_use]
     pub fn path(&self) -> String {
         format!("{}/namespaces/{{namespace}}/{}", self.prefix, self.plural)
     }
 
     /// Whether the service takes an object of it in this namespace.
-    #[must_use]
     pub fn can_be_in(&self, namespace: &str) -> bool {
         let place = if ["system", "shared"].contains(&namespace) { namespace } else { "user" };
         self.namespaces.is_empty() || self.namespaces.contains(&place)
     }
 
     /// Every message that its `spec` reaches, each once.
-    #[must_use]
     pub fn messages(&self) -> Vec<(&'static str, &'static Message)> {
         reached(self.spec)
     }
 
     /// The paths of its secrets, such as `spec.tls_certificates.private_key`; items of lists and values of maps have no
     /// step of their own, and a message within itself is followed once.
-    #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let mut found = Vec::new();
         secrets_below(self.spec, "spec", &mut Vec::new(), &mut found);
@@ -293,13 +285,11 @@ impl Message {
     }
 
     /// The field with this key in snake case.
-    #[must_use]
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.get(self.places.get(key)?.field)
     }
 
     /// A key of it as the service writes it: in snake case, but for a field that has another name (`queryParameters`).
-    #[must_use]
     pub fn spelled<'k>(&self, key: &'k str) -> Cow<'k, str> {
         match snake(key) {
             Cow::Owned(_) if self.field(key).is_some() => key.into(),
@@ -308,7 +298,6 @@ impl Message {
     }
 
     /// Whether the service refuses the message without this field of it: the vendor requires more than it enforces.
-    #[must_use]
     pub fn enforces(&self, field: &Field) -> bool {
         let is_enforced_kind = matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
         // A secret that is left out is the service's: it has one.
@@ -318,7 +307,6 @@ impl Message {
     }
 
     /// The group that this key is a member of.
-    #[must_use]
     pub fn group_of(&self, key: &str) -> Option<&Group> {
         self.groups.get(self.places.get(key)?.group?)
     }
@@ -330,13 +318,11 @@ impl Field {
     }
 
     /// Whether this is said of it.
-    #[must_use]
     pub fn is(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
     }
 
     /// The message below it: of a mapping, of the items of a list, of the values of a map.
-    #[must_use]
     pub fn below(&self) -> Option<&'static str> {
         match &self.kind {
             FieldKind::Message(id) => Some(id),
@@ -350,7 +336,6 @@ impl Field {
 }
 
 /// `dnsName` as `dns_name`; a key that contains an underscore or begins with another letter stays as it is.
-#[must_use]
 pub fn snake(key: &str) -> Cow<'_, str> {
     // Nearly every key is written so, and every key comes through here.
     let is_camel = key.bytes().any(|b| b.is_ascii_uppercase()) && key.starts_with(|c: char| c.is_ascii_lowercase());

@@ -19,7 +19,6 @@ impl KindName {
     pub const ENDPOINT: KindName = KindName(0);
 
     /// The kind of this name, where the description has it.
-    #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         if name == ENDPOINT {
             return Some(Self::ENDPOINT);
@@ -34,7 +33,6 @@ impl KindName {
     }
 
     /// The name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         BLOCKS[usize::from(self.0)].0
     }
@@ -45,13 +43,11 @@ impl KindName {
     }
 
     /// Whether it is an endpoint.
-    #[must_use]
     pub fn is_endpoint(self) -> bool {
         self == Self::ENDPOINT
     }
 
     /// Its description.
-    #[must_use]
     pub fn kind(self) -> &'static Kind {
         BLOCKS[usize::from(self.0)].1.kind()
     }

@@ -21,7 +21,6 @@ pub struct Target {
 }
 
 /// The objects that these keys of a spec refer to.
-#[must_use]
 pub fn references(spec: &str, keys: Keys<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
     below(message(spec), keys, "spec", &mut targets);
@@ -29,7 +28,6 @@ pub fn references(spec: &str, keys: Keys<'_>) -> Vec<Target> {
 }
 
 /// The kind that the service calls `ves.io.schema.views.origin_pool.Object`, or by a shorter name.
-#[must_use]
 pub fn kind_of_service(text: &str) -> Option<KindName> {
     text.strip_suffix(".Object").unwrap_or(text).rsplit('.').next().and_then(KindName::find)
 }

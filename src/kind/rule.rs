@@ -84,7 +84,6 @@ pub enum Unit {
 
 impl Part {
     /// A rule of this part in words.
-    #[must_use]
     pub fn words(self, rule: &str) -> String {
         match self {
             Part::Value => rule.to_owned(),
@@ -97,7 +96,6 @@ impl Part {
 
 impl Rule {
     /// What of the value breaks the rule, as the end of a sentence; nothing where it does not, or the program is not sure.
-    #[must_use]
     pub fn broken(&self, value: &Value) -> Option<String> {
         match (self, value) {
             (Rule::Range { unit, least, most }, _) => {
@@ -138,13 +136,11 @@ impl Rule {
     }
 
     /// Whether it is about what the parts of a value are, and not about how many there are.
-    #[must_use]
     pub fn is_about_parts(&self) -> bool {
         matches!(self, Rule::Unique | Rule::UniqueValues | Rule::UniqueNames | Rule::OneNonzero)
     }
 
     /// The rule in words.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Rule::Range { unit, least, most } => range(*unit, *least, *most),

@@ -16,7 +16,6 @@ const KEY: &str = "sealed";
 const BYTES: usize = 16;
 
 /// Whether a key is that of a secret, or of what says how one is sealed, in any kind.
-#[must_use]
 pub fn is_name(key: &str) -> bool {
     static NAMES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
         // Few messages have one, and decoding all of them would take longer than a load.
@@ -30,26 +29,22 @@ pub fn is_name(key: &str) -> bool {
 }
 
 /// The digest of a sealed secret.
-#[must_use]
 pub fn digest(value: &Json) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(value.to_string())[..BYTES])
 }
 
 /// The mark of the secret with this digest.
-#[must_use]
 pub fn mark(digest: &str) -> Json {
     Json::Object(Map::from_iter([(KEY.to_owned(), digest.into())]))
 }
 
 /// The digest, if a value is the mark of a secret.
-#[must_use]
 pub fn digest_of(value: &Json) -> Option<&str> {
     let entries = value.as_object().filter(|entries| entries.len() == 1)?;
     entries.get(KEY)?.as_str()
 }
 
 /// The digests of the secrets of these keys of a spec.
-#[must_use]
 pub fn digests(spec: &str, keys: Keys<'_>) -> Vec<String> {
     let mut found = Vec::new();
     digests_below(message(spec), keys, &mut found);
@@ -72,7 +67,6 @@ fn digests_below(of: &Message, keys: Keys<'_>, found: &mut Vec<String>) {
 /// Whether a replace that writes `wanted` as keys of the spec leaves no secret behind at a place of the live
 /// spec as [`places`] names it: the definition has the secret, another option of its group, or an item
 /// or an entry less.
-#[must_use]
 pub fn provides(spec: &str, wanted: Keys<'_>, place: &str) -> bool {
     let steps: Vec<&str> = place.split('.').skip(1).collect();
     provides_below(message(spec), wanted, &steps)
@@ -101,7 +95,6 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
 }
 
 /// A spec as the service shows it as it may be kept: with `{}` where a secret is.
-#[must_use]
 pub fn redacted(id: &str, value: &Json) -> Json {
     let Json::Object(entries) = value else { return value.clone() };
     let of_entry = |(key, value): (&String, &Json)| {
@@ -117,7 +110,6 @@ pub fn redacted(id: &str, value: &Json) -> Json {
 }
 
 /// The texts at the places of secrets in a spec with the secrets in it, words of enumerations aside.
-#[must_use]
 pub fn texts<'v>(id: &str, value: &'v Json) -> Vec<&'v str> {
     let mut found = Vec::new();
     texts_below(id, false, value, &mut found);
@@ -158,7 +150,6 @@ fn leaves<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
 
 /// The places of a spec, as a service shows it or a definition writes it, where a secret is or may be: a service shows no
 /// secret, so the message around one counts.
-#[must_use]
 pub fn places(spec: &str, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
     places_below(spec, value, "spec", &mut found);

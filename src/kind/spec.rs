@@ -30,20 +30,17 @@ pub fn units(spec: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// The unit that a key of a spec belongs to.
-#[must_use]
 pub fn unit_of<'k>(spec: &str, key: &'k str) -> &'k str {
     message(spec).group_of(key).map_or(key, |group| group.name)
 }
 
 /// A live spec in canonical form, by unit: keys in snake case, names of enumerations, numbers as numbers, without what
 /// says nothing, what only the service writes, and secrets. Unknown keys stay as they are.
-#[must_use]
 pub fn canonical(spec: &str, live: Json) -> BTreeMap<String, Json> {
     by_unit(spec, known(spec, live, Zeros::Dropped))
 }
 
 /// What a definition writes as its spec, by unit; what it sets to nothing stays.
-#[must_use]
 pub fn named(spec: &str, written: Json) -> BTreeMap<String, Json> {
     by_unit(spec, known(spec, written, Zeros::Kept))
 }
@@ -71,7 +68,6 @@ fn by_unit(spec: &str, keys: Map<String, Json>) -> BTreeMap<String, Json> {
 }
 
 /// The value of a unit without what says nothing; `None` where nothing is left.
-#[must_use]
 pub fn significant(spec: &str, unit: &str, value: &Json) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
     tidy(message(spec), &mut keys, Zeros::Dropped);
@@ -79,7 +75,6 @@ pub fn significant(spec: &str, unit: &str, value: &Json) -> Option<Json> {
 }
 
 /// The keys of the spec with which a unit is written.
-#[must_use]
 pub fn keys_of<'v>(spec: &str, unit: &'v str, value: Option<&'v Json>) -> Keys<'v> {
     match value {
         None => Keys::None,

@@ -13,13 +13,11 @@ use super::{Field, FieldKind, message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
 /// names it.
-#[must_use]
 pub fn taken_over(spec: &str, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Named, tenant }.unit(spec, unit, live, written)
 }
 
 /// A unit of a definition with the values of the whole live unit that it does not name.
-#[must_use]
 pub fn with_unnamed(spec: &str, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Unnamed, tenant }.unit(spec, unit, live, written)
 }

@@ -9,7 +9,6 @@ use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Message, message};
 
 /// A unit of a definition without what no description knows and a live unit does not have, and the paths of that.
-#[must_use]
 pub fn taken(spec: &str, unit: &str, live: Option<&Json>, wanted: &Json) -> (Option<Json>, Vec<String>) {
     let mut paths = Vec::new();
     let mut wanted = keys_of(spec, unit, Some(wanted)).owned();

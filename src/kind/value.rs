@@ -28,7 +28,6 @@ pub enum Value {
 
 impl Value {
     /// Whether it means the same as nothing, where it is not a member of an exclusive group.
-    #[must_use]
     pub fn is_absent(&self) -> bool {
         match self {
             Value::Flag(flag) => !flag,
@@ -43,7 +42,6 @@ impl Value {
     }
 
     /// The value as the wire writes it.
-    #[must_use]
     pub fn json(self) -> Json {
         match self {
             Value::Flag(flag) => flag.into(),

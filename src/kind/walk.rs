@@ -8,13 +8,11 @@ use super::{Field, FieldKind};
 const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
 
 /// Whether a message is a reference to another object; each says of what kind it is.
-#[must_use]
 pub fn is_reference(id: &str) -> bool {
     REFERENCES.contains(&id)
 }
 
 /// Whether a value says nothing: the service writes unset fields like that.
-#[must_use]
 pub fn is_zero(value: &Json) -> bool {
     match value {
         Json::Null | Json::Bool(false) => true,
@@ -45,7 +43,6 @@ impl<'v> Keys<'v> {
     }
 
     /// The value of a key.
-    #[must_use]
     pub fn get(self, key: &str) -> Option<&'v Json> {
         match self {
             Keys::None => None,
@@ -69,7 +66,6 @@ impl<'v> Keys<'v> {
     }
 
     /// An object of them.
-    #[must_use]
     pub fn owned(self) -> Map<String, Json> {
         match self {
             Keys::None => Map::new(),

@@ -196,19 +196,16 @@ impl Diagnostic {
     }
 
     /// The file of its first place.
-    #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.labels.first().map(|label| &*label.file)
     }
 
     /// The line, 1 where it has no place.
-    #[must_use]
     pub fn line(&self) -> usize {
         self.labels.first().map_or(1, |label| label.start.line)
     }
 
     /// The column, 1 where it has no place.
-    #[must_use]
     pub fn column(&self) -> usize {
         self.labels.first().map_or(1, |label| label.start.column)
     }
@@ -279,13 +276,11 @@ impl Diagnostics {
     }
 
     /// How many are errors.
-    #[must_use]
     pub fn errors(&self) -> usize {
         self.list.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
     }
 
     /// `3 errors in 3 of 41 files`
-    #[must_use]
     pub fn summary(&self) -> String {
         let errors = self.errors();
         let plural = |count: usize| if count == 1 { "" } else { "s" };

@@ -92,7 +92,6 @@ type Entries<'i, 's> = BTreeMap<Vec<String>, &'i MapEntry<'s>>;
 
 /// Where the values of a definition are from; nothing where there is no such definition. `settings` are those of the
 /// same environment.
-#[must_use]
 pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> Option<ExplainedDefinition> {
     if let Some(place) = loaded.removed.get(key) {
         return Some(ExplainedDefinition { key: key.clone(), removed: Some(place.clone()), values: Vec::new() });

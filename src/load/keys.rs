@@ -69,7 +69,6 @@ fn named(path: &str, bytes: &[u8]) -> Option<Vec<Named>> {
 }
 
 /// Whether a file defines a key; nothing where its text alone does not show it.
-#[must_use]
 pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
     let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
     // A name can be written with escapes or variables.

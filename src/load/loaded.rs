@@ -36,7 +36,6 @@ pub struct Loaded {
 impl Loaded {
     /// Whether a file at this path below the stack's directory would be read, as definitions or as an
     /// overlay; of a directory, whether any file below it could be.
-    #[must_use]
     pub fn reads(&self, path: &str, is_directory: bool) -> bool {
         self.filter().reads(path, is_directory)
     }
@@ -47,7 +46,6 @@ impl Loaded {
     }
 
     /// What it was loaded with.
-    #[must_use]
     pub fn options(&self) -> &LoadOptions {
         &self.options
     }
@@ -73,7 +71,6 @@ impl PathFilter {
     }
 
     /// The path.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -136,7 +136,6 @@ pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, 
 
 /// Whether a stack with these settings takes the file at `path`, relative to its directory, for a file of
 /// definitions.
-#[must_use]
 pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
     let filter = FileFilter::new(config, environment);
     let hidden = path.split('/').any(|part| part.starts_with('.'));

@@ -26,7 +26,6 @@ impl Default for RenderOptions<'_> {
 
 impl Diagnostics {
     /// Every diagnostic, drawn, with an empty line between two.
-    #[must_use]
     pub fn render(&self, options: &RenderOptions<'_>) -> String {
         let prefix = self.prefix(options.directory);
         let mut text = String::new();
@@ -41,7 +40,6 @@ impl Diagnostics {
     }
 
     /// The prefix of every path, so that it can be opened from `directory`.
-    #[must_use]
     pub fn prefix(&self, directory: Option<&Path>) -> String {
         let (Some(root), Some(directory)) = (&self.root, directory) else { return String::new() };
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -52,7 +50,6 @@ impl Diagnostics {
 
 impl Diagnostic {
     /// The diagnostic, drawn, without a final line break; `prefix` is put before every path.
-    #[must_use]
     pub fn render(&self, options: &RenderOptions<'_>, prefix: &str) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,

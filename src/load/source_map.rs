@@ -93,7 +93,6 @@ impl<'l> SourceMap<'l> {
 
     /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
     /// does. `None` where it is not written.
-    #[must_use]
     pub fn place(&self, key: &Key, field: Option<&Field>) -> Option<SourceLocation> {
         if let Some(removed) = self.loaded.removed.get(key) {
             return Some(removed.clone());
@@ -139,7 +138,6 @@ impl<'l> SourceMap<'l> {
     }
 
     /// How a field of a definition is written; for an exclusive group its chosen option.
-    #[must_use]
     pub fn field(&self, key: &Key, field: &Field) -> Option<WrittenValue> {
         let (paths, chosen) = paths(key.kind, field);
         let written = |path: &Vec<&str>| self.at(key, path);
@@ -148,7 +146,6 @@ impl<'l> SourceMap<'l> {
 
     /// How the value at a path of snake_case keys is written, items of lists by their number; the
     /// definition as a whole for the empty path.
-    #[must_use]
     pub fn at(&self, key: &Key, path: &[&str]) -> Option<WrittenValue> {
         let definition = self.loaded.desired.definitions.get(key)?;
         let file = self.file(definition);
@@ -171,13 +168,11 @@ impl<'l> SourceMap<'l> {
 
     /// The place of a value in a field of the spec, by its path in a report: where it is written, or the nearest value
     /// above it. `None` where nothing of the field is.
-    #[must_use]
     pub fn value(&self, key: &Key, path: &str) -> Option<SourceLocation> {
         self.nearest(key, path, 2).map(|written| written.place)
     }
 
     /// An error of what definitions say at these paths, each with the words beside it.
-    #[must_use]
     pub fn error(&self, message: &str, help: &str, places: &[(&Key, &str, String)]) -> Diagnostic {
         let mut diagnostic = Diagnostic::without_place(message, help);
         let mut has_secret = false;
@@ -195,7 +190,6 @@ impl<'l> SourceMap<'l> {
     }
 
     /// These errors of the files of the load.
-    #[must_use]
     pub fn problems(&self, errors: Vec<Diagnostic>) -> Diagnostics {
         Diagnostics::new(errors, self.loaded.desired.files).below(self.loaded.root.clone())
     }

@@ -39,13 +39,11 @@ impl StackFiles {
     }
 
     /// Whether the stack reads a file at this path in any of its environments.
-    #[must_use]
     pub fn reads(&self, path: &str) -> bool {
         path == config::FILE || is_source(path) && self.filters.iter().any(|filter| filter.reads(path, false))
     }
 
     /// Every file and link below `directory` that the stack reads, sorted; nothing where it cannot be read.
-    #[must_use]
     pub fn below(&self, directory: &Path) -> Vec<StackPath> {
         let mut paths = StackPath::below(directory);
         paths.retain(|file| self.reads(&file.path));
@@ -55,7 +53,6 @@ impl StackFiles {
 
 impl StackPath {
     /// Every file and link below `directory` that is not git's, sorted; nothing where it cannot be read.
-    #[must_use]
     pub fn below(directory: &Path) -> Vec<Self> {
         let is_own = |entry: &walkdir::DirEntry| entry.depth() == 0 || entry.file_name() != ".git";
         let entries = WalkDir::new(directory).into_iter().filter_entry(is_own).filter_map(Result::ok);

@@ -1,7 +1,6 @@
 //! What a misspelt word most likely means.
 
 /// The word among `known` that `text` most likely means, if one is near enough.
-#[must_use]
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A long text is not a typing error, and its distance would be expensive.
     if text.len() > 64 {

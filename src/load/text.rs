@@ -107,25 +107,21 @@ impl SourceText {
     }
 
     /// The text, without a byte-order mark.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// How it is written.
-    #[must_use]
     pub fn language(&self) -> Language {
         if self.path.to_ascii_lowercase().ends_with(".json") { Language::Json } else { Language::Yaml }
     }
 
     /// The range in the file's bytes of a range of the text.
-    #[must_use]
     pub fn file_range(&self, range: &Range<usize>) -> Range<usize> {
         range.start + self.mark..range.end + self.mark
     }
 
     /// Line and column of a byte of the text.
-    #[must_use]
     pub fn position(&self, at: usize) -> Position {
         let at = self.floor(at);
         let starts = self.lines.get_or_init(|| {
@@ -138,7 +134,6 @@ impl SourceText {
     }
 
     /// The nearest boundary of a character at or before `at`.
-    #[must_use]
     pub fn floor(&self, at: usize) -> usize {
         let mut at = at.min(self.text.len());
         while !self.text.is_char_boundary(at) {
@@ -148,7 +143,6 @@ impl SourceText {
     }
 
     /// The whole lines that contain `range`, without the final line break.
-    #[must_use]
     pub fn lines(&self, range: &Range<usize>) -> Range<usize> {
         let (start, end) = (self.floor(range.start), self.floor(range.end));
         let first = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -157,7 +151,6 @@ impl SourceText {
     }
 
     /// Which reader it needs.
-    #[must_use]
     pub fn reader(&self) -> ReaderKind {
         let careful = match self.language() {
             Language::Yaml => yaml_needs_care(self.text.as_bytes()),

@@ -23,7 +23,6 @@ pub struct Desired {
 
 impl Desired {
     /// The secrets of all definitions.
-    #[must_use]
     pub fn sealed(&self) -> SealedSecrets {
         SealedSecrets::of(std::slice::from_ref(self))
     }
@@ -55,19 +54,16 @@ impl SealedSecrets {
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether it has the secret of this digest.
-    #[must_use]
     pub fn contains(&self, digest: &str) -> bool {
         self.0.contains_key(digest)
     }
 
     /// A request with the secrets in the places of their marks. All else stays byte for byte.
-    #[must_use]
     pub fn unseal<'r>(&self, request: &'r str) -> Cow<'r, str> {
         let mut text = Cow::Borrowed(request);
         for (digest, value) in &self.0 {

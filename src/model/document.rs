@@ -54,7 +54,6 @@ pub enum DocumentError {
 }
 
 /// The kind that a file names, if it is a document: what it says of itself, not its name.
-#[must_use]
 pub fn kind_of(bytes: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Head {

@@ -90,7 +90,6 @@ impl UnitValue<'_> {
 
 impl FieldValue<'_> {
     /// Whether this is the service's default, so that leaving the field out means the same.
-    #[must_use]
     pub fn is_default(&self) -> bool {
         match *self {
             FieldValue::Text(text) => text.is_empty(),
@@ -181,7 +180,6 @@ impl Field {
     }
 
     /// The unit of the spec that it is, in an object of another kind than endpoint.
-    #[must_use]
     pub fn unit(&self) -> Option<&str> {
         match self {
             Field::Unit(name) => Some(name),
@@ -191,7 +189,6 @@ impl Field {
     }
 
     /// The value of this field in `endpoint`.
-    #[must_use]
     pub fn of<'e>(&self, endpoint: &'e Endpoint) -> FieldValue<'e> {
         let spec = match &endpoint.spec {
             Spec::Endpoint(spec) => spec,
@@ -239,7 +236,6 @@ impl Field {
     }
 
     /// The field with this path; an option of a group names the group, `metadata.` may be left out.
-    #[must_use]
     pub fn from_path(path: &str) -> Option<Self> {
         let path = path.strip_prefix("metadata.").unwrap_or(path);
         if let Some(key) = path.strip_prefix("labels.") {
@@ -257,14 +253,12 @@ impl Field {
     }
 
     /// The field of the key of a spec that this path begins with, in an object of whichever kind.
-    #[must_use]
     pub fn of_key(path: &str) -> Option<Self> {
         let rest = path.strip_prefix("spec.")?;
         rest.split(['.', '[']).next().map(Self::of_unit)
     }
 
     /// The field of an object of this kind with this path. An option of a group names the group.
-    #[must_use]
     pub fn of_kind(kind: KindName, path: &str) -> Option<Self> {
         let unit = path.strip_prefix("spec.").map(|rest| rest.split(['.', '[']).next().unwrap_or(rest));
         match unit.filter(|_| !kind.is_endpoint()) {
@@ -279,13 +273,11 @@ impl Field {
 
     /// Whether two endpoints agree in it exactly where its values are equal: the service fills nothing in it, and no one
     /// else has a part of it.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         !matches!(self, Field::Target | Field::Where | Field::Label(_) | Field::Annotation(_) | Field::Unit(_))
     }
 
     /// The path of what no replace of an object of this kind can change, if that differs between two values.
-    #[must_use]
     pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
         let unit = self.unit().filter(|_| !kind.is_endpoint())?;
         let [live, wanted] = [live, wanted].map(|value| Some(value).filter(|value| !value.is_null()));
@@ -293,7 +285,6 @@ impl Field {
     }
 
     /// Whether it is a field of the spec.
-    #[must_use]
     pub fn is_of_spec(&self) -> bool {
         self.facts().0.starts_with("spec")
     }
@@ -310,7 +301,6 @@ impl Field {
     }
 
     /// The keys that lead to it in an object; nothing for the target, which is one of several keys.
-    #[must_use]
     pub fn keys(&self) -> Option<Vec<&str>> {
         let (path, _) = self.facts();
         match self {
@@ -322,21 +312,18 @@ impl Field {
 
     /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
     /// one option, `null` for a label, annotation or place that is absent.
-    #[must_use]
     pub fn value(&self, endpoint: &Endpoint) -> Json {
         // The wire structs contain strings, numbers and maps with text keys only: nothing that fails.
         serde_json::to_value(self.of(endpoint)).unwrap_or_default()
     }
 
     /// The value of a unit of another kind as its digest covers it.
-    #[must_use]
     pub fn digested(&self, endpoint: &Endpoint) -> Option<Json> {
         let FieldValue::Unit(unit) = self.of(endpoint) else { return None };
         unit?.digested()
     }
 
     /// Whether `endpoint` has the service's default here, so that leaving the field out means the same.
-    #[must_use]
     pub fn is_default(&self, endpoint: &Endpoint) -> bool {
         self.of(endpoint).is_default()
     }
@@ -428,7 +415,6 @@ impl Field {
 
     /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not
     /// know: the option of a group that contains it is removed. `path` begins with `spec.`.
-    #[must_use]
     pub fn drops(&self, path: &str, live: &Endpoint, value: &Json) -> bool {
         let kind = live.key.kind;
         let mut now = Json::Object(serde_json::Map::new());

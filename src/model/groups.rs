@@ -171,7 +171,6 @@ impl Target {
 
 impl Where {
     /// The reference of the option.
-    #[must_use]
     pub fn reference(&self) -> &Reference {
         match self {
             Where::Site(place) | Where::VirtualSite(place) => &place.reference,
@@ -180,7 +179,6 @@ impl Where {
     }
 
     /// The deprecated `refs` of the option.
-    #[must_use]
     pub fn refs(&self) -> &[Reference] {
         match self {
             Where::Site(place) | Where::VirtualSite(place) => &place.refs,
@@ -232,7 +230,6 @@ impl HostName {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -78,13 +78,11 @@ macro_rules! name_type {
             }
 
             /// Whether the name keeps the rule of definitions.
-            #[must_use]
             pub fn is_label(&self) -> bool {
                 check_label(&self.0).is_ok()
             }
 
             /// The text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -186,7 +184,6 @@ impl Scope {
     }
 
     /// Whether an object of this key is among them.
-    #[must_use]
     pub fn contains(&self, key: &Key) -> bool {
         key.namespace == self.namespace && key.kind == self.kind
     }

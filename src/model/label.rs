@@ -39,7 +39,6 @@ fn is_letter_or_digit(byte: u8) -> bool {
 }
 
 /// What is wrong with a label's key.
-#[must_use]
 pub fn key_fault(key: &str) -> Option<&'static str> {
     let name = match key.bytes().position(|byte| byte == b'/') {
         Some(slash) if !is_prefix(&key.as_bytes()[..slash]) => {
@@ -55,7 +54,6 @@ pub fn key_fault(key: &str) -> Option<&'static str> {
 }
 
 /// What is wrong with a label's value, or with the name in its key.
-#[must_use]
 pub fn value_fault(value: &str) -> Option<&'static str> {
     let bytes = value.as_bytes();
     let ([first, .., last] | [first @ last]) = bytes else { return None };

@@ -31,7 +31,6 @@ impl Live {
     }
 
     /// What is live at this key; nothing where its list is not complete.
-    #[must_use]
     pub fn item(&self, key: &Key) -> Option<&LiveItem> {
         self.lists.get(&key.into())?.items()?.get(key)
     }
@@ -56,7 +55,6 @@ pub enum ListRead {
 
 impl ListRead {
     /// The items, where the list is complete.
-    #[must_use]
     pub fn items(&self) -> Option<&BTreeMap<Key, LiveItem>> {
         match self {
             ListRead::Complete { items } => Some(items),
@@ -65,7 +63,6 @@ impl ListRead {
     }
 
     /// Why nothing may be concluded from it, if so.
-    #[must_use]
     pub fn unknown(&self) -> Option<&str> {
         match self {
             ListRead::Complete { .. } => None,
@@ -142,14 +139,12 @@ pub struct RelatedObject {
 
 impl RelatedObject {
     /// Its key, where its kind is known.
-    #[must_use]
     pub fn key(&self) -> Option<Key> {
         let namespace = Namespace::from_service(&self.namespace).ok()?;
         Some(Key { namespace, kind: kind_of_service(&self.kind)?, name: Name::from_service(&self.name).ok()? })
     }
 
     /// As a key is written, where its kind is known.
-    #[must_use]
     pub fn name(&self) -> String {
         self.key().map_or_else(|| self.to_string(), |key| key.to_string())
     }
@@ -196,7 +191,6 @@ impl LiveObject {
 
 impl LiveItem {
     /// The key of the item.
-    #[must_use]
     pub fn key(&self) -> &Key {
         match self {
             LiveItem::Object(object) => &object.endpoint.key,

@@ -91,14 +91,12 @@ pub enum AppliedCause {
 }
 
 /// Whether a definition may not set it: one of the two ownership annotations.
-#[must_use]
 pub fn is_ownership_annotation(annotation: &str) -> bool {
     annotation == STACK || annotation == APPLIED
 }
 
 impl Endpoint {
     /// Whether a person forbids its delete. Any value but `false` does.
-    #[must_use]
     pub fn is_protected(&self) -> bool {
         self.annotations.get(PROTECT).is_some_and(|value| !value.trim().eq_ignore_ascii_case("false"))
     }
@@ -106,7 +104,6 @@ impl Endpoint {
 
 impl Field {
     /// Whether it is one of the two ownership annotations.
-    #[must_use]
     pub fn is_ownership_annotation(&self) -> bool {
         matches!(self, Field::Annotation(key) if is_ownership_annotation(key))
     }
@@ -136,7 +133,6 @@ impl Ownership {
     }
 
     /// What an object's annotations contain, `None` where there is neither annotation.
-    #[must_use]
     pub fn read(annotations: &StringMap) -> Option<Self> {
         let stack = annotations.get(STACK).cloned();
         let applied = annotations.get(APPLIED);
@@ -147,7 +143,6 @@ impl Ownership {
     }
 
     /// The annotations, in order of their keys.
-    #[must_use]
     pub fn annotations(&self) -> Vec<(&'static str, String)> {
         let applied = self.applied.as_ref().map(|applied| (APPLIED, applied.text()));
         let stack = self.stack.clone().map(|stack| (STACK, stack));
@@ -161,7 +156,6 @@ impl Ownership {
     }
 
     /// Whether `wanted` is the same, run and commit aside, and what no answer shows and `wanted` does not name.
-    #[must_use]
     pub fn fits(&self, wanted: &Ownership) -> bool {
         let same = |one: &AppliedFields, other: &AppliedFields| {
             let named = split(&one.entries).filter(|(slot, _)| !is_hidden(slot) || other.digest(slot).is_some());
@@ -202,7 +196,6 @@ impl AppliedFields {
     }
 
     /// The text of the annotation.
-    #[must_use]
     pub fn text(&self) -> String {
         let Self { run, commit, entries, .. } = self;
         match (self.key.as_ref().map(|key| String::from_utf8_lossy(key)), &self.moved_from) {
@@ -213,7 +206,6 @@ impl AppliedFields {
     }
 
     /// Whether it was written for the object of this key.
-    #[must_use]
     pub fn written_for(&self, key: &Key) -> WrittenFor {
         match &self.key {
             None => WrittenFor::Unnamed,
@@ -223,7 +215,6 @@ impl AppliedFields {
     }
 
     /// The text of an annotation with another commit, or none; one that names no key stays as it is.
-    #[must_use]
     pub fn renamed(text: &str, commit: Option<&str>) -> String {
         match Self::read(text) {
             Some(mut applied) => {
@@ -237,7 +228,6 @@ impl AppliedFields {
     /// The text of an annotation for an object that a run transfers to another stack: what was applied stays, and
     /// the commit, which is the old stack's, goes. `from` is the old stack, where the new one does not define the
     /// object yet. A text that cannot be read stays as it is.
-    #[must_use]
     pub fn moved(text: &str, from: Option<&str>) -> String {
         let Some(mut applied) = Self::read(text) else { return text.to_owned() };
         RUN_PENDING.clone_into(&mut applied.run);
@@ -248,7 +238,6 @@ impl AppliedFields {
 
     /// The text of an annotation for a run that leaves these fields as they are: of them it says what `before` says. Nothing
     /// where either cannot be read.
-    #[must_use]
     pub fn keeping(text: &str, before: &str, fields: &[Field]) -> Option<String> {
         let (mut applied, before) = (Self::read(text)?, Self::read(before)?);
         let slots: Vec<String> = fields.iter().flat_map(|field| [slot(field), hidden_slot(field)]).collect();
@@ -260,7 +249,6 @@ impl AppliedFields {
     }
 
     /// The stack that the object was moved from, where the one that owns it now has not applied it yet.
-    #[must_use]
     pub fn moved_from(&self) -> Option<&str> {
         self.moved_from.as_deref()
     }
@@ -271,7 +259,6 @@ impl AppliedFields {
     }
 
     /// The commit that the run applied whole, in lower-case hex digits; nothing where it names none.
-    #[must_use]
     pub fn commit(&self) -> Option<&str> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let is_id = self.commit.len() == COMMIT_DIGITS && self.commit.bytes().all(is_digit);
@@ -279,13 +266,11 @@ impl AppliedFields {
     }
 
     /// The commit that the text of an annotation names.
-    #[must_use]
     pub fn commit_of(text: &str) -> Option<String> {
         Self::read(text)?.commit().map(str::to_owned)
     }
 
     /// Whether the run wrote the annotation `key`.
-    #[must_use]
     pub fn wrote_annotation(&self, key: &str) -> bool {
         self.digest(&slot(&Field::Annotation(key.to_owned()))).is_some()
     }
@@ -296,27 +281,23 @@ impl AppliedFields {
     }
 
     /// Whether what no answer shows of `field` is as it was applied, as far as `desired` names it.
-    #[must_use]
     pub fn hidden_as_applied(&self, field: &Field, desired: &Endpoint) -> bool {
         let slot = hidden_slot(field);
         hidden_digest(&slot, field, desired).is_none_or(|digest| self.digest(&slot) == Some(&digest))
     }
 
     /// Whether something of `field` was applied that no answer shows.
-    #[must_use]
     pub fn has_hidden(&self, field: &Field) -> bool {
         self.digest(&hidden_slot(field)).is_some()
     }
 
     /// Whether `endpoint` has in `field` exactly the value that was applied.
-    #[must_use]
     pub fn is_as_applied(&self, field: &Field, endpoint: &Endpoint) -> bool {
         let slot = slot(field);
         self.digest(&slot) == field_digest(&slot, field, endpoint).as_deref()
     }
 
     /// Why `field` differs between a live object and its definition.
-    #[must_use]
     pub fn cause(&self, field: &Field, live: &Endpoint, desired: &Endpoint) -> AppliedCause {
         let slot = slot(field);
         let applied = self.digest(&slot);

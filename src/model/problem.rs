@@ -15,7 +15,6 @@ pub enum Segment {
 
 impl Segment {
     /// The key; nothing for an item of a sequence.
-    #[must_use]
     pub fn key(&self) -> Option<&str> {
         match self {
             Segment::Key(key) => Some(key),
@@ -56,7 +55,6 @@ pub enum Location {
 
 impl Location {
     /// The path, whichever end of it is meant.
-    #[must_use]
     pub fn path(&self) -> &[Segment] {
         match self {
             Location::Key(path) | Location::Value(path) => path,

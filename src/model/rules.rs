@@ -13,7 +13,6 @@ use super::{
 
 /// Every rule that the values of a definition break. It looks at the text as written, so that a
 /// definition whose shape is wrong elsewhere gets its whole list at once.
-#[must_use]
 pub fn check(raw: &WireEndpoint) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(metadata) = &raw.metadata {
@@ -29,7 +28,6 @@ pub fn check(raw: &WireEndpoint) -> Vec<Problem> {
 
 /// What a definition may contain and had better not, each as a problem of its key: fields that the vendor has
 /// deprecated, and labels under the service's own prefix. All of it is sent and compared.
-#[must_use]
 pub fn warnings(raw: &WireEndpoint) -> Vec<Problem> {
     let labels = raw.metadata.iter().flat_map(|metadata| metadata.labels.iter().flatten());
     let of_service = labels.filter(|(key, value)| key.starts_with(label::PLATFORM_PREFIX) && value.is_some());

@@ -15,7 +15,6 @@ pub struct RunId(String);
 
 impl RunId {
     /// An id from its text: letters, digits and `-`, at most 96 characters.
-    #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let fits = !text.is_empty() && text.len() <= 96 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         fits.then(|| Self(text.to_owned()))
@@ -23,7 +22,6 @@ impl RunId {
 
     /// The time in its name, by which runs are in their order. A name of version 0.1 ends with the second, and comes
     /// after every longer one of that second.
-    #[must_use]
     pub fn time(&self) -> Option<Timestamp> {
         const WIDTH: usize = "2026-11-21T05-59-56".len();
         let second = civil::DateTime::strptime("%Y-%m-%dT%H-%M-%S", self.0.get(..WIDTH)?).ok()?;
@@ -35,7 +33,6 @@ impl RunId {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -69,7 +69,6 @@ impl Selector {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -83,7 +82,6 @@ impl fmt::Display for Selector {
 
 impl Requirement {
     /// Whether labels meet it. As with Kubernetes, `!=` and `notin` match where the key is absent.
-    #[must_use]
     pub fn matches(&self, labels: &StringMap) -> bool {
         let value = labels.get(&self.key);
         match &self.test {

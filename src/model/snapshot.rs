@@ -65,7 +65,6 @@ pub struct KindSnapshot {
 
 impl NamespaceSnapshot {
     /// The items of a kind, where it was read: nothing where the service does not offer it.
-    #[must_use]
     pub fn items(&self, kind: KindName) -> Option<Option<&[SnapshotItem]>> {
         match kind.is_endpoint() {
             true => Some(Some(&self.items)),
@@ -74,7 +73,6 @@ impl NamespaceSnapshot {
     }
 
     /// What refers to each object of a kind, where it was read.
-    #[must_use]
     pub fn referrers(&self, kind: KindName) -> Option<&BTreeMap<Name, Json>> {
         match kind.is_endpoint() {
             true => self.referrers.as_ref(),
@@ -98,13 +96,11 @@ impl SnapshotItem {
     }
 
     /// The text.
-    #[must_use]
     pub fn text(&self) -> &str {
         self.0.get()
     }
 
     /// The item as a tree.
-    #[must_use]
     pub fn json(&self) -> Json {
         // It was written from a tree.
         serde_json::from_str::<JsonTree>(self.text()).unwrap_or_default().0
@@ -149,7 +145,6 @@ struct SealedSnapshot<S> {
 
 impl Snapshot {
     /// How many objects it contains.
-    #[must_use]
     pub fn len(&self) -> usize {
         let others =
             |kept: &NamespaceSnapshot| kept.kinds.values().flat_map(|kept| &kept.items).map(Vec::len).sum::<usize>();
@@ -157,13 +152,11 @@ impl Snapshot {
     }
 
     /// What it contains, for people: one word that a number stands before.
-    #[must_use]
     pub fn noun(&self) -> &'static str {
         if self.format_version() == 1 { "endpoint" } else { "object" }
     }
 
     /// The kinds that were read, endpoints among them.
-    #[must_use]
     pub fn kinds(&self) -> BTreeSet<KindName> {
         let others = self.namespaces.values().flat_map(|kept| kept.kinds.keys().copied());
         others.chain([KindName::ENDPOINT]).collect()
@@ -175,13 +168,11 @@ impl Snapshot {
     }
 
     /// Whether it contains none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The digest of its content: 64 hex digits.
-    #[must_use]
     pub fn digest(&self) -> String {
         document::digest(self)
     }

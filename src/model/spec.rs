@@ -31,7 +31,6 @@ pub struct Described {
 
 impl Spec {
     /// That of an endpoint.
-    #[must_use]
     pub fn endpoint(&self) -> Option<&EndpointSpec> {
         match self {
             Spec::Endpoint(spec) => Some(spec),
@@ -40,7 +39,6 @@ impl Spec {
     }
 
     /// That of another kind.
-    #[must_use]
     pub fn described(&self) -> Option<&Described> {
         match self {
             Spec::Endpoint(_) => None,
@@ -63,7 +61,6 @@ impl Described {
     }
 
     /// The kind.
-    #[must_use]
     pub fn kind(&self) -> KindName {
         self.kind
     }
@@ -79,7 +76,6 @@ impl Described {
     }
 
     /// The value of a unit: of a field its own, of a group an object of its one option.
-    #[must_use]
     pub fn unit(&self, name: &str) -> Option<&Json> {
         self.units.get(name)
     }
@@ -90,44 +86,37 @@ impl Described {
     }
 
     /// The value of a unit without what says nothing.
-    #[must_use]
     pub(super) fn significant(&self, name: &str) -> Option<Json> {
         kind::significant(self.kind.kind().spec, name, self.unit(name)?)
     }
 
     /// The spec as a definition would write it, without what the service fills in an object of `tenant`.
-    #[must_use]
     pub fn unfilled(&self, tenant: Option<&str>) -> Json {
         kind::without_fills(self.kind.kind().spec, self.json(), tenant)
     }
 
     /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
-    #[must_use]
     pub fn seen_as(&self, name: &str, wanted: &Described) -> Option<Json> {
         kind::seen_as(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
     }
 
     /// A value of a unit without what no answer shows.
-    #[must_use]
     pub fn without_hidden(&self, name: &str, value: &Json) -> Option<Json> {
         kind::without_hidden(self.kind.kind().spec, name, value)
     }
 
     /// Whether a value of a unit contains a secret.
-    #[must_use]
     pub fn has_secret(&self, name: &str, value: &Json) -> bool {
         let spec = self.kind.kind().spec;
         !kind::sealed::digests(spec, kind::keys_of(spec, name, Some(value))).is_empty()
     }
 
     /// Whether a value of a unit contains something that no answer shows.
-    #[must_use]
     pub fn has_hidden(&self, name: &str, value: &Json) -> bool {
         kind::hidden(self.kind.kind().spec, name, value).is_some()
     }
 
     /// Whether a unit of this live spec is as `wanted` wants it.
-    #[must_use]
     pub fn is_as(&self, name: &str, wanted: &Described) -> bool {
         let is_untaken = || {
             let (taken, paths) = self.taken(name, wanted);
@@ -139,14 +128,12 @@ impl Described {
     }
 
     /// A unit of `wanted` without what no description knows and this live spec does not have, and the paths of that.
-    #[must_use]
     pub fn taken(&self, name: &str, wanted: &Described) -> (Option<Json>, Vec<String>) {
         let taken = |unit| kind::taken(self.kind.kind().spec, name, self.unit(name), unit);
         wanted.unit(name).map(taken).unwrap_or_default()
     }
 
     /// The paths of a unit of this live spec that `wanted` does not name and no description explains.
-    #[must_use]
     pub fn unnamed(&self, name: &str, wanted: &Described) -> Vec<String> {
         kind::unnamed(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
     }
@@ -161,13 +148,11 @@ impl Described {
     }
 
     /// The spec as the wire writes it.
-    #[must_use]
     pub fn json(&self) -> Json {
         Json::Object(self.keys())
     }
 
     /// Its keys.
-    #[must_use]
     pub fn keys(&self) -> Map<String, Json> {
         keys(self.units.clone(), self.kind.kind().spec)
     }

@@ -1,7 +1,6 @@
 //! Foreign text made fit for a message: one line, no control or direction characters, not endless.
 
 /// Whether a character does something to a terminal or to other characters, or cannot be seen.
-#[must_use]
 pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -13,7 +12,6 @@ pub fn is_unsafe(character: char) -> bool {
 
 /// `text` on one line with control characters and direction marks taken out, cut to `longest`
 /// characters.
-#[must_use]
 pub fn neutral(text: &str, longest: usize) -> String {
     // Nearly every text is a name, with nothing to take out.
     if text.len() <= longest && text.bytes().all(|byte| byte.is_ascii_graphic()) {

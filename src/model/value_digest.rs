@@ -24,7 +24,6 @@ impl ValueDigest {
     }
 
     /// The hex digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

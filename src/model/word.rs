@@ -9,7 +9,6 @@ macro_rules! words {
             pub const ALL: [$type; [$($word),+].len()] = [$($type::$variant),+];
 
             /// The word for it.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $($type::$variant => $word),+ }
             }
@@ -30,7 +29,6 @@ pub trait Word: Sized {
     const WORDS: &[&str];
 
     /// The value with this text, if there is one.
-    #[must_use]
     fn from_text(text: &str) -> Option<Self>;
 }
 

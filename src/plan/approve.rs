@@ -128,7 +128,6 @@ impl Plan {
 
 impl<'p> ApprovedPlan<'p> {
     /// The plan.
-    #[must_use]
     pub fn plan(self) -> &'p Plan {
         self.0
     }

@@ -85,7 +85,6 @@ impl Plan {
     }
 
     /// Whether it was narrowed to what the working tree changed.
-    #[must_use]
     pub fn is_only_this_change(&self) -> bool {
         self.source.filters.iter().any(|filter| filter == ONLY_THIS_CHANGE)
     }
@@ -94,7 +93,6 @@ impl Plan {
 impl Change {
     /// Whose change it is, as one word: of a replace with several, what a reviewer has to see first. Nothing without a
     /// base.
-    #[must_use]
     pub fn whose(&self) -> Option<Attribution> {
         let sides = || self.attribution.into_iter().chain(self.fields().iter().filter_map(|field| field.attribution));
         [Attribution::ThisChange, Attribution::BehindBase, Attribution::Drift, Attribution::PendingOnBase]
@@ -103,7 +101,6 @@ impl Change {
     }
 
     /// Whether its fields are changes of several.
-    #[must_use]
     pub fn is_of_several(&self) -> bool {
         let mut sides = self.fields().iter().map(|field| field.attribution);
         let first = sides.next();

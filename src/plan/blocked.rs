@@ -152,7 +152,6 @@ pub struct WrittenReference {
 
 impl BrokenReference {
     /// Whether the definitions are wrong: nothing of them is applied.
-    #[must_use]
     pub fn is_error(&self) -> bool {
         match self {
             BrokenReference::Missing(_)

@@ -26,7 +26,6 @@ use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
 /// # Caveats
 /// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`]. Whether a missing
 /// object was ever applied is neither: see [`Plan::judge_missing`].
-#[must_use]
 pub fn arrange(input: PlanInput<'_>, live: &Live) -> Plan {
     let mut arrangement = PlanBuilder::new(input);
     for (scope, read) in &live.lists {
@@ -96,7 +95,6 @@ impl<'f> PlanBuilder<'f> {
 
     /// What the filters matched of what was taken in; nothing where a list that they may reach is unknown, or is not
     /// among those taken in.
-    #[must_use]
     pub fn matched(&self) -> Option<&MatchedFilters> {
         let PlanInput { selection, desired, source, .. } = self.input;
         let known = |scope: &Scope| match self.plan.scope.get(scope) {
@@ -114,13 +112,11 @@ impl<'f> PlanBuilder<'f> {
     }
 
     /// The commits that the live objects of the stack name.
-    #[must_use]
     pub fn commits(&self) -> &NamedCommits {
         &self.commits
     }
 
     /// The plan, for which so many lists were asked for.
-    #[must_use]
     pub fn finish(self, requests: u64) -> Plan {
         let mut plan = self.plan;
         plan.source.requests = requests;

@@ -234,7 +234,6 @@ impl Change {
     }
 
     /// The fields of a replace or recreate; other actions have none.
-    #[must_use]
     pub fn fields(&self) -> &[FieldChange] {
         match &self.action {
             Action::Replace { fields, .. } | Action::Recreate { fields, .. } => fields,
@@ -258,7 +257,6 @@ impl Change {
     }
 
     /// The place of a secret of the live object that a write of this change would lose.
-    #[must_use]
     pub fn lost_secret<'l>(&self, live: &'l LiveObject) -> Option<&'l str> {
         live.secrets.iter().map(String::as_str).find(|place| !self.provides(place))
     }
@@ -278,7 +276,6 @@ impl Change {
     }
 
     /// The digests of the secrets that a write of this change contains.
-    #[must_use]
     pub fn sealed(&self) -> Vec<String> {
         let spec = self.key.kind.kind().spec;
         if let Action::Create { wanted } = &self.action {
@@ -306,7 +303,6 @@ impl Change {
     }
 
     /// Whether anything in it is behind the base branch.
-    #[must_use]
     pub fn is_behind_base(&self) -> bool {
         self.attribution == Some(Attribution::BehindBase)
             || self.fields().iter().any(|field| field.attribution == Some(Attribution::BehindBase))
@@ -331,13 +327,11 @@ impl Plan {
 
 impl Action {
     /// Whether it deletes the object, for good or to create it anew.
-    #[must_use]
     pub fn deletes(&self) -> bool {
         matches!(self, Action::Delete { .. } | Action::Recreate { .. })
     }
 
     /// The kind.
-    #[must_use]
     pub fn kind(&self) -> ActionKind {
         match self {
             Action::Create { .. } => ActionKind::Create,
@@ -349,7 +343,6 @@ impl Action {
     }
 
     /// The object as it was read; a create has none.
-    #[must_use]
     pub fn before(&self) -> Option<&BeforeImage> {
         match self {
             Action::Create { .. } => None,
@@ -387,7 +380,6 @@ impl BeforeImage {
 
 impl ActionKind {
     /// The phase of an apply: creates, then replaces, recreates and annotates, then deletes.
-    #[must_use]
     pub fn phase(self) -> u8 {
         match self {
             ActionKind::Create => 0,

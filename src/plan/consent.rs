@@ -36,7 +36,6 @@ impl Plan {
     }
 
     /// The consents that the plan records. A text that names nothing allows nothing.
-    #[must_use]
     pub fn consents(&self) -> Allowances {
         let mut allow = Allowances::default();
         for allowed in &self.allowed {
@@ -47,7 +46,6 @@ impl Plan {
     }
 
     /// The guards for which an apply of this plan, as it is, would be refused.
-    #[must_use]
     pub fn refused(&self) -> Vec<&GuardHit> {
         let allow = self.consents();
         self.guards.iter().filter(|guard| !allow.guard(guard.name)).collect()
@@ -55,20 +53,17 @@ impl Plan {
 
     /// Whether an apply of this plan, as it is, would send nothing: a guard is not allowed, or
     /// everything is blocked.
-    #[must_use]
     pub fn is_refused(&self) -> bool {
         !self.refused().is_empty() || (self.changes.is_empty() && !self.blocked.is_empty())
     }
 
     /// Who gave the consent to a guard, where the plan records one.
-    #[must_use]
     pub fn allowed(&self, guard: &GuardHit) -> Option<&RecordedConsent> {
         self.allowed.iter().find(|allowed| allowed.name == guard.name.as_str())
     }
 
     /// The guards of this plan within `limits`, computed from its changes: what its own list says is
     /// not read.
-    #[must_use]
     pub fn guards_within(&self, limits: &GuardLimits) -> Vec<GuardHit> {
         super::guard::hits(self, limits)
     }

@@ -40,20 +40,17 @@ impl Digest {
     }
 
     /// All 64 hex digits.
-    #[must_use]
     pub fn full(&self) -> &str {
         &self.0
     }
 
     /// The digits that reports show.
-    #[must_use]
     pub fn short(&self) -> &str {
         &self.0[..SHOWN]
     }
 
     /// Whether `given`, [`Digest::LEAST`] or more hex digits, names this digest; `None` where it is not a
     /// digest.
-    #[must_use]
     pub fn is_named(&self, given: &str) -> Option<bool> {
         let fits = (SHOWN..=self.0.len()).contains(&given.len()) && given.bytes().all(|b| b.is_ascii_hexdigit());
         fits.then(|| self.0.starts_with(&given.to_ascii_lowercase()))
@@ -109,7 +106,6 @@ pub(super) struct Digests {
 
 impl Plan {
     /// The digest of this plan, the consents that it records included.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         self.digests().whole
     }

@@ -35,13 +35,11 @@ pub struct GuardHit {
 
 impl GuardHit {
     /// The share in per cent, rounded down.
-    #[must_use]
     pub fn percent(&self) -> usize {
         (self.count * 100).checked_div(self.of).unwrap_or(0)
     }
 
     /// What it counts: the kind, where that is one and not endpoint, and the word for one of them.
-    #[must_use]
     pub fn noun(&self) -> (Option<&'static str>, &'static str) {
         let mut kinds = self.kinds.iter();
         match (kinds.next(), kinds.next()) {

@@ -12,7 +12,6 @@ pub struct ByKey<'p>(BTreeMap<&'p Key, &'p Change>);
 
 impl Plan {
     /// The changes by their endpoint.
-    #[must_use]
     pub fn by_key(&self) -> ByKey<'_> {
         let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
         let mut changes = BTreeMap::new();
@@ -25,7 +24,6 @@ impl Plan {
 
 impl<'p> ByKey<'p> {
     /// The change of an endpoint.
-    #[must_use]
     pub fn get(&self, key: &Key) -> Option<&'p Change> {
         self.0.get(key).copied()
     }

@@ -270,7 +270,6 @@ impl From<String> for PlanOrigin {
 
 impl Plan {
     /// The run that this plan undoes, if it does.
-    #[must_use]
     pub fn undone(&self) -> Option<&RunId> {
         match &self.source.origin {
             PlanOrigin::Rollback(run) => Some(run),
@@ -279,7 +278,6 @@ impl Plan {
     }
 
     /// The two stacks of a plan that transfers endpoints: which had them, and which gets them.
-    #[must_use]
     pub fn handed_over(&self) -> Option<(&str, &str)> {
         match &self.source.origin {
             PlanOrigin::Move { from, to } => Some((from, to)),
@@ -303,25 +301,21 @@ impl Plan {
     }
 
     /// How many changes of this kind are planned.
-    #[must_use]
     pub fn count(&self, kind: ActionKind) -> usize {
         self.changes.iter().filter(|change| change.action.kind() == kind).count()
     }
 
     /// What it is about, for people: one word that a number stands before.
-    #[must_use]
     pub fn noun(&self) -> &'static str {
         if self.source.kinds.is_empty() { "endpoint" } else { "object" }
     }
 
     /// Definitions that need nothing.
-    #[must_use]
     pub fn in_sync(&self) -> usize {
         self.scope.values().map(|scope| scope.in_sync).sum()
     }
 
     /// What was looked at: what a filter leaves out or could not be read is not.
-    #[must_use]
     pub fn read_scope(&self) -> ReadScope {
         let mut read = ReadScope::default();
         let mut namespaces: BTreeMap<&Namespace, [bool; 2]> = BTreeMap::new();
@@ -343,7 +337,6 @@ impl Plan {
     }
 
     /// What a list of it is called, for people: one word that a number stands before.
-    #[must_use]
     pub fn list_noun(&self) -> &'static str {
         if self.source.kinds.is_empty() { "namespace" } else { "list" }
     }
@@ -357,7 +350,6 @@ impl Plan {
     }
 
     /// Whether something other than an annotate would be done or is blocked: "changes pending".
-    #[must_use]
     pub fn is_pending(&self) -> bool {
         !self.blocked.is_empty() || self.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate)
     }

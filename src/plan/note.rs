@@ -187,7 +187,6 @@ pub enum Note {
 
 impl Note {
     /// The field of an object in which something is live that the definition does not name, with its whole live value.
-    #[must_use]
     pub fn unnamed(&self) -> Option<(&Key, Field, &ValueDigest)> {
         match self {
             Note::Unnamed { key, path, value } => Some((key, Field::of_kind(key.kind, path)?, value)),
@@ -196,7 +195,6 @@ impl Note {
     }
 
     /// Whether it says that something cannot be decided: every report of a check shows it.
-    #[must_use]
     pub fn is_undecided(&self) -> bool {
         matches!(self, Note::DeletesUnknown { .. } | Note::OutsideUnread { .. })
     }

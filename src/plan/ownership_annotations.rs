@@ -42,7 +42,6 @@ impl OwnershipAnnotations {
     }
 
     /// The commit that they name.
-    #[must_use]
     pub fn commit(&self) -> Option<String> {
         AppliedFields::commit_of(self.applied.as_deref()?)
     }
@@ -69,7 +68,6 @@ impl OwnershipAnnotations {
     }
 
     /// The annotations to set (`None`: to take away) in an object that `run` writes.
-    #[must_use]
     pub fn annotations(&self, run: &str) -> [(Field, Option<String>); 2] {
         let pending = format!(" {RUN_PENDING} ");
         let applied = self.applied.as_ref().map(|text| text.replacen(&pending, &format!(" {run} "), 1));

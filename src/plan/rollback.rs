@@ -29,7 +29,6 @@ pub struct UndoneRun<'a> {
 impl UndoneRun<'_> {
     /// The lists that its rollback looks at: those that it wrote in, and those of what its rollback may refer to again, as
     /// far as its own plan read them.
-    #[must_use]
     pub fn lists(&self) -> BTreeSet<Scope> {
         let changes: BTreeMap<&Key, &Change> = self.plan.changes.iter().map(|change| (&change.key, change)).collect();
         let mut lists: BTreeSet<Scope> = self.writes.iter().map(|write| write.key.into()).collect();
@@ -92,7 +91,6 @@ pub struct RollbackInput<'a> {
 /// An endpoint that is created again gets another uid, and loses what the model does not support; a note
 /// says who referred to it. Who refers to an endpoint that would go is not in a list: call
 /// [`Plan::refer`] as for any plan.
-#[must_use]
 pub fn rollback(input: RollbackInput<'_>) -> Plan {
     let undone = input.undone.plan;
     let mut plan = Plan {

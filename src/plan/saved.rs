@@ -55,7 +55,6 @@ impl Plan {
     }
 
     /// What [`Plan::write`] writes, as one text.
-    #[must_use]
     pub fn to_file(&self) -> String {
         let mut text = Vec::new();
         // Text keys, strings, numbers: nothing that fails.
@@ -64,7 +63,6 @@ impl Plan {
     }
 
     /// Whether a file's beginning looks like a saved plan; what it says of itself, not its name.
-    #[must_use]
     pub fn is_file(bytes: &[u8]) -> bool {
         kind_of(bytes).is_some_and(|kind| FORMAT.kinds.contains(&kind.as_str()))
     }

@@ -46,7 +46,6 @@ pub enum UnmatchedFilter {
 
 impl MatchedFilters {
     /// Which globs of `--only` matched something; empty where nothing was noted.
-    #[must_use]
     pub fn only(&self) -> &[bool] {
         &self.only
     }
@@ -109,7 +108,6 @@ impl Selection {
     }
 
     /// Whether it leaves everything in.
-    #[must_use]
     pub fn is_all(&self) -> bool {
         self.paths.is_empty()
             && self.only.is_empty()
@@ -119,7 +117,6 @@ impl Selection {
     }
 
     /// Whether a change of this endpoint is left in. What has no definition has no path.
-    #[must_use]
     pub fn selects(&self, key: &Key, definition: Option<&Definition>, live: Option<&Endpoint>) -> bool {
         if self.is_all() {
             return true;
@@ -156,7 +153,6 @@ impl Selection {
     }
 
     /// The first filter that matched nothing, after every endpoint was noted.
-    #[must_use]
     pub fn unmatched(&self, matched: &MatchedFilters) -> Option<UnmatchedFilter> {
         if self.is_all() {
             return None;
@@ -173,26 +169,22 @@ impl Selection {
     }
 
     /// Whether something is left in that was noted, or is of one of these namespaces where only namespaces are named.
-    #[must_use]
     pub fn leaves_some(&self, matched: &MatchedFilters) -> bool {
         let by_namespace = self.except.is_empty() && self.only.is_empty() && self.selector.is_empty();
         by_namespace || matched.all_together
     }
 
     /// Whether the call names none or one of these namespaces.
-    #[must_use]
     pub fn names_one_of(&self, known: &BTreeSet<Namespace>) -> bool {
         self.namespaces.is_empty() || !self.namespaces.is_disjoint(known)
     }
 
     /// The first namespace that the call names and that is not among `known`.
-    #[must_use]
     pub fn unknown_namespace(&self, known: &BTreeSet<Namespace>) -> Option<&Namespace> {
         self.namespaces.iter().find(|namespace| !known.contains(*namespace))
     }
 
     /// The first path that the call names and that no definition is in.
-    #[must_use]
     pub fn empty_path(&self, desired: &Desired) -> Option<&str> {
         let defined = |path: &&String| {
             let one = Selection { paths: vec![(*path).clone()], ..Selection::default() };
@@ -210,7 +202,6 @@ impl Selection {
     }
 
     /// Whether changes of this kind in this namespace may be left in at all: what an apply must have read.
-    #[must_use]
     pub fn reaches(&self, scope: &Scope, desired: &Desired) -> bool {
         let Scope { namespace, .. } = scope;
         let is_of = |definition: &&Definition| scope.contains(&definition.endpoint.key);

@@ -79,7 +79,6 @@ impl Allowances {
     }
 
     /// Whether a guard was allowed.
-    #[must_use]
     pub fn guard(&self, name: GuardName) -> bool {
         self.guards.contains(&name)
     }
@@ -111,31 +110,26 @@ impl Allowances {
     }
 
     /// Whether an object of another stack may be taken over.
-    #[must_use]
     pub fn foreign_stack(&self, key: &Key) -> bool {
         self.key(KeyAllowance::ForeignStack, key)
     }
 
     /// Whether a protected object may be deleted.
-    #[must_use]
     pub fn protected(&self, key: &Key) -> bool {
         self.key(KeyAllowance::Protected, key)
     }
 
     /// Whether an object may be deleted and created again.
-    #[must_use]
     pub fn recreate(&self, key: &Key) -> bool {
         self.key(KeyAllowance::Recreate, key)
     }
 
     /// Whether an object may be deleted whose annotations do not prove that they are its own.
-    #[must_use]
     pub fn unverified(&self, key: &Key) -> bool {
         self.key(KeyAllowance::Unverified, key)
     }
 
     /// Whether an object that others refer to may be deleted.
-    #[must_use]
     pub fn referred(&self, key: &Key) -> bool {
         self.key(KeyAllowance::Referred, key)
     }
@@ -167,7 +161,6 @@ impl Ignore {
     }
 
     /// The fields of `key` that are left out.
-    #[must_use]
     pub fn fields(&self, key: &Key) -> Vec<Field> {
         let rules = self.rules.iter().filter(|rule| rule.object.matches(key));
         rules.filter_map(|rule| Field::of_kind(key.kind, &rule.field.to_string())).collect()

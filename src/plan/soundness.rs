@@ -53,7 +53,6 @@ impl Plan {
 
     /// A delete of this plan that `prune` does not make in these namespaces. A rollback deletes what its run created: only
     /// `prune: none` stops that.
-    #[must_use]
     pub fn delete_beyond(
         &self,
         prune: Prune,
@@ -72,7 +71,6 @@ impl Plan {
     }
 
     /// A change of this plan outside of the namespaces of its stack. A move passes endpoints between those of two stacks.
-    #[must_use]
     pub fn change_outside(&self, namespaces: &BTreeSet<Namespace>) -> Option<&Key> {
         let is_bounded = !matches!(self.source.origin, PlanOrigin::Move { .. });
         let mut keys = self.changes.iter().map(|change| &change.key).filter(|_| is_bounded);
@@ -81,7 +79,6 @@ impl Plan {
 
     /// A setting that decided what a plan of definitions writes, and that is looser in it than `in_force`: what would have
     /// been written is not known.
-    #[must_use]
     pub fn looser_setting(&self, in_force: &Safeguards) -> Option<&'static str> {
         let PlanOrigin::Directory(_) = self.source.origin else { return None };
         let made = &self.settings.safeguards;
@@ -112,7 +109,6 @@ impl Plan {
 
     /// What the guards count: each namespace in which something is replaced or deleted, with the kinds of that and all others
     /// that were read there.
-    #[must_use]
     pub fn counted(&self) -> BTreeMap<Namespace, BTreeSet<KindName>> {
         let mut counted: BTreeMap<Namespace, BTreeSet<KindName>> = BTreeMap::new();
         for change in &self.changes {
@@ -129,7 +125,6 @@ impl Plan {
     }
 
     /// What the guards may count at most, by a fresh read of the lists that they count: counts in a file are its writer's.
-    #[must_use]
     pub fn counts(&self, live: &Live) -> BTreeMap<Scope, Counts> {
         let mut keys: BTreeMap<Scope, [BTreeSet<&Key>; 2]> =
             live.lists.keys().map(|scope| (scope.clone(), Default::default())).collect();

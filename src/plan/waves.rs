@@ -146,7 +146,6 @@ fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
 }
 
 /// The object as the change leaves it; nothing where it deletes it.
-#[must_use]
 pub fn afterwards(change: &Change) -> Option<Cow<'_, Endpoint>> {
     match &change.action {
         Action::Create { wanted } => Some(Cow::Borrowed(wanted)),
@@ -166,7 +165,6 @@ pub(super) fn target_keys(object: &Endpoint) -> BTreeSet<Key> {
 }
 
 /// What an object refers to.
-#[must_use]
 pub fn targets(object: &Endpoint) -> Vec<Target> {
     let id = object.key.kind.kind().spec;
     match object.spec.described() {

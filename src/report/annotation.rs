@@ -52,13 +52,11 @@ macro_rules! findings {
             pub const ALL: &'static [Finding] = &[$(Finding::$variant),+];
 
             /// The name, which never changes its meaning.
-            #[must_use]
             pub fn id(self) -> &'static str {
                 match self { $(Finding::$variant => $id),+ }
             }
 
             /// What it means, in a sentence.
-            #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Finding::$variant => concat!($($meaning),+).trim_ascii()),+ }
             }
@@ -129,7 +127,6 @@ findings! {
 
 /// The remarks on a plan, those that matter most first: forges show only the first few. Everything that an apply does
 /// is among them.
-#[must_use]
 pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
     let mut all: Vec<Annotation> = plan.setting_changes.iter().map(of_setting).collect();
     all.extend(unknown(plan));
@@ -160,7 +157,6 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
 }
 
 /// The remarks on a check: what was changed outside, what could not be read, what was accepted too long ago.
-#[must_use]
 pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
     let mut all = unknown(check.plan);
     let mut rows = check::rows(check);
@@ -228,7 +224,6 @@ fn of_blocked(held: &BlockedChange) -> Annotation {
 }
 
 /// The remarks on definitions. `prefix` stands before every path, so that it can be opened.
-#[must_use]
 pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotation> {
     let remark = |diagnostic: &Diagnostic| {
         let (finding, level) = match diagnostic.severity {

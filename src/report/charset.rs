@@ -27,7 +27,6 @@ impl Charset {
     }
 
     /// The sign between two parts of a line.
-    #[must_use]
     pub fn separator(self) -> &'static str {
         match self {
             Charset::Unicode => "·",
@@ -36,7 +35,6 @@ impl Charset {
     }
 
     /// The sign for what is left out between two lines, or is still to come.
-    #[must_use]
     pub fn gap(self) -> &'static str {
         match self {
             Charset::Unicode => "…",
@@ -45,7 +43,6 @@ impl Charset {
     }
 
     /// The sign for text that was cut off.
-    #[must_use]
     pub fn ellipsis(self) -> &'static str {
         match self {
             Charset::Unicode => "…",

@@ -178,7 +178,6 @@ impl SavedCheck {
     }
 
     /// The check for a report.
-    #[must_use]
     pub fn check(&self) -> Check<'_> {
         Check {
             plan: &self.plan,

@@ -79,7 +79,6 @@ fn value_text(value: &Json) -> String {
 }
 
 /// The edit of an event, before it is sent.
-#[must_use]
 pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
     let mut blocks = Blocks::from(line!["Edit of DDoS event ", code(&event.id), " (", code(&event.name), ")"]);
     blocks.gap();
@@ -94,7 +93,6 @@ pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view:
 }
 
 /// The values that somebody else changed after `shown` was read, beside those of the edit.
-#[must_use]
 pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &TextView) -> String {
     let mut table = Table::new(["field", "when shown", "now", "wanted"]).titled(Line::default(), 2);
     let fields = |event: &DdosEvent| {

@@ -92,14 +92,12 @@ impl Column {
     ];
 
     /// The column of this name: one of [`Column::names`], `labels.KEY` or `annotations.KEY`.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let named = NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, column)| column);
         named.or_else(|| Field::from_path(name).map(Column::Field))
     }
 
     /// The names of all columns but those of single labels and annotations.
-    #[must_use]
     pub fn names() -> Vec<String> {
         let fields = Field::FIXED.iter().map(|field| Column::Field(field.clone()).name());
         NAMED.iter().map(|(name, _)| (*name).to_owned()).chain(fields).collect()
@@ -188,7 +186,6 @@ fn stack(endpoint: &Endpoint) -> Option<String> {
 }
 
 /// The listing as a table, with a row for each endpoint; of a snapshot with the digest `snapshot`, below what it is.
-#[must_use]
 pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<&str>, view: &TextView) -> String {
     let mut blocks = Blocks::default();
     if let Some(digest) = snapshot {
@@ -224,7 +221,6 @@ pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<
 }
 
 /// The listing as a JSON document of the kind `endpoints`.
-#[must_use]
 pub fn json(listing: &EndpointListing<'_>) -> String {
     let read = |read: &ListRead| {
         let reason = read.unknown().map(str::to_owned);

@@ -106,7 +106,6 @@ impl Refusal {
 }
 
 /// The error as a document.
-#[must_use]
 pub fn json(error: &ErrorReport<'_>) -> String {
     documents::document(KIND, error)
 }

@@ -51,7 +51,6 @@ pub struct EventCounts {
 
 impl EventCounts {
     /// The counts as bars.
-    #[must_use]
     pub fn text(&self, view: &TextView) -> String {
         let EventCounts { heading, tally, .. } = self;
         let (width, charset) = (view.limit(), view.charset);
@@ -75,7 +74,6 @@ impl EventCounts {
     }
 
     /// The counts as the content of a JSON document.
-    #[must_use]
     pub fn json(&self) -> EventCountsReport<'_> {
         let tally = &self.tally;
         let value = |(value, count): &'_ (String, u64)| ValueCount { value: value.clone(), count: *count };
@@ -95,7 +93,6 @@ impl EventCounts {
     }
 
     /// The counts as a document a line.
-    #[must_use]
     pub fn lines(&self) -> String {
         let field = |field: &FieldTally| {
             let line = |(value, count): &(String, u64)| {

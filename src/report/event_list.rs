@@ -77,7 +77,6 @@ impl<'a> EventList<'a> {
     }
 
     /// What comes before the events. `heading` says how many there are.
-    #[must_use]
     pub fn begin(&self, query: &EventQuery, total: Option<u64>, heading: &str) -> String {
         match self.format {
             Format::Json => {
@@ -98,7 +97,6 @@ impl<'a> EventList<'a> {
     }
 
     /// The text of a batch.
-    #[must_use]
     pub fn batch(&mut self, events: Vec<Event>) -> String {
         match self.format {
             Format::Json | Format::Ndjson => events.into_iter().map(|event| self.document(event)).collect(),
@@ -108,7 +106,6 @@ impl<'a> EventList<'a> {
     }
 
     /// What comes after the events; `error` says why they are not complete.
-    #[must_use]
     pub fn end(&self, error: Option<&ErrorReport<'_>>) -> String {
         match (self.format, error) {
             (Format::Json, None) => "\n]}\n".to_owned(),

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr as _;
 
 /// `text` with its long lines broken at blanks, in at most `width` columns where its words allow it.
-#[must_use]
 pub fn fit(text: &str, width: usize) -> String {
     let mut fitted = String::with_capacity(text.len() + 64);
     for line in text.split_inclusive('\n') {

@@ -37,7 +37,6 @@ pub enum FleetCommand {
 
 impl FleetCommand {
     /// Its name on the command line.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             FleetCommand::Validate => "validate",
@@ -48,7 +47,6 @@ impl FleetCommand {
     }
 
     /// What a stack is not, if it failed.
-    #[must_use]
     pub fn undone(self) -> &'static str {
         match self {
             FleetCommand::Validate => "not valid",
@@ -140,7 +138,6 @@ pub enum NoResult<E = String> {
 
 impl<E> NoResult<E> {
     /// The same with what `failed` makes of the error.
-    #[must_use]
     pub fn map(&self, failed: impl FnOnce(&E) -> NoResult) -> NoResult {
         match self {
             NoResult::Failed(error) => failed(error),
@@ -153,7 +150,6 @@ impl<E> NoResult<E> {
     }
 
     /// Why it was left out or did not begin, if that is so.
-    #[must_use]
     pub fn skipped(&self) -> Option<&str> {
         match self {
             NoResult::Skipped(reason) => Some(reason),
@@ -177,7 +173,6 @@ pub struct SharedReason<'a> {
 
 impl FleetPart<'_> {
     /// The directory, with the environment if the call is about several, and the shard if it is of a single stack.
-    #[must_use]
     pub fn name(&self) -> Cow<'_, str> {
         let shard = match &self.outcome {
             Ok(StackReport::Checked(check)) => check.shard.map(|(index, of)| format!("shard {index}/{of}")),
@@ -188,7 +183,6 @@ impl FleetPart<'_> {
     }
 
     /// Why there is nothing else to report of it: it failed, nothing is known of it, or nothing could be read.
-    #[must_use]
     pub fn reason(&self) -> Option<Cow<'_, str>> {
         let unread = |plan| {
             let plan: &Plan = plan;
@@ -203,7 +197,6 @@ impl FleetPart<'_> {
     }
 
     /// Whether there is nothing to report of it but that it is valid or in sync.
-    #[must_use]
     pub fn is_quiet(&self) -> bool {
         match &self.outcome {
             Ok(StackReport::Checked(check)) => {
@@ -221,7 +214,6 @@ impl FleetPart<'_> {
 }
 
 /// The name of one of several stacks: its directory, with what else distinguishes it from others.
-#[must_use]
 pub fn name<'d>(directory: &'d str, details: &[&str]) -> Cow<'d, str> {
     match details {
         [] => Cow::Borrowed(directory),
@@ -271,13 +263,11 @@ impl<'a> Fleet<'a> {
     }
 
     /// How many stacks failed.
-    #[must_use]
     pub fn failed(&self) -> usize {
         self.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Failed(_)))).count()
     }
 
     /// The stacks of which there is nothing but a reason, by the reason.
-    #[must_use]
     pub fn without_result(&self) -> Vec<SharedReason<'_>> {
         let mut found: Vec<SharedReason<'_>> = Vec::new();
         for part in &self.parts {
@@ -292,19 +282,16 @@ impl<'a> Fleet<'a> {
     }
 
     /// Whether the stacks with nothing to report are so many that a report for people only counts them.
-    #[must_use]
     pub fn folds_quiet(&self) -> bool {
         self.parts.iter().filter(|part| part.is_quiet()).nth(QUIET_SECTIONS).is_some()
     }
 
     /// How many stacks belong to other shards.
-    #[must_use]
     pub fn elsewhere(&self) -> usize {
         self.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Elsewhere))).count()
     }
 
     /// The verdict over all that were checked; unknown where the files of a merged report are not whole.
-    #[must_use]
     pub fn whole(&self) -> Verdict {
         let is_incomplete = !self.problems.is_empty()
             || self.parts.iter().any(|part| matches!(part.outcome, Err(NoResult::Unknown(_))));
@@ -313,7 +300,6 @@ impl<'a> Fleet<'a> {
     }
 
     /// The remarks on all of them, those that matter most first.
-    #[must_use]
     pub fn remarks(&self) -> Vec<Annotation> {
         let undone = self.command.undone();
         let failed = self.failures().map(|(part, reason)| Annotation {

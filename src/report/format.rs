@@ -46,13 +46,11 @@ macro_rules! formats {
 
         impl Format {
             /// Its name on the command line.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Format::$variant => $name),+ }
             }
 
             /// The format of this name.
-            #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 match name { $($name => Some(Format::$variant),)+ _ => None }
             }
@@ -213,7 +211,6 @@ pub fn write(report: &Report<'_>, format: Format, options: &ReportOptions<'_>, o
 }
 
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
-#[must_use]
 pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
     let plan_view = |plan| View::of_plan(plan, &plan.digest(), options.saved, options.view);
     match (format, report) {
@@ -298,7 +295,6 @@ fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What a report in this format leaves out of what the plan or check has, in words; nothing where it is whole.
-#[must_use]
 pub fn left_out(report: &Report<'_>, format: Format) -> Option<String> {
     (format == Format::Sarif).then(|| sarif::left_out(&annotations(report))).flatten()
 }

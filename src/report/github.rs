@@ -5,7 +5,6 @@ use super::annotation::{Annotation, AnnotationLevel};
 use super::safe;
 
 /// The remarks, a command a line.
-#[must_use]
 pub fn annotations(annotations: &[Annotation]) -> String {
     annotations.iter().map(command).collect()
 }

@@ -77,14 +77,12 @@ impl Health {
     }
 
     /// How many checks failed.
-    #[must_use]
     pub fn failed(&self) -> usize {
         self.checks.iter().filter(|check| check.status == HealthStatus::Failed).count()
     }
 }
 
 /// A row for each check, with what to do about it below, and the sum.
-#[must_use]
 pub fn text(health: &Health, view: &TextView) -> String {
     let mut table = Table::new(["", "", ""]);
     for check in &health.checks {
@@ -103,7 +101,6 @@ pub fn text(health: &Health, view: &TextView) -> String {
 }
 
 /// The checks as a JSON document of the kind `health`.
-#[must_use]
 pub fn json(health: &Health) -> String {
     documents::document("health", HealthReport { healthy: health.failed() == 0, checks: &health.checks })
 }

@@ -368,7 +368,6 @@ struct Document<'a, C> {
 }
 
 /// Any other answer under its `kind`, on one line.
-#[must_use]
 pub fn line(kind: &str, content: impl Serialize) -> String {
     // Text keys, strings, numbers: nothing that fails.
     let text = serde_json::to_string(&Document { kind, format_version: FORMAT_VERSION, content }).unwrap_or_default();
@@ -376,13 +375,11 @@ pub fn line(kind: &str, content: impl Serialize) -> String {
 }
 
 /// A document on one line: its line breaks are between its parts and never in a text.
-#[must_use]
 pub fn one_line(document: &str) -> String {
     document.lines().map(str::trim_start).chain(["\n"]).collect()
 }
 
 /// Any other answer under its `kind`.
-#[must_use]
 pub fn document(kind: &str, content: impl Serialize) -> String {
     text(|out| write(kind, content, out))
 }

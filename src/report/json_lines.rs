@@ -59,7 +59,6 @@ pub struct RequestLine<'a> {
 }
 
 /// The line of an exchange for a stack that ended at `time`.
-#[must_use]
 pub fn request(exchange: &Exchange<'_>, source: &LineSource, time: Timestamp) -> String {
     let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let line = RequestLine {
@@ -96,13 +95,11 @@ pub struct RunEventLine<'a> {
 }
 
 /// The line of an event of a stack that happened at `time`.
-#[must_use]
 pub fn event(event: RunEvent<'_>, source: &LineSource, time: Timestamp) -> String {
     documents::line(RUN_EVENT, RunEventLine { time, event, source })
 }
 
 /// The line of a request that the client sends again.
-#[must_use]
 pub fn waiting(retry: &Retry, source: &LineSource, time: Timestamp) -> String {
     let waiting = RunEvent::Waiting { key: None, attempt: retry.number, reason: &retry.reason, wait: retry.after };
     event(waiting, source, time)

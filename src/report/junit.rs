@@ -23,13 +23,11 @@ struct Suite {
 }
 
 /// The check as one XML document.
-#[must_use]
 pub fn report(check: &Check<'_>) -> String {
     render_suites(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
 }
 
 /// The checks of several stacks as one XML document; a suite's name begins with its stack's directory.
-#[must_use]
 pub fn fleet(fleet: &Fleet<'_>) -> String {
     let mut suites = Vec::new();
     for (part, check) in fleet.checks() {

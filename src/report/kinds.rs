@@ -168,7 +168,6 @@ impl DescribedKind {
 ///
 /// # Errors
 /// There is no such field.
-#[must_use]
 pub fn explain(path: &str) -> Option<Result<Described, UnknownField>> {
     let mut keys: Vec<String> = path.split('.').map(|key| snake(key).into_owned()).collect();
     if matches!(keys.first()?.as_str(), "spec" | "metadata") {

@@ -77,7 +77,6 @@ type Found = Vec<(usize, SavedResult)>;
 
 /// Merges the files at `now`. A check that is older than `max_age`, is from the future, or was made with filters counts
 /// as unknown.
-#[must_use]
 pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> MergedChecks {
     let (mut problems, mut documents) = (Vec::new(), Vec::new());
     for file in files {
@@ -268,7 +267,6 @@ impl CheckDocument {
 
 impl MergedChecks {
     /// The report over all of them.
-    #[must_use]
     pub fn fleet(&self) -> Fleet<'_> {
         let parts = self.parts.iter().map(MergedPart::part).collect();
         let problems = self.problems.clone();

@@ -38,7 +38,6 @@ impl OperationList {
     }
 
     /// The operations as the content of a JSON document.
-    #[must_use]
     pub fn json(self) -> OperationsReport {
         let operations = self.entries().map(|entry| described(entry, self.layout)).collect();
         OperationsReport { layout: self.layout, operations }
@@ -46,7 +45,6 @@ impl OperationList {
 }
 
 /// A request before it is sent.
-#[must_use]
 pub fn request(request: &Request, view: &TextView) -> String {
     let entry = request.operation.entry();
     let (method, path) = (request.method.to_string(), &*request.path_and_query);

@@ -30,13 +30,11 @@ const STATUSES: [(AcknowledgementStatus, &str); 4] = [
 ];
 
 /// The check as gauges.
-#[must_use]
 pub fn report(check: &Check<'_>) -> String {
     gauges(&[check])
 }
 
 /// The checks of several stacks as gauges, and how many could not be made.
-#[must_use]
 pub fn fleet(fleet: &Fleet<'_>) -> String {
     let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
     let mut text = Text { lines: gauges(&checks), common: Vec::new() };
@@ -54,7 +52,6 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
 
 /// A recorded run as gauges: how it ended, how long it took, and its changes by result. There is no series for an
 /// endpoint.
-#[must_use]
 pub fn run(document: &RunDocument) -> String {
     let RunDocument { run, plan, steps, .. } = document;
     let common = [

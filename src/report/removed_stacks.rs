@@ -82,7 +82,6 @@ impl StackList {
 
     /// The stacks as Markdown: those that were removed, with what they leave behind, and a table of the others. Without a
     /// stack it is empty.
-    #[must_use]
     pub fn markdown(&self) -> String {
         if self.stacks.is_empty() {
             return String::new();

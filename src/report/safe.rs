@@ -8,7 +8,6 @@ pub use crate::model::is_unsafe;
 
 /// `text` on one line: control characters, direction marks, invisible characters and what a runner of
 /// pipelines takes for a command written out as `\n`, `\t` or `\u{…}`.
-#[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     let is_plain = text.bytes().all(|byte| (b' '..0x7f).contains(&byte));
     if is_plain || !text.chars().any(is_unsafe) {
@@ -27,7 +26,6 @@ pub fn line(text: &str) -> Cow<'_, str> {
 
 /// `text` of any number of lines for the log of a runner of pipelines, with its commands written out:
 /// `##[…]`, `##vso[…]` and the like anywhere, `::name …::` at the beginning of a line.
-#[must_use]
 pub fn log(text: &str) -> Cow<'_, str> {
     // Nearly no line has either character; to search for two of them prepares more than it reads.
     if memchr::memchr2(b'#', b':', text.as_bytes()).is_none() || commands(text).next().is_none() {
@@ -72,7 +70,6 @@ fn is_command(rest: &str) -> bool {
 }
 
 /// A word as a shell reads it back, on one line, and never an option of the command.
-#[must_use]
 pub fn shell(word: &str) -> String {
     let word = path(word);
     // At the beginning, zsh expands `=`, and git gives `:` a meaning.
@@ -84,7 +81,6 @@ pub fn shell(word: &str) -> String {
 }
 
 /// A path that no program takes for an option: `./` is before a `-` at its beginning.
-#[must_use]
 pub fn path(path: &str) -> Cow<'_, str> {
     if path.starts_with('-') { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
 }
@@ -95,7 +91,6 @@ fn is_plain(word: &str) -> bool {
 }
 
 /// `text` on one line, for HTML: between tags or in a quoted attribute.
-#[must_use]
 pub fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in line(text).chars() {
@@ -115,7 +110,6 @@ pub fn html(text: &str) -> String {
 /// runner as `\u` escapes: what reads it sees no difference, and a terminal or a log that shows it comes
 /// to no harm. Such characters can stand only in the strings of a document, apart from the line breaks
 /// and tabs between its parts, which stay.
-#[must_use]
 pub fn json(document: &str) -> Cow<'_, str> {
     let may_need = |byte: u8| !(b' '..0x7f).contains(&byte) && byte != b'\n' && byte != b'\t';
     let marks = memchr::memmem::find(document.as_bytes(), b"##").is_some();

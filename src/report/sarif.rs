@@ -25,7 +25,6 @@ struct Shown<'a> {
 
 /// The remarks as one run, those first that matter most: what is refused and unknown, then deletes. A
 /// remark without a place is one on `fallback`, because a forge refuses results without one.
-#[must_use]
 pub fn report(annotations: &[Annotation], fallback: &str, tool_version: &str) -> String {
     let shown = Shown::of(annotations, fallback);
     let rules: BTreeSet<Finding> = shown.results.iter().map(|(annotation, _)| annotation.finding).collect();
@@ -58,7 +57,6 @@ pub fn report(annotations: &[Annotation], fallback: &str, tool_version: &str) ->
 }
 
 /// What a report of these remarks leaves out, in words; nothing where it is whole.
-#[must_use]
 pub fn left_out(annotations: &[Annotation]) -> Option<String> {
     Shown::of(annotations, "").message()
 }

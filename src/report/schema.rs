@@ -44,13 +44,11 @@ macro_rules! kinds {
             pub const ALL: &'static [SchemaKind] = &[$(SchemaKind::$variant),+];
 
             /// Its name on the command line.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(SchemaKind::$variant => $name),+ }
             }
 
             /// What it describes.
-            #[must_use]
             pub fn title(self) -> &'static str {
                 match self { $(SchemaKind::$variant => concat!($($doc),+).trim_ascii()),+ }
             }
@@ -128,7 +126,6 @@ kinds! {
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The schema, draft 2020-12.
-#[must_use]
 pub fn of(of: SchemaKind) -> Json {
     let mut schema = of.make();
     let title = match of {
@@ -148,7 +145,6 @@ pub fn of(of: SchemaKind) -> Json {
 }
 
 /// The schema of a definition or an overlay of an object of a kind, draft 2020-12.
-#[must_use]
 pub fn of_kind(kind: &Kind, part: DefinitionKind) -> Json {
     let mut schema = definition(part);
     if kind.name != crate::kind::ENDPOINT {
@@ -164,7 +160,6 @@ pub fn of_kind(kind: &Kind, part: DefinitionKind) -> Json {
 }
 
 /// The schema of documents of these kinds and of endpoints, by their `kind`, draft 2020-12.
-#[must_use]
 pub fn of_kinds<'k>(kinds: impl IntoIterator<Item = &'k Kind>, part: DefinitionKind) -> Json {
     let kinds: Vec<&Kind> = kinds.into_iter().filter(|kind| kind.name != crate::kind::ENDPOINT).collect();
     if kinds.is_empty() {

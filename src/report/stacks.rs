@@ -110,7 +110,6 @@ pub enum StackChange {
 
 impl StackChange {
     /// Its name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             StackChange::Changed => "changed",
@@ -122,7 +121,6 @@ impl StackChange {
 
 impl StackEntry {
     /// The labels in an environment, or where none is chosen.
-    #[must_use]
     pub fn labels(&self, environment: Option<&str>) -> &BTreeMap<String, String> {
         environment.and_then(|name| self.environment_labels.get(name)).unwrap_or(&self.labels)
     }
@@ -226,7 +224,6 @@ impl StackList {
 
     /// The stacks that there are as the matrix of a job, an entry for each environment, on one line. The `id` of an
     /// entry is unique, and fits the name of a job, an artifact or a cache.
-    #[must_use]
     pub fn matrix(&self) -> String {
         let entry = |stack: &StackEntry, environment: Option<&String>| {
             let mut entry = json!({

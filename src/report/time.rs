@@ -5,19 +5,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 /// A time to the second, as RFC 3339.
-#[must_use]
 pub fn to_second(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
 }
 
 /// A time up to its minute.
-#[must_use]
 pub fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// The same with its age at `now`.
-#[must_use]
 pub fn with_age(time: Timestamp, now: Option<Timestamp>) -> String {
     let ago = now.and_then(|now| Duration::try_from(now.duration_since(time)).ok());
     match ago {
@@ -27,14 +24,12 @@ pub fn with_age(time: Timestamp, now: Option<Timestamp>) -> String {
 }
 
 /// How long something took.
-#[must_use]
 pub fn seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 { format!("{seconds:.2} s") } else { format!("{seconds:.1} s") }
 }
 
 /// A length of time in the unit that a person would choose.
-#[must_use]
 pub fn age(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {

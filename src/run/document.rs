@@ -88,7 +88,6 @@ impl RunDocument {
     }
 
     /// The document with its digest: JSON, a final line break included.
-    #[must_use]
     pub fn sealed(&self) -> String {
         // Text keys, strings, numbers: nothing that fails.
         let mut document = serde_json::to_value(self).unwrap_or_default();
@@ -134,13 +133,11 @@ impl RunStep {
 
 impl StepResult {
     /// Live is as this change wanted it.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self, StepResult::Known(result) if result.is_done())
     }
 
     /// A write may have taken effect, and it is unknown whether it did.
-    #[must_use]
     pub fn is_in_doubt(&self) -> bool {
         match self {
             StepResult::Known(result) => result.is_in_doubt(),
@@ -153,7 +150,6 @@ impl StepResult {
         ["done", "already_done", "conflict", "referred", "failed", "in_doubt", "skipped", "untouched"];
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             StepResult::Known(ChangeResult::Done { .. }) => "done",

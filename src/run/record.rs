@@ -109,7 +109,6 @@ pub enum ChangeProgress<'a> {
 
 impl<'a> ChangeProgress<'a> {
     /// Its result, where it is known to be done.
-    #[must_use]
     pub fn done(self) -> Option<&'a ChangeResult> {
         match self {
             ChangeProgress::Ended(step) if step.result.is_done() => Some(&step.result),
@@ -137,13 +136,11 @@ pub enum RunStatus {
 
 impl RunRecord {
     /// The run.
-    #[must_use]
     pub fn run(&self) -> &RunId {
         &self.header.run
     }
 
     /// Each planned change, in order, with how far the run got with it.
-    #[must_use]
     pub fn progress(&self) -> Vec<(&Change, ChangeProgress<'_>)> {
         let mut reached: BTreeMap<&Key, ChangeProgress<'_>> = BTreeMap::new();
         for entry in &self.entries {
@@ -165,13 +162,11 @@ impl RunRecord {
     }
 
     /// Changes that are not known to be done: what a resume would settle or send.
-    #[must_use]
     pub fn left(&self) -> usize {
         self.open_keys().len()
     }
 
     /// The plan with only the changes of [`Self::left`].
-    #[must_use]
     pub fn rest(&self) -> Plan {
         let open = self.open_keys();
         let mut plan = self.header.plan.clone();
@@ -180,7 +175,6 @@ impl RunRecord {
     }
 
     /// The changes that are known to be done.
-    #[must_use]
     pub fn made(&self) -> BTreeSet<&Key> {
         self.keys(true)
     }
@@ -196,7 +190,6 @@ impl RunRecord {
 
     /// The writes that took effect, or may have, each with whether that is known: for each endpoint
     /// the first, whose before-image is what the run found.
-    #[must_use]
     pub fn writes(&self) -> Vec<&Intent> {
         let mut first: BTreeMap<&Key, &Intent> = BTreeMap::new();
         let mut pending: BTreeMap<&Key, &Intent> = BTreeMap::new();
@@ -231,7 +224,6 @@ impl RunRecord {
 
     /// The runs that each written object may name in its ownership annotations, in their order: a resume writes its own
     /// name, and what it found made names the run before it.
-    #[must_use]
     pub fn writers(&self) -> BTreeMap<&Key, Vec<RunId>> {
         let mut writers: BTreeMap<&Key, Vec<RunId>> = BTreeMap::new();
         for entry in &self.entries {
@@ -248,7 +240,6 @@ impl RunRecord {
     }
 
     /// This run as a rollback undoes it.
-    #[must_use]
     pub fn undone(&self) -> UndoneRun<'_> {
         let mut runs = self.writers();
         let writes = self.writes().into_iter().map(|write| AppliedWrite {
@@ -275,7 +266,6 @@ impl RunRecord {
     }
 
     /// How it ended.
-    #[must_use]
     pub fn ending(&self) -> RunStatus {
         let progress = self.progress();
         let count = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(_))).count();

@@ -33,13 +33,11 @@ pub struct InjectedFaults {
 
 impl Rehearsal {
     /// Changes that are done.
-    #[must_use]
     pub fn done(&self) -> usize {
         self.outcome.steps.iter().filter(|step| step.result.is_done()).count()
     }
 
     /// What the second plan would still do, beside what the first one blocked.
-    #[must_use]
     pub fn left(&self) -> Vec<&Key> {
         let entry: BTreeSet<&Key> = self.plan.blocked.iter().map(|entry| &entry.key).collect();
         let changes = self.second.changes.iter().map(|change| &change.key);
@@ -48,7 +46,6 @@ impl Rehearsal {
     }
 
     /// Whether every change is done, the verification found no difference, and the second plan is empty.
-    #[must_use]
     pub fn is_verified(&self) -> bool {
         let proven = matches!(self.outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
         let done = self.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done);

@@ -22,7 +22,6 @@ pub enum Confirmation {
 
 impl Confirmation {
     /// Its name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Confirmation::Guarded => "guarded",
@@ -154,13 +153,11 @@ impl ChangeStep {
 
 impl ChangeResult {
     /// Live is as this change wanted it.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self, ChangeResult::Done { .. } | ChangeResult::AlreadyDone)
     }
 
     /// A write may have taken effect, and it is unknown whether it did.
-    #[must_use]
     pub fn is_in_doubt(&self) -> bool {
         match self {
             ChangeResult::InDoubt { .. } => true,
@@ -170,7 +167,6 @@ impl ChangeResult {
     }
 
     /// A write took effect, or may have.
-    #[must_use]
     pub fn may_have_taken_effect(&self) -> bool {
         matches!(self, ChangeResult::Done { .. }) || self.is_in_doubt()
     }
@@ -178,7 +174,6 @@ impl ChangeResult {
 
 impl Outcome {
     /// Steps with this kind of change that are done.
-    #[must_use]
     pub fn done(&self, kind: ActionKind) -> usize {
         self.steps.iter().filter(|step| step.action == kind && step.result.is_done()).count()
     }

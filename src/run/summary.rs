@@ -108,20 +108,17 @@ impl RunSummary {
     }
 
     /// Who ran it: the person that the forge names, else the user of the machine.
-    #[must_use]
     pub fn who(&self) -> Option<&str> {
         self.trigger.actor.as_deref().or(self.user.as_deref())
     }
 
     /// Whether something is left that a resume would settle or send.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let is_settled = self.resumed_by.is_some() || self.superseded_by.is_some();
         !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && !is_settled
     }
 
     /// Whether this run, which began later, leaves nothing of `earlier`.
-    #[must_use]
     pub fn supersedes(&self, earlier: &RunSummary) -> bool {
         let is_same = self.stack == earlier.stack && self.base_url == earlier.base_url;
         is_same && self.is_of_whole_stack && self.status == RunStatus::Finished && self.done == self.planned.whole()
@@ -130,7 +127,6 @@ impl RunSummary {
 
 impl RunCounts {
     /// All together.
-    #[must_use]
     pub fn whole(self) -> usize {
         self.create + self.replace + self.recreate + self.annotate + self.delete
     }

@@ -42,7 +42,6 @@ pub enum ApprovalKind {
 
 impl RunTrigger {
     /// Whether nothing is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -71,7 +71,6 @@ impl ObjectBody {
     }
 
     /// The JSON.
-    #[must_use]
     pub fn raw(&self) -> &RawValue {
         &self.0
     }
@@ -87,7 +86,6 @@ impl ObjectBody {
 
 impl WriteRequest {
     /// What is sent; a delete has no object.
-    #[must_use]
     pub fn body(&self) -> Option<&ObjectBody> {
         match self {
             WriteRequest::Create { body } | WriteRequest::Replace { body } => Some(body),
@@ -96,7 +94,6 @@ impl WriteRequest {
     }
 
     /// The run whose ownership annotations the object carries; a chain of resumed runs has writes of each.
-    #[must_use]
     pub fn run(&self) -> Option<RunId> {
         let body: Json = self.body()?.read().ok()?;
         let applied = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;

@@ -18,7 +18,6 @@ impl Clock {
     }
 
     /// The time now.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.0)()
     }
@@ -31,7 +30,6 @@ impl fmt::Debug for Clock {
 }
 
 /// RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second, the form in which proto3 JSON has every timestamp.
-#[must_use]
 pub fn written(time: Timestamp) -> String {
     match time.subsec_nanosecond() {
         0 => format!("{time:.0}"),

@@ -153,19 +153,16 @@ impl Error {
 
 impl Running {
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// `http://127.0.0.1:PORT`, without a trailing slash.
-    #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// The requests so far, oldest first, as far back as the log has them.
-    #[must_use]
     pub fn log(&self) -> Vec<LogEntry> {
         self.service.log.entries()
     }

@@ -16,13 +16,11 @@ impl Selector {
     }
 
     /// Whether it selects everything.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether it selects an object with these labels.
-    #[must_use]
     pub fn matches(&self, labels: BTreeMap<String, String>) -> bool {
         let labels: StringMap = labels.into_iter().collect();
         self.0.iter().all(|requirement| requirement.matches(&labels))

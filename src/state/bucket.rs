@@ -60,13 +60,11 @@ impl Bucket {
     }
 
     /// Its address.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.objects.address
     }
 
     /// The address of one of its objects.
-    #[must_use]
     pub fn place(&self, name: &str) -> String {
         self.objects.place(name)
     }

@@ -58,7 +58,6 @@ impl StateError {
     }
 
     /// What helps.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         self.hint
     }

@@ -35,7 +35,6 @@ impl Default for LeaseTiming {
 
 impl LeaseTiming {
     /// A lock that lasts 1 to 600 seconds.
-    #[must_use]
     pub fn of_seconds(seconds: u64) -> Option<Self> {
         let lasts = Duration::from_secs(seconds);
         (seconds > 0 && lasts <= LONGEST).then_some(Self { lasts })

@@ -67,7 +67,6 @@ pub enum LocationError {
 
 impl Location {
     /// Whether a text is meant as an address, and not as a path.
-    #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.contains("://")
     }

@@ -30,7 +30,6 @@ pub enum StateStore {
 
 impl StateStore {
     /// The path or the address, as messages show it.
-    #[must_use]
     pub fn place(&self) -> PathBuf {
         match self {
             StateStore::Directory(path) => path.clone(),

@@ -80,7 +80,6 @@ impl Proxies {
     }
 
     /// What is wrong with the exceptions, if something is: they have entries that match no host.
-    #[must_use]
     pub fn unclear(&self) -> Option<String> {
         let (variable, hosts) = self.direct.as_ref()?;
         let unclear: Vec<String> = hosts

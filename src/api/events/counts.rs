@@ -4,13 +4,11 @@ use crate::api::wire::as_count;
 use crate::model::Json;
 
 /// The aggregation that counts events by `field`, the `most` most frequent values.
-#[must_use]
 pub fn count_by(field: &str, most: u32) -> Json {
     serde_json::json!({ "field_aggregation": { "field": field.to_ascii_uppercase(), "topk": most } })
 }
 
 /// The counts of a [`count_by`] aggregation, in the order of the answer.
-#[must_use]
 pub fn counts(aggregations: &Json, name: &str) -> Vec<(String, u64)> {
     let buckets = aggregations.get(name).and_then(|one| one.get("field_aggregation")?.get("buckets")?.as_array());
     let buckets = buckets.map(Vec::as_slice).unwrap_or_default();

@@ -12,7 +12,6 @@ static KNOWN_FIELDS: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("known_
 
 /// The nearest known names of a field that is not known, nearest first; nothing where it is known. The
 /// service answers an unknown field with no hits and no error (API.md 7.1).
-#[must_use]
 pub fn doubt(field: &str) -> Option<Vec<&'static str>> {
     let root = field.split('.').next().unwrap_or(field);
     if KNOWN_FIELDS.contains(&root) {

@@ -42,7 +42,6 @@ impl Operator {
     const ALL: [Operator; 4] = [Operator::Like, Operator::Unlike, Operator::NotEqual, Operator::Equal];
 
     /// As the query writes it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Operator::Equal => "=",
@@ -167,7 +166,6 @@ impl EventQuery {
     }
 
     /// The query as the service reads it: `{vh_name="shop", country!="Germany"}`.
-    #[must_use]
     pub fn query(&self) -> String {
         let text = self.text.as_deref().unwrap_or_default().trim();
         let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim();
@@ -212,7 +210,6 @@ pub enum Event {
 
 impl Event {
     /// A field as text, a nested one by its dotted key; nothing where it is not there.
-    #[must_use]
     pub fn field(&self, name: &str) -> Option<String> {
         let Event::Fields(fields) = self else { return None };
         let found = fields.get(name).or_else(|| {
@@ -228,7 +225,6 @@ impl Event {
     }
 
     /// The event as JSON; what was no object becomes one with the single field `text`.
-    #[must_use]
     pub fn into_json(self) -> Json {
         match self {
             Event::Fields(fields) => Json::Object(fields),

@@ -166,7 +166,6 @@ pub struct OperationEntry {
 
 impl OperationEntry {
     /// The request in `layout`.
-    #[must_use]
     pub fn route(&self, layout: Layout) -> &Route {
         match layout {
             Layout::Uniform => &self.uniform,

@@ -12,19 +12,16 @@ use super::entry::{
 
 impl Operation {
     /// The row of this operation.
-    #[must_use]
     pub fn entry(self) -> &'static OperationEntry {
         &TABLE[self as usize]
     }
 
     /// The name of this operation, as `call` takes it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.entry().name
     }
 
     /// The operation with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|entry| entry.name == name).map(|entry| entry.operation)
     }

@@ -46,7 +46,6 @@ impl UpgradeState {
     }
 
     /// As the service writes it.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             UpgradeState::Unknown => "UNKNOWN",
@@ -60,7 +59,6 @@ impl UpgradeState {
     }
 
     /// Whether nothing more will happen.
-    #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(self, UpgradeState::Completed | UpgradeState::Failed | UpgradeState::Skipped)
     }

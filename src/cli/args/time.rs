@@ -30,7 +30,6 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// A length of time such as `90s`, `1h30m` or `2d`, a day being 24 hours; nothing where the text is none.
-#[must_use]
 pub fn duration(text: &str) -> Option<SignedDuration> {
     let span: Span = text.parse().ok()?;
     span.to_duration(SpanRelativeTo::days_are_24_hours()).ok().filter(|length| !length.is_negative())
@@ -67,7 +66,6 @@ impl TimeRange {
     }
 
     /// The range in words, where the service looks `reach` back if nothing is said.
-    #[must_use]
     pub fn words(&self, reach: &str, now: Timestamp) -> String {
         match (self.since, self.until) {
             (None, None) => format!("last {reach}"),

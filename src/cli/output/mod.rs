@@ -125,7 +125,6 @@ impl Output {
     }
 
     /// Of which stack a line for programs is, with what is known of it.
-    #[must_use]
     pub fn line_source(&self, stack: Option<String>, environment: Option<String>) -> LineSource {
         LineSource { directory: self.stack.as_ref().map(|stack| stack.directory.clone()), stack, environment }
     }
@@ -146,19 +145,16 @@ impl Output {
     }
 
     /// What the call promises on standard output.
-    #[must_use]
     pub fn promised(&self) -> Option<Promise> {
         self.promise
     }
 
     /// How an answer is drawn.
-    #[must_use]
     pub fn view(&self) -> TextView {
         self.answers.clone()
     }
 
     /// How a message is drawn.
-    #[must_use]
     pub fn message_view(&self) -> TextView {
         self.messages.clone()
     }
@@ -184,13 +180,11 @@ impl Output {
     }
 
     /// Whether lines below the messages are drawn and go away: on a terminal.
-    #[must_use]
     pub fn is_live(&self) -> bool {
         self.live
     }
 
     /// The lines below the messages.
-    #[must_use]
     pub fn bars(&self) -> &MultiProgress {
         &self.bars
     }

@@ -34,14 +34,12 @@ pub struct Target {
 
 impl Target {
     /// The paths as the person wrote them.
-    #[must_use]
     pub fn directory(&self) -> String {
         let shown: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
         shown.join(" ")
     }
 
     /// The environment, where the call is about several.
-    #[must_use]
     pub fn environment(&self) -> Option<&str> {
         match &self.environment {
             StackEnvironment::OfCall => None,
@@ -50,13 +48,11 @@ impl Target {
     }
 
     /// The paths, with the environment if the call is about several.
-    #[must_use]
     pub fn name(&self) -> String {
         fleet::name(&self.directory(), self.environment().as_slice()).into_owned()
     }
 
     /// The first of its paths.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.paths.first().map_or(Path::new("."), PathBuf::as_path)
     }

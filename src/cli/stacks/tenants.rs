@@ -114,13 +114,11 @@ impl Tenants {
     }
 
     /// The embedded service, if the stacks use one.
-    #[must_use]
     pub fn embedded(&self) -> Option<&EmbeddedService> {
         self.embedded.as_ref()
     }
 
     /// The smallest rate limit and number of requests at the same time that a stack of the service configures.
-    #[must_use]
     pub fn limits(&self, base_url: &str) -> (Option<f64>, Option<usize>) {
         let tenants = self.tenants.borrow();
         tenants.get(base_url).map_or((None, None), |tenant| (tenant.rate_limit, tenant.concurrency))

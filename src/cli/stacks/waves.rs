@@ -121,7 +121,6 @@ impl Waves {
     }
 
     /// Each stack in a wave of its own.
-    #[must_use]
     pub fn one_by_one(stacks: usize) -> Vec<Wave> {
         (0..stacks).map(|at| Wave { stacks: vec![at], name: None }).collect()
     }

@@ -105,7 +105,6 @@ impl Default for Config {
 
 impl Config {
     /// Everything in it that decides what a run may do.
-    #[must_use]
     pub fn safety(&self) -> SafetySettings {
         let target = RunTarget {
             base_url: self.base_url.clone(),

@@ -93,7 +93,6 @@ pub enum NotEditable {
 }
 
 /// The edits that take the live values over into the files of `loaded`. Nothing is written.
-#[must_use]
 pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     let mut by_file: BTreeMap<Arc<str>, Vec<&ValueToAdopt>> = BTreeMap::new();
     for wanted in wanted {

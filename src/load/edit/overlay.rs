@@ -23,7 +23,6 @@ use crate::model::{Definition, Endpoint, Field, Json, Key, SourceLocation};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
 /// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
-#[must_use]
 pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     let is_below = |file: &str| file.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
     let is_own = |one: &&ValueToAdopt| {
@@ -48,7 +47,6 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
 }
 
 /// A new overlay that removes a definition, unless the overlay has a document of it or a file of its name.
-#[must_use]
 pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Vec<u8>)> {
     let definition = loaded.desired.definitions.get(key)?;
     let editor = OverlayEditor { loaded, directory, texts: BTreeMap::new() };

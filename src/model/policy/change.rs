@@ -60,7 +60,6 @@ pub struct SettingChange {
 
 impl SettingChange {
     /// The value before and after, as one text.
-    #[must_use]
     pub fn values(&self) -> String {
         match &self.base {
             Some(base) => format!("{base} -> {}", self.head),
@@ -69,7 +68,6 @@ impl SettingChange {
     }
 
     /// The value that is in force and why.
-    #[must_use]
     pub fn force(&self) -> String {
         let why = match self.direction {
             Direction::Changed => "",
@@ -142,7 +140,6 @@ const ORDERED: [Ordered; 9] = [
 
 /// How the settings of the working tree differ from those at the base, and from what is in force; what
 /// was loosened first.
-#[must_use]
 pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &Safeguards) -> Vec<SettingChange> {
     let ours = &head.safeguards;
     let mut changes = Vec::new();

@@ -115,7 +115,6 @@ fn quoted(names: &[String]) -> String {
 
 impl Policy {
     /// The settings with what the policy allows at most. Never looser than the settings or the policy.
-    #[must_use]
     pub fn tighten(&self, settings: &Safeguards) -> Safeguards {
         let tightened = settings.stricter(&self.loosest);
         if self.ignores_any { Safeguards { ignore: settings.ignore.clone(), ..tightened } } else { tightened }

@@ -57,7 +57,6 @@ pub enum NodeKind {
 
 impl NodeKind {
     /// The kind in words.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             NodeKind::Mapping => "mapping",
@@ -117,7 +116,6 @@ pub enum GroupRule {
 
 impl FieldRule {
     /// The rule in words; empty where there is none.
-    #[must_use]
     pub fn words(self) -> String {
         match self {
             FieldRule::Free => String::new(),
@@ -140,25 +138,21 @@ impl FieldRule {
 
 impl ShapeNode {
     /// The node with this key directly below, in snake case.
-    #[must_use]
     pub fn child(&self, key: &str) -> Option<&'static ShapeNode> {
         self.children.iter().find(|child| child.key == key)
     }
 
     /// The node at a path such as `spec.where.site.ref.name`; items of a list have no step of their own.
-    #[must_use]
     pub fn at(&'static self, path: &str) -> Option<&'static ShapeNode> {
         path.split('.').try_fold(self, ShapeNode::child)
     }
 
     /// The first node with this key, at any depth.
-    #[must_use]
     pub fn find(&self, key: &str) -> Option<&'static ShapeNode> {
         self.child(key).or_else(|| self.children.iter().find_map(|child| child.find(key)))
     }
 
     /// Every node below with its path from here, each before what is below it.
-    #[must_use]
     pub fn below(&self) -> Vec<(String, &'static ShapeNode)> {
         let mut found = Vec::new();
         for child in self.children {
@@ -169,7 +163,6 @@ impl ShapeNode {
     }
 
     /// The key of the first mapping, level by level, that contains `key`; the root and references aside.
-    #[must_use]
     pub fn home(&self, key: &str) -> Option<&'static str> {
         let mut level: Vec<&'static ShapeNode> = self.children.iter().collect();
         while !level.is_empty() {
@@ -183,7 +176,6 @@ impl ShapeNode {
     }
 
     /// The options of its exclusive group.
-    #[must_use]
     pub fn options(&self) -> &'static [&'static str] {
         match self.rule {
             FieldRule::Options(_, options) => options,
@@ -192,7 +184,6 @@ impl ShapeNode {
     }
 
     /// The child with this key, where it is a mapping or a list of mappings with known keys.
-    #[must_use]
     pub fn level(&self, key: &str) -> Option<&'static ShapeNode> {
         let is_level =
             |node: &&ShapeNode| matches!(node.kind, NodeKind::Mapping | NodeKind::Empty | NodeKind::References);
@@ -203,7 +194,6 @@ impl ShapeNode {
     ///
     /// # Panics
     /// There is no such key: the program does not compile.
-    #[must_use]
     pub const fn get(&'static self, key: &str) -> &'static ShapeNode {
         let mut at = 0;
         while at < self.children.len() {
@@ -225,7 +215,6 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// `dns_name` as `dnsName`, the other spelling of a key.
-#[must_use]
 pub fn camel(key: &str) -> String {
     let mut camel = String::with_capacity(key.len());
     let mut upper = false;

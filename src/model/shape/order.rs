@@ -7,7 +7,6 @@ const METADATA: [&str; 6] = ["name", "namespace", "description", "disable", "lab
 
 /// Where a key in snake case is written among the keys beside it. Keys with the same number are in the order of the
 /// alphabet.
-#[must_use]
 pub fn order(key: &str) -> usize {
     let known = || METADATA.into_iter().chain(SPEC.children.iter().map(|node| node.key));
     known().position(|known| known == key).unwrap_or(usize::MAX)

@@ -241,7 +241,6 @@ impl<'e> From<&'e Endpoint> for EndpointRef<'e> {
 
 impl Endpoint {
     /// The object as it is sent, which says nothing of its kind.
-    #[must_use]
     pub fn body(&self) -> impl Serialize {
         EndpointRef { kind: KindName::ENDPOINT, ..EndpointRef::from(self) }
     }

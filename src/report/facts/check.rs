@@ -34,7 +34,6 @@ pub enum State {
 
 impl State {
     /// Its name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             State::Changed => "changed",
@@ -46,7 +45,6 @@ impl State {
     }
 
     /// Whether somebody did it outside.
-    #[must_use]
     pub fn is_outside(self) -> bool {
         matches!(self, State::Changed | State::Deleted | State::Unmanaged)
     }
@@ -80,7 +78,6 @@ pub struct Value<'a> {
 
 impl Row<'_> {
     /// Why it is not in sync; its state where that is all there is to know.
-    #[must_use]
     pub fn because(&self) -> Line<'_> {
         let why = self.why.clone();
         match self.state {
@@ -91,7 +88,6 @@ impl Row<'_> {
     }
 
     /// What of the whole object is defined and what is live.
-    #[must_use]
     pub fn whole(&self) -> [&'static str; 2] {
         match (self.state, self.change.map(|change| &change.action)) {
             (State::Deleted, _) if self.change.is_some_and(|change| change.applied_in.is_some()) => {
@@ -109,7 +105,6 @@ impl Row<'_> {
 }
 
 /// Every endpoint that is not in sync: what was changed outside, then what is not applied yet, each by key.
-#[must_use]
 pub fn rows<'a>(check: &'a Check<'_>) -> Vec<Row<'a>> {
     let changes = check.plan.by_key();
     let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
@@ -193,7 +188,6 @@ fn since(seen: Option<SeenSince>, modified: Option<&str>, now: Timestamp) -> Lin
 }
 
 /// How many of the objects of a check are live and not defined.
-#[must_use]
 pub fn undefined(check: &Check<'_>, verdicts: &Verdicts) -> usize {
     let changes = check.plan.by_key();
     let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
@@ -207,7 +201,6 @@ pub fn undefined(check: &Check<'_>, verdicts: &Verdicts) -> usize {
 }
 
 /// How many endpoints were changed outside, and how many have changes to apply.
-#[must_use]
 pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usize) {
     let (mut drifted, mut pending) = (0, 0);
     for object in verdicts.flat_map(|verdicts| verdicts.objects.values()) {
@@ -218,7 +211,6 @@ pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usiz
 }
 
 /// What a check found, in a line.
-#[must_use]
 pub fn headline(verdicts: &Verdicts) -> Line<'static> {
     let (drifted, pending) = numbers(std::iter::once(verdicts));
     let noun = Key::noun(verdicts.objects.keys());
@@ -237,7 +229,6 @@ pub fn headline(verdicts: &Verdicts) -> Line<'static> {
 }
 
 /// What is accepted, and what of it has ended or fits no more.
-#[must_use]
 pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
     let line = |entry: &'a JudgedAcknowledgement| {
         let one = &entry.acknowledgement;
@@ -258,7 +249,6 @@ pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
 
 /// The commands that end what a check found. Restoring names the endpoints where something else is pending, so that it
 /// applies nothing else.
-#[must_use]
 pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
     let apply = |label| Command { label, command: format!("trueup apply {call}") };
     let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());

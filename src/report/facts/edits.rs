@@ -55,7 +55,6 @@ pub enum Sign {
 
 impl Sign {
     /// The sign as a unified difference writes it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Sign::Removed => "-",
@@ -74,14 +73,12 @@ pub struct FoldedChanges<'a> {
 
 impl FoldedChanges<'_> {
     /// What each of them does. It is not kept: a large plan would be in memory twice.
-    #[must_use]
     pub fn edits(&self) -> Vec<ValueEdit> {
         self.changes.first().map(|change| of(change)).unwrap_or_default()
     }
 }
 
 /// The edits of a change: of a create everything that is added, of a delete everything that is removed.
-#[must_use]
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
         Action::Create { wanted } => of_endpoint(wanted),
@@ -144,7 +141,6 @@ fn name(field: &Field) -> String {
 }
 
 /// The edits of one field.
-#[must_use]
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let FieldChange { field, before, after, cause, attribution, place, places } = change;
     let edits = match field {
@@ -264,32 +260,27 @@ impl ValueEdit {
     }
 
     /// The live value, or that there is none.
-    #[must_use]
     pub fn live(&self) -> &str {
         self.before.as_deref().unwrap_or("(none)")
     }
 
     /// The wanted value, or that there is none.
-    #[must_use]
     pub fn wanted(&self) -> &str {
         self.after.as_deref().unwrap_or("(none)")
     }
 
     /// Whether the edit is better read by lines.
-    #[must_use]
     pub fn is_long(&self) -> bool {
         let is_long = |text: &String| text.contains('\n') || text.chars().count() > LONG;
         self.before.iter().chain(&self.after).any(is_long)
     }
 
     /// Whether the edit adds or removes lines of a text or prefixes of a set.
-    #[must_use]
     pub fn has_lines(&self) -> bool {
         self.before.iter().chain(&self.after).any(|text| text.contains('\n'))
     }
 
     /// The edit as signed lines.
-    #[must_use]
     pub fn lines(&self) -> Vec<(Sign, String)> {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
         if !self.has_lines() {
@@ -323,7 +314,6 @@ fn split(text: Option<&str>) -> Vec<&str> {
 
 /// The changes without those that only annotate. Replaces that make one and the same edit in at least `least`
 /// endpoints are one entry, in the place of the first of them; every other change is an entry of its own.
-#[must_use]
 pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> Vec<FoldedChanges<'a>> {
     let changes = changes.into_iter().filter(|change| change.action.kind() != ActionKind::Annotate);
     // The number of each different edit, so that its text is kept once and not for each change.

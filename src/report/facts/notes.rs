@@ -32,7 +32,6 @@ const UNANNOTATED: &str =
 const NAMES: usize = 6;
 
 /// The notes of a plan, a line each.
-#[must_use]
 pub fn lines(plan: &Plan) -> Vec<Line<'static>> {
     lines_of(plan, |_| true)
 }

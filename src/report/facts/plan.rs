@@ -44,7 +44,6 @@ impl Rank {
 }
 
 /// The sign and the word of an action, and their colour.
-#[must_use]
 pub fn sign(kind: ActionKind) -> (&'static str, Role) {
     match kind {
         ActionKind::Create => ("+ create ", Role::Create),
@@ -65,7 +64,6 @@ pub enum Item<'a> {
 
 impl Item<'_> {
     /// How much it can hurt.
-    #[must_use]
     pub fn rank(&self) -> Rank {
         match self {
             Item::Changes(fold) => fold.changes.first().map_or(Rank::Create, |change| Rank::of(change)),
@@ -99,7 +97,6 @@ impl Part {
 
 /// What a plan lists, by its parts, and in each of them what can hurt most last: text is read from its end. Changes of
 /// ownership annotations alone are not listed.
-#[must_use]
 pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
     let of = |part: Part| {
         let changes = plan.changes.iter().filter(|change| Part::of(change) == part);
@@ -116,14 +113,12 @@ pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
 }
 
 /// How many changes of each kind an apply makes: `2 to create`.
-#[must_use]
 pub fn actions(plan: &Plan) -> Vec<(ActionKind, usize)> {
     let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
     kinds.into_iter().map(|kind| (kind, plan.count(kind))).filter(|(_, number)| *number > 0).collect()
 }
 
 /// How many of them are whose, if not all are of this change.
-#[must_use]
 pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
     let listed = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate);
     let sides: Vec<(Attribution, bool)> =
@@ -147,7 +142,6 @@ pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
 }
 
 /// What an apply does, in a line; empty where it changes nothing.
-#[must_use]
 pub fn headline(plan: &Plan) -> Line<'_> {
     let mut actions: Vec<Line<'_>> = actions(plan)
         .into_iter()
@@ -170,7 +164,6 @@ fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'static>> {
 }
 
 /// A guard in words.
-#[must_use]
 pub fn guard(guard: &GuardHit) -> Line<'static> {
     let GuardHit { count, of, .. } = guard;
     let (kind, noun) = guard.noun();
@@ -216,7 +209,6 @@ pub struct Command {
 
 /// The commands that apply a plan. What a guard refuses is not allowed by them: that is a decision of its own. What
 /// would revert merged work is not proposed at all.
-#[must_use]
 pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> Vec<Command> {
     if plan.changes.is_empty() || view.is_applied {
         return Vec::new();
@@ -270,7 +262,6 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
 }
 
 /// The flags that give these consents again, each behind a blank: a resume takes none from a file.
-#[must_use]
 pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
     let names: BTreeSet<&String> = names.collect();
     names.into_iter().map(|name| format!(" --allow {}", safe::shell(name))).collect()

@@ -13,7 +13,6 @@ use crate::report::safe;
 const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
 
 /// Why a change is made, in a word or two: whose it is if a base attributes it, else its cause.
-#[must_use]
 pub fn reason(change: &Change) -> &'static str {
     if let Some(attribution) = change.attribution {
         return attribution.as_str();
@@ -45,7 +44,6 @@ fn of_fields(fields: &[FieldChange]) -> &'static str {
 }
 
 /// Why a value differs. What the files and somebody outside changed has one name, be it one value or several.
-#[must_use]
 pub fn of_cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Both => "drift and pending",
@@ -54,7 +52,6 @@ pub fn of_cause(cause: Cause) -> &'static str {
 }
 
 /// Whose change an edit is if a base attributes it, else why the value differs.
-#[must_use]
 pub fn of_edit(edit: &ValueEdit) -> Option<&'static str> {
     edit.attribution.map(Attribution::as_str).or(edit.cause.map(of_cause))
 }
@@ -66,7 +63,6 @@ fn shared<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
 }
 
 /// Why a change is made, with the commit that it follows from.
-#[must_use]
 pub fn reason_since(change: &Change) -> Line<'_> {
     match &change.applied_in {
         Some(commit) if change.attribution.is_none() => line![reason(change), ", since ", code(short_commit(commit))],
@@ -75,7 +71,6 @@ pub fn reason_since(change: &Change) -> Line<'_> {
 }
 
 /// The reason of a change where its action alone does not imply it.
-#[must_use]
 pub fn remarkable_reason(change: &Change) -> Line<'_> {
     let implied = match &change.action {
         Action::Create { .. } => change.cause != Some(Cause::Drift),
@@ -86,19 +81,16 @@ pub fn remarkable_reason(change: &Change) -> Line<'_> {
 }
 
 /// The first digits of a commit.
-#[must_use]
 pub fn short_commit(commit: &str) -> String {
     commit.chars().take(7).collect()
 }
 
 /// Where a delete was written: the place in an overlay that removes the endpoint.
-#[must_use]
 pub fn removal(change: &Change) -> Option<&SourceLocation> {
     change.place.as_ref().filter(|_| matches!(change.action, Action::Delete { .. }))
 }
 
 /// Why a change is blocked, and the flag that allows it.
-#[must_use]
 pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
     let key = &blocked.key;
     let allow = |name: &str| Some(format!("--allow {}", safe::shell(&format!("{name}={key}"))));

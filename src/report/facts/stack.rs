@@ -66,7 +66,6 @@ impl State {
     }
 
     /// Its words in a report about `fleet`.
-    #[must_use]
     pub fn words(self, fleet: &Fleet<'_>) -> &'static str {
         match self {
             State::Valid => "valid",
@@ -108,7 +107,6 @@ fn of_plan(plan: &Plan) -> State {
 }
 
 /// How many stacks have which state, without those that none has.
-#[must_use]
 pub fn sum(fleet: &Fleet<'_>) -> Vec<(usize, State)> {
     let mut numbers: BTreeMap<State, usize> = BTreeMap::new();
     fleet.parts.iter().for_each(|part| *numbers.entry(State::of(part)).or_default() += 1);
@@ -116,7 +114,6 @@ pub fn sum(fleet: &Fleet<'_>) -> Vec<(usize, State)> {
 }
 
 /// What the checks of several stacks found, in a line; nothing where everything is in sync.
-#[must_use]
 pub fn differing(fleet: &Fleet<'_>) -> Option<Line<'static>> {
     let (drifted, pending) = check::numbers(fleet.checks().map(|(_, check)| &check.verdicts));
     let parts = [(drifted, " changed outside"), (pending, " not applied yet")];

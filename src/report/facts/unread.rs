@@ -30,7 +30,6 @@ pub fn by_reason<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) ->
 
 /// What was to be read from a service, where nothing of it could be read, for one reason. Of a snapshot it is not the
 /// service's.
-#[must_use]
 pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
     let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0;
     match by_reason(plan.unknown()).as_slice() {
@@ -44,26 +43,22 @@ pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
 }
 
 /// A message for each reason, as it is.
-#[must_use]
 pub fn messages<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) -> Vec<String> {
     by_reason(unknown).iter().map(|unread| unread.line().unescaped()).collect()
 }
 
 impl<'a> Unread<'a> {
     /// That they could not be read, and why.
-    #[must_use]
     pub fn line(&self) -> Line<'a> {
         line!["could not read ", self.names(), ": ", foreign(self.reason)]
     }
 
     /// The same of a service of which nothing could be read.
-    #[must_use]
     pub fn of_service(&self, base_url: &str) -> String {
         format!("could not read {base_url}: {}", self.reason)
     }
 
     /// What follows from it.
-    #[must_use]
     pub fn consequence(&self) -> String {
         line!["nothing is concluded about ", self.names()].unescaped()
     }
@@ -77,7 +72,6 @@ impl<'a> Unread<'a> {
     }
 
     /// The pronoun of the names.
-    #[must_use]
     pub fn them(&self) -> &'static str {
         if self.names.len() == 1 { "it" } else { "them" }
     }

@@ -8,7 +8,6 @@ use crate::model::{Field, Json, StringMap, is_ownership_annotation};
 use crate::report::line::{Line, line};
 
 /// The value of a field as words; nothing is absence.
-#[must_use]
 pub fn words(field: &Field, value: &Json) -> Option<String> {
     match field {
         Field::Target => {
@@ -20,7 +19,6 @@ pub fn words(field: &Field, value: &Json) -> Option<String> {
 }
 
 /// The value of a field; nothing is absence. Parts of a reference that `other` does not name are left out.
-#[must_use]
 pub fn of_value(field: &Field, value: &Json, other: Option<&Json>) -> Option<String> {
     match field {
         Field::Where => place(value, other),
@@ -41,7 +39,6 @@ fn scalar(value: &Json) -> Option<String> {
 }
 
 /// A map as `key=value` pairs, without the ownership annotations, which are nobody's values.
-#[must_use]
 pub fn pairs(map: &StringMap) -> String {
     let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
     theirs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
@@ -108,13 +105,11 @@ fn collect(path: &str, value: &Json, leaves: &mut Vec<(String, String)>) {
 }
 
 /// The values of a target, each by its path below `spec`.
-#[must_use]
 pub fn target_parts(value: &Json) -> Vec<(String, String)> {
     target(value).leaves
 }
 
 /// Whether a target keeps its option, in words.
-#[must_use]
 pub fn target_words(before: &Json, after: &Json) -> Line<'static> {
     let (old, new) = (target(before), target(after));
     match old.option == new.option {

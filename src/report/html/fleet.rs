@@ -12,7 +12,6 @@ use crate::report::view::{Alarm, AlarmKind, Content, Count, View};
 use crate::report::{ReportOptions, TextView};
 
 /// The results of several stacks as one page.
-#[must_use]
 pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let stacks = fleet.parts.len();
     let (heading, content) = match fleet.command {

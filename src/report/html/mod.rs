@@ -59,7 +59,6 @@ pub(in crate::report) fn draw(line: &Line<'_>) -> String {
 }
 
 /// A report about one stack as a page.
-#[must_use]
 pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
     let mut page = Page::new(view.heading.clone(), &view.content, &options.command);
     page.facts.extend(view.facts.iter().map(draw));

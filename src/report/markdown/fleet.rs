@@ -11,7 +11,6 @@ use crate::report::view::View;
 use crate::report::{ReportOptions, Role, TextView};
 
 /// The results of several stacks, under the budget of one report.
-#[must_use]
 pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let view = options.view;
     let mut text = marker("fleet", None);

@@ -23,7 +23,6 @@ pub struct Bars<'a> {
 }
 
 /// The bars in at most `width` columns, the longest value first; `usize::MAX` leaves every label whole.
-#[must_use]
 pub fn draw(bars: Bars, width: usize, charset: Charset) -> String {
     let rows = rows(bars, width, charset);
     let label = rows.iter().map(|(label, _)| label.width()).max().unwrap_or_default();

@@ -17,7 +17,6 @@ const LONG: usize = 100;
 const VALUES: usize = 12;
 
 /// The verdict over a tenant: what was changed outside, what is pending, and what to do about it.
-#[must_use]
 pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     let report = View::of_check(check, view.call());
     let mut text = headline(check, view);

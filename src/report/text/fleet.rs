@@ -10,7 +10,6 @@ use crate::report::line::{Line, code, foreign, line, styled, took};
 use crate::report::view::outcome;
 
 /// Each stack under its directory, and the sum.
-#[must_use]
 pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let mut text = String::new();
     let folds = fleet.folds_quiet();

@@ -56,7 +56,6 @@ pub struct TextView {
 
 impl TextView {
     /// Columns that a table may take: a reader that is not a terminal gets every value whole.
-    #[must_use]
     pub fn limit(&self) -> usize {
         if self.is_terminal { self.width } else { usize::MAX }
     }
@@ -78,50 +77,42 @@ impl TextView {
 }
 
 /// Why a plan is not applied, with what allows it where something can.
-#[must_use]
 pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
     draw::blocks(&outcome::refusal(refusal, view), view)
 }
 
 /// What a plan says first: that an apply of it would be refused and why, and who allowed what.
-#[must_use]
 pub fn consents(plan: &Plan, view: &TextView) -> String {
     draw::blocks(&outcome::consented(plan), view)
 }
 
 /// That the newest run of a stack was not finished.
-#[must_use]
 pub fn open_run(run: &RunSummary, view: &TextView) -> String {
     draw::blocks(&runs::open(run, view), view)
 }
 
 /// What a resume of a run says that is finished: what its plan blocked is not made all the same.
-#[must_use]
 pub fn nothing_to_resume(run: &RunId, plan: &Plan, view: &TextView) -> String {
     view.line(&runs::nothing_to_resume(run, plan, view))
 }
 
 /// What a resume begins with.
-#[must_use]
 pub fn resuming(run: &RunSummary, view: &TextView) -> String {
     view.line(&runs::resuming(run))
 }
 
 /// Which runs were removed.
-#[must_use]
 pub fn pruned(gone: &[RunId], view: &TextView) -> String {
     view.line(&runs::pruned(gone))
 }
 
 /// A number of things: `1 stack`, `12 stacks`.
-#[must_use]
 pub fn count(number: impl TryInto<u64>, one: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A list of names that does not grow without end.
-#[must_use]
 pub fn some_of(names: &[String], most: usize) -> String {
     draw::plain(&Line::some_of(names.iter(), most))
 }

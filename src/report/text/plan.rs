@@ -18,7 +18,6 @@ const NAMES: usize = 12;
 
 /// A plan, line by line, with its counts, its digest and the next thing to do. `saved` is the file
 /// that the plan was written to.
-#[must_use]
 pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
     json::text(|out| write_plan(plan, saved, view, out))
 }

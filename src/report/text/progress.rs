@@ -20,7 +20,6 @@ impl LineProgress {
     }
 
     /// The line of an event, if it has one; without a line break.
-    #[must_use]
     pub fn line(&self, event: RunEvent<'_>) -> Option<String> {
         match event {
             RunEvent::Finished { step, took } => Some(step_line(step, took, &self.view)),
@@ -41,7 +40,6 @@ impl LineProgress {
 }
 
 /// One change with what became of it and its time.
-#[must_use]
 pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
     let name = change::step(step.action, &step.key, step.result.is_done(), view);
     let result = match &step.result {

@@ -103,19 +103,16 @@ impl Tenant {
     }
 
     /// The tenant's name in objects, where the file has one.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// The namespaces of the tenant, beside `system`, `shared` and `default`.
-    #[must_use]
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
 
     /// The endpoints of the tenant at the start.
-    #[must_use]
     pub fn endpoints(&self) -> &[Seed] {
         &self.endpoints
     }

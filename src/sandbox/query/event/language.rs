@@ -63,13 +63,11 @@ impl Query {
     }
 
     /// The fields that are compared, dotted where nested, in the order written.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.matchers.iter().map(|matcher| matcher.name.as_str()).collect()
     }
 
     /// Whether an event passes.
-    #[must_use]
     pub fn accepts(&self, event: &Value) -> bool {
         self.matchers.iter().all(|matcher| matcher.accepts(event))
     }
