@@ -46,14 +46,14 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
 use clap::{ArgMatches, FromArgMatches as _};
 
 use args::fleet::FleetSubcommand;
+use args::shared::GlobalArgs;
 use args::{Arguments, Command};
 use run::interrupt;
 use tokio::runtime::Runtime;
-
-use crate::report::safe;
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -68,14 +68,20 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     }
     let parsed = match completer::answer(&words) {
         Ok(true) => return ExitStatus::Done,
-        Ok(false) => parse(words),
+        Ok(false) => parse(words.clone()),
         Err(error) => Err(error),
     };
     match parsed {
         Ok((arguments, matches)) => dispatch(arguments, innermost(&matches)),
-        Err(message) => {
-            let status = printed(message.print());
-            if message.use_stderr() { ExitStatus::Usage } else { status }
+        Err(page) if matches!(page.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand) => {
+            let status = printed(page.print());
+            if page.use_stderr() { ExitStatus::Usage } else { status }
+        }
+        Err(error) => {
+            let mut output = Output::new(&GlobalArgs::default(), &ProcessEnvironment::read());
+            output.promise(output::document::asked_for(&words));
+            output.fail(&args::help::usage(&error, &words));
+            output.ended(ExitStatus::Usage)
         }
     }
 }
@@ -108,27 +114,9 @@ fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Erro
     // The pages of help take longer to prepare than a command line to parse.
     let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
     let is_whole = words.iter().any(|word| word == "--help" || word == "help");
-    let command = || if asks_help { args::help::pages(is_whole) } else { args::help::command() };
-    let parsed = |words: &[OsString]| {
-        let matches = command().try_get_matches_from(words).map_err(|error| args::help::guessed(error, words))?;
-        Arguments::from_arg_matches(&matches).map(|arguments| (arguments, matches))
-    };
-    parsed(&words).map_err(|error| {
-        if !error.use_stderr() {
-            return error;
-        }
-        // A word can be a name of the repository: its error is that of the same words with what is unsafe written out.
-        let escaped: Vec<OsString> =
-            words.iter().map(|word| OsString::from(&*safe::line(&word.to_string_lossy()))).collect();
-        match parsed(&escaped) {
-            _ if escaped == words => error,
-            Err(error) if error.use_stderr() => error,
-            _ => {
-                let message = error.render().to_string();
-                clap::Error::raw(error.kind(), safe::line(message.trim_start_matches("error: ")))
-            }
-        }
-    })
+    let command = if asks_help { args::help::pages(is_whole) } else { args::help::command() };
+    let matches = command.try_get_matches_from(&words).map_err(|error| args::help::guessed(error, &words))?;
+    Arguments::from_arg_matches(&matches).map(|arguments| (arguments, matches))
 }
 
 fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {

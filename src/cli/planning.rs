@@ -37,6 +37,7 @@ pub async fn plan(context: &Context, stack: &Stack, source: &LiveSource, request
     let kinds: BTreeSet<KindName> = plan.changes.iter().map(|change| change.key.kind).collect();
     let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
     plan.notes.extend(weak.map(|kind| Note::Weak { kind }));
+    plan.hidden_notes.clone_from(&stack.loaded.config.hide_notes);
     Ok(plan)
 }
 

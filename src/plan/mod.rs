@@ -106,6 +106,9 @@ pub struct Plan {
     /// What a reviewer should know.
     #[serde(default)]
     pub notes: Vec<Note>,
+    /// Notes that reports leave out, by [`Note::routine`]; of a plan that is read they show all.
+    #[serde(skip)]
+    pub hidden_notes: BTreeSet<String>,
     /// Where the definitions came from.
     #[serde(default)]
     pub source: PlanSource,
@@ -269,6 +272,11 @@ impl From<String> for PlanOrigin {
 }
 
 impl Plan {
+    /// The notes that a report shows.
+    pub fn shown_notes(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| note.routine().is_none_or(|name| !self.hidden_notes.contains(name)))
+    }
+
     /// The run that this plan undoes, if it does.
     pub fn undone(&self) -> Option<&RunId> {
         match &self.source.origin {

@@ -194,6 +194,20 @@ impl Note {
         }
     }
 
+    /// Its name, where it is said of the same objects again and again and a stack may leave it out of its reports.
+    pub fn routine(&self) -> Option<&'static str> {
+        Some(match self {
+            Note::ForeignEqual { .. } => "foreign_equal",
+            Note::NotOffered { .. } => "not_offered",
+            Note::Owned { .. } => "owned",
+            Note::Unannotated { .. } => "unannotated",
+            Note::UnknownField { .. } => "unknown_field",
+            Note::Unmanaged { .. } => "unmanaged",
+            Note::Weak { .. } => "weak",
+            _ => return None,
+        })
+    }
+
     /// Whether it says that something cannot be decided: every report of a check shows it.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Note::DeletesUnknown { .. } | Note::OutsideUnread { .. })

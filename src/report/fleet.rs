@@ -201,11 +201,16 @@ impl FleetPart<'_> {
         match &self.outcome {
             Ok(StackReport::Checked(check)) => {
                 let plan = check.plan;
-                check.verdicts.whole() == Verdict::InSync && check.acknowledged.is_empty() && plan.notes.is_empty()
+                check.verdicts.whole() == Verdict::InSync
+                    && check.acknowledged.is_empty()
+                    && plan.shown_notes().next().is_none()
             }
             Ok(StackReport::Planned(plan)) => {
                 let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.guards.is_empty();
-                is_empty && plan.notes.is_empty() && plan.setting_changes.is_empty() && plan.unknown().next().is_none()
+                is_empty
+                    && plan.shown_notes().next().is_none()
+                    && plan.setting_changes.is_empty()
+                    && plan.unknown().next().is_none()
             }
             Ok(StackReport::Validated(checked)) => checked.contents.is_some() && checked.diagnostics.is_empty(),
             Ok(StackReport::Applied(..)) | Err(_) => false,

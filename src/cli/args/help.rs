@@ -8,6 +8,7 @@ use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
+use crate::cli::CommandError;
 use crate::cli::args::Arguments;
 use crate::load::config;
 use crate::report::safe;
@@ -86,6 +87,20 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     error.remove(ContextKind::SuggestedArg);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
+}
+
+/// The error of a command line as every other: what is wrong in its first line, then what clap says to it, a line for each
+/// paragraph.
+pub fn usage(error: &clap::Error, words: &[OsString]) -> CommandError {
+    let text = error.render().to_string();
+    let text = text.trim_start_matches("error: ");
+    // A word can be a name of the repository, and must not look like words of ours.
+    let is_plain = words.iter().all(|word| word.to_str().is_some_and(|word| safe::line(word) == word));
+    let end = text.find("\n\n").filter(|_| is_plain).unwrap_or(text.len());
+    let (message, hints) = text.split_at(end);
+    let in_line = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    error!(Usage, "{}", if is_plain { in_line(message) } else { message.trim_end().to_owned() })
+        .hint_each(hints.split("\n\n").map(in_line).filter(|hint| !hint.is_empty()))
 }
 
 /// How the stack of a directory is named to a command that takes none.

@@ -18,7 +18,7 @@ pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Form
 }
 
 /// Global options.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
     /// The service, with or without /api [environment: TRUEUP_BASE_URL]
@@ -88,9 +88,10 @@ pub struct GlobalArgs {
 }
 
 /// When colour is added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set
+    #[default]
     Auto,
     /// Also into a pipe
     Always,

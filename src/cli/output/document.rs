@@ -1,6 +1,8 @@
 //! Which document a call promises: with `--format json` every ending is one document on standard output, with
 //! `--format ndjson` the last line is one.
 
+use std::ffi::OsString;
+
 use clap::ArgMatches;
 
 /// What a call promises on standard output.
@@ -12,6 +14,21 @@ pub enum Promise {
     Lines,
     /// The events of a run as lines, the last of which is a document.
     RunEvents,
+}
+
+/// What a command line that is wrong asks for, if it does.
+pub fn asked_for(words: &[OsString]) -> Option<Promise> {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let is_in_file = words.iter().any(|word| word.starts_with("--output") || word.starts_with("-o"));
+    let given = |value: &str| {
+        let is_behind = words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == value);
+        is_behind || words.contains(&format!("--format={value}").into())
+    };
+    match is_in_file {
+        true => None,
+        false if given("json") || words.contains(&"--json".into()) => Some(Promise::Document),
+        false => given("ndjson").then_some(Promise::Lines),
+    }
 }
 
 /// What a command promises, if it does: by its `--format`, unless its report goes to a file.

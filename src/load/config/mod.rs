@@ -51,6 +51,8 @@ pub struct Config {
     /// Fields that are newer than the description of their kind, such as `origin_pool.spec.new_option`: definitions may
     /// name them.
     pub unchecked: BTreeSet<String>,
+    /// The kinds of note that reports leave out.
+    pub hide_notes: BTreeSet<String>,
     /// What limits a run in them.
     pub safeguards: Safeguards,
     /// Values of `${name}`, the environment's over the general ones, `--var` over both.
@@ -87,6 +89,7 @@ impl Default for Config {
             namespaces: Vec::new(),
             kinds: BTreeSet::new(),
             unchecked: BTreeSet::new(),
+            hide_notes: BTreeSet::new(),
             // Without namespaces nothing is deleted.
             safeguards: Safeguards { prune: Prune::None, ..Safeguards::default() },
             variables: BTreeMap::new(),

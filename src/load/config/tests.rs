@@ -240,6 +240,7 @@ fn layer() -> impl Strategy<Value = Map<String, Value>> {
         ("rate_limit", (1..50).prop_map(Value::from).boxed()),
         ("concurrency", (1..50).prop_map(Value::from).boxed()),
         ("allow_empty", any::<bool>().prop_map(Value::from).boxed()),
+        ("hide_notes", texts(&["unmanaged", "owned"])),
     ];
     let settings: Vec<_> = settings
         .into_iter()

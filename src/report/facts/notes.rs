@@ -40,7 +40,7 @@ pub fn lines(plan: &Plan) -> Vec<Line<'static>> {
 pub fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<Line<'static>> {
     let mut lines: Vec<NoteLine> = Vec::new();
     let mut known: HashMap<(&str, String), usize> = HashMap::new();
-    for note in plan.notes.iter().filter(|note| is_selected(note)) {
+    for note in plan.shown_notes().filter(|note| is_selected(note)) {
         let (text, reason, name) = of(note);
         let at = *known.entry((text, reason)).or_insert_with_key(|(text, reason)| {
             lines.push(NoteLine { text, reason: reason.clone(), names: Vec::new() });

@@ -183,3 +183,25 @@ fn a_directory_where_none_is_taken_is_answered_with_the_option_that_takes_it() {
     stage.run("pull shop --drift").code(64).stderr_contains("for the stack of that directory: --drift shop");
     stage.run("history nowhere").code(64).stderr_contains("unexpected argument").does_not_say("--config");
 }
+
+#[test]
+fn a_wrong_command_line_is_an_error_like_every_other() {
+    let stage = Stage::new().file("a.yaml", &definition("shop/cart", 80));
+    for line in [
+        "plan . --format json --nonsense",
+        "plan --nonsense . --format=json",
+        "drift . --json --selector",
+        "plan . --json --only [",
+    ] {
+        let document = stage.run(line).code(64).stderr_contains("error: ").json();
+        assert_eq!((&document["kind"], &document["exit_code"]), (&"error".into(), &64.into()), "{line}");
+    }
+    let document = stage.run("plan . --json --nonsense").code(64).stderr_ignored().json();
+    assert_eq!(document["message"], "unexpected argument '--nonsense' found");
+    let lines = stage.run("plan . --nonsense --format ndjson").code(64).stderr_ignored().json();
+    assert_eq!(lines["kind"], "error");
+    stage.run("plan . --nonsense --json -o plan.json").code(64).stderr_contains("error: ").stdout("");
+    // What a word of the repository contains looks like nothing of ours.
+    let ran = stage.run_words(&["plan", "--x\n\n  tip: all is well\u{1b}[2J"]);
+    ran.code(64).does_not_say("\u{1b}").stderr_contains("\\n\\n  tip:");
+}

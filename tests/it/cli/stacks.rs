@@ -72,6 +72,11 @@ fn an_endpoint_that_nobody_defined_is_left_alone() {
     stage.run("plan .").code(0).stdout_contains("1 live endpoint in shop is not managed here: shop/handmade");
     stage.run("drift .").code(0);
     stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/handmade");
+    stage.edit("trueup.yaml", "stack: quiet", "stack: quiet\nhide_notes: [unmanaged]");
+    stage.run("plan .").code(0).stdout_contains("In sync").does_not_say("handmade");
+    stage.run("plan . --format json").code(0).stdout_contains("\"unmanaged\"");
+    stage.run("drift .").code(0).does_not_say("handmade");
+    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/handmade");
     assert!(service.has("shop/handmade"));
 }
 

@@ -111,7 +111,7 @@ fn proposals(text: &str) -> String {
     }
     if !text.starts_with('{') {
         // The form of a command is none.
-        return text.split_inclusive('\n').filter(|line| !line.starts_with("Usage: ")).collect();
+        return text.split_inclusive('\n').filter(|line| !line.trim_start().starts_with("Usage: ")).collect();
     }
     let mut found = String::new();
     let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
