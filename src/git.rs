@@ -80,6 +80,15 @@ pub enum GitError {
         /// As it was given.
         base: String,
     },
+    /// Two commits whose histories were merged into each other.
+    #[error(
+        "`{base}` and the working tree have several merge bases, so the source of a difference is unknown: merge \
+         `{base}` into this branch"
+    )]
+    SeveralMergeBases {
+        /// As it was given.
+        base: String,
+    },
     /// An object that the clone does not have.
     #[error("the clone lacks an object of `{path}`: fetch it, or clone without `--filter`")]
     NoObject {
@@ -187,6 +196,14 @@ impl Repository {
         &self.found.prefix
     }
 
+    /// Whether the working tree may lack files of its commit that nobody deleted (`git sparse-checkout`).
+    pub fn is_sparse(&self) -> bool {
+        let says_so = |file: PathBuf| {
+            std::fs::read_to_string(file).is_ok_and(|text| text.to_lowercase().contains("sparsecheckout = true"))
+        };
+        says_so(self.found.directory.join("config.worktree")) || says_so(self.found.common.join("config"))
+    }
+
     /// The commit of the working tree.
     ///
     /// # Errors
@@ -247,8 +264,9 @@ impl Repository {
             return Err(GitError::Shallow);
         }
         let commit = self.resolve(base)?;
-        match self.ask(&["merge-base", &commit, "HEAD"]) {
+        match self.ask(&["merge-base", "--all", &commit, "HEAD"]) {
             Err(GitError::Failed { .. }) => Err(GitError::NoMergeBase { base: base.to_owned() }),
+            Ok(found) if found.contains('\n') => Err(GitError::SeveralMergeBases { base: base.to_owned() }),
             answer => answer,
         }
     }

@@ -54,6 +54,14 @@ pub enum BaseUrlError {
 }
 
 impl BaseUrl {
+    /// Whether two texts name the same service, however they are written.
+    pub fn is_same(one: &str, other: &str) -> bool {
+        match (Self::parse(one), Self::parse(other)) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => one == other,
+        }
+    }
+
     /// Reads a base URL, with or without `/api`, with or without a slash at its end.
     ///
     /// # Errors

@@ -91,6 +91,7 @@ impl<'c> Session<'c> {
         options: SessionOptions<'c>,
         begun: Instant,
     ) -> Result<Self> {
+        base::check_whole(&stack)?;
         base_settings::settle(context, &mut stack, options.base, options.pruned)?;
         let SessionOptions { base, only_this_change, .. } = options;
         Ok(Self { context, stack, source, connection, base, only_this_change, begun })

@@ -19,7 +19,7 @@ const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Everything that git finds in its environment beside `PATH`. Neither the user's nor the system's
 /// configuration is read, no object is fetched, no other object takes the place of one.
-const ENVIRONMENT: [(&str, &str); 11] = [
+const ENVIRONMENT: [(&str, &str); 12] = [
     ("LC_ALL", "C"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
@@ -29,6 +29,8 @@ const ENVIRONMENT: [(&str, &str); 11] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
+    // A directory may begin with `:`.
+    ("GIT_LITERAL_PATHSPECS", "1"),
     ("GIT_PAGER", "cat"),
     ("GIT_PROTOCOL_FROM_USER", "0"),
 ];

@@ -1,9 +1,9 @@
 //! Finds the stacks below a directory: each directory with a `trueup.yaml`. Links are not followed, so that a stack
-//! has one directory, and hidden directories are left out, as they are when a stack is loaded.
+//! has one directory, and hidden directories are left out, as they are when a stack is loaded, but where a call may have named one.
 
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::config;
 use super::diagnostic::Diagnostic;
@@ -14,11 +14,32 @@ use super::options::LoadLimits;
 /// # Errors
 /// A directory that cannot be read, or more files than a load may have.
 pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+    below(directory, is_hidden)
+}
+
+/// The same with those below hidden directories, which a call can name: all that the repository with this top has, but
+/// for repositories within it that are hidden.
+///
+/// # Errors
+/// Those of [`stacks_below`].
+pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+    let is_below_hidden = |path: &Path| {
+        path.strip_prefix(top).is_ok_and(|path| path.iter().any(|part| part.as_encoded_bytes().starts_with(b".")))
+    };
+    below(top, |entry| {
+        let is_repository = || entry.file_name() == ".git" || entry.path().join(".git").exists();
+        entry.file_type().is_dir() && is_below_hidden(entry.path()) && is_repository()
+    })
+}
+
+fn is_hidden(entry: &DirEntry) -> bool {
+    entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".")
+}
+
+fn below(directory: &Path, is_left_out: impl Fn(&DirEntry) -> bool) -> Result<Vec<PathBuf>, Diagnostic> {
     let limit = LoadLimits::default().files;
-    let is_hidden =
-        |entry: &walkdir::DirEntry| entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
     let mut found = Vec::new();
-    for (number, entry) in WalkDir::new(directory).into_iter().filter_entry(|entry| !is_hidden(entry)).enumerate() {
+    for (number, entry) in WalkDir::new(directory).into_iter().filter_entry(|entry| !is_left_out(entry)).enumerate() {
         let entry = entry.map_err(|error| {
             let what = format!("`{}` cannot be searched for stacks: {error}", directory.display());
             Diagnostic::without_place(what, "give the directories of the stacks")

@@ -36,7 +36,7 @@ mod variable;
 
 pub use config::{Config, ExplainedSetting};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
-pub use discover::stacks_below;
+pub use discover::{stacks_below, stacks_of_repository};
 pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
 pub use keys::defines;

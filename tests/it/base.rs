@@ -348,3 +348,112 @@ fn every_report_begins_with_this_change() {
     stage.run(&format!("{plan} html")).code(0).stdout_contains("\"ours\":1");
     stage.run("rehearse . --base main").code(0).stdout_contains("2 of 2 applied, verified");
 }
+
+#[test]
+fn a_working_tree_that_lacks_files_of_its_commit_removes_nothing() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop")
+        .file("web/cart.yaml", &definition("shop/cart", 80))
+        .file("api/pay.yaml", &definition("shop/pay", 81))
+        .committed()
+        .applied(".");
+    git(&stage, "sparse-checkout init --cone");
+    git(&stage, "sparse-checkout set web");
+    assert!(!stage.path("api/pay.yaml").exists());
+    for line in ["plan .", "plan . --base main", "drift .", "apply . --yes"] {
+        stage
+            .run(line)
+            .code(1)
+            .stderr_contains("is sparse and lacks `api/pay.yaml`")
+            .stderr_contains("sparse-checkout");
+    }
+    git(&stage, "sparse-checkout disable");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.remove("api/pay.yaml");
+    stage.run("plan .").code(0).stdout_contains("- delete  shop/pay");
+}
+
+#[test]
+fn histories_that_were_merged_into_each_other_are_not_judged() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    let ours = commit(&stage, "ours");
+    git(&stage, "checkout -q main");
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    let theirs = commit(&stage, "theirs");
+    git(&stage, &format!("merge -q --no-edit {ours}"));
+    git(&stage, "checkout -q branch");
+    git(&stage, &format!("merge -q --no-edit {theirs}"));
+    stage.run("plan . --base main").code(1).stderr_contains("several merge bases").stderr_contains("merge `main` into");
+    git(&stage, "merge -q --no-edit main");
+    stage.run("plan . --base main").code(0);
+}
+
+#[test]
+fn a_directory_may_begin_with_a_colon() {
+    let service = Service::start();
+    let settings = |percent: u8| format!("namespaces: [shop]\nguards: {{percent: {percent}}}\n");
+    let stage = Stage::new().at(&service).file(":shop/trueup.yaml", &settings(5));
+    let stage = stage.file(":shop/cart.yaml", &definition("shop/cart", 80)).committed().applied("./:shop");
+    git(&stage, "checkout -qb branch");
+    stage.write(":shop/trueup.yaml", &settings(90));
+    commit(&stage, "loose");
+    stage.run("plan ./:shop --base main").code(0).stdout_contains("loosened").stdout_contains("5 -> 90");
+}
+
+#[test]
+fn what_came_from_a_file_that_does_not_load_is_not_called_this_change() {
+    let service = Service::start();
+    let stack = |name: &str| format!("stack: {name}\nnamespaces: [shop]\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", &stack("a"))
+        .file("a/cart.yaml", &definition("shop/cart", 80).replace("namespace: shop", "namespace: ${ns}"))
+        .file("a/rest.yaml", &definition("shop/rest", 80))
+        .file("b/trueup.yaml", &stack("b"))
+        .file("b/pay.yaml", &definition("shop/pay", 80))
+        .committed();
+    stage.run("apply a --var ns=shop --yes --quiet").code(0);
+    git(&stage, "checkout -qb branch");
+    stage.remove("a/cart.yaml");
+    stage.write("b/cart.yaml", &definition("shop/cart", 80));
+    commit(&stage, "moved");
+    git(&stage, "checkout -q main");
+    stage.edit("a/cart.yaml", "port: 80", "port: 8443");
+    commit(&stage, "port");
+    stage.run("apply a --var ns=shop --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    stage.run("move --from a --directory b shop/cart --yes").code(0).stderr_ignored();
+    stage
+        .run("plan b --base main")
+        .code(1)
+        .stderr_contains("`shop/cart` may have been in `a/cart.yaml`, which does not load");
+}
+
+#[test]
+fn an_environment_that_is_new_with_a_definition_that_was_moved_takes_nothing_back() {
+    let service = Service::start();
+    let stack = |name: &str| format!("stack: {name}\nnamespaces: [shop]\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", &stack("a"))
+        .file("a/cart.yaml", &definition("shop/cart", 80))
+        .file("a/rest.yaml", &definition("shop/rest", 80))
+        .file("b/trueup.yaml", &stack("b"))
+        .file("b/pay.yaml", &definition("shop/pay", 80))
+        .committed();
+    git(&stage, "checkout -qb branch");
+    stage.remove("a/cart.yaml");
+    stage.write("b/cart.yaml", &definition("shop/cart", 80));
+    stage.write("b/trueup.yaml", &(stack("b") + "environments: {prod: {}}\n"));
+    commit(&stage, "moved");
+    git(&stage, "checkout -q main");
+    stage.edit("a/cart.yaml", "port: 80", "port: 8443");
+    commit(&stage, "port");
+    stage.run("apply a --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    stage.run("move --from a --directory b --env prod shop/cart --yes").code(0).stderr_ignored();
+    stage.run("plan b --env prod --base main").code(0).stdout_contains("REFUSED").stdout_contains("behind base");
+}

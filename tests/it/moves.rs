@@ -399,3 +399,29 @@ fn a_move_from_a_stack_that_is_nowhere_is_an_error_that_names_the_owner() {
         stage.run("move --from one --directory two --yes").code(0).stdout_contains("Nothing to move");
     }
 }
+
+#[test]
+fn a_definition_that_moves_between_hidden_directories_costs_no_object() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file(".deploy/a/trueup.yaml", "stack: one\nnamespaces: [shop]\n")
+        .file(".deploy/a/cart.yaml", &definition("shop/cart", 80))
+        .file(".deploy/a/rest.yaml", &definition("shop/rest", 80))
+        .file(".deploy/b/trueup.yaml", "stack: two\nnamespaces: [shop]\n")
+        .file(".deploy/b/pay.yaml", &definition("shop/pay", 80))
+        // The working tree of another branch is another repository.
+        .file(".trees/branch/.git", "gitdir: elsewhere\n")
+        .file(".trees/branch/a/trueup.yaml", "stack: one\nnamespaces: [shop]\n")
+        .file(".trees/branch/a/rest.yaml", &definition("shop/rest", 80))
+        .applied(".deploy/a");
+    git(&stage, "init -q");
+    std::fs::rename(stage.path(".deploy/a/cart.yaml"), stage.path(".deploy/b/cart.yaml")).expect("a move");
+    stage.run("plan .deploy/a").code(0).stdout_contains(
+        "stack two in .deploy/b defines it; transfer it first: trueup move --from one --directory .deploy/b",
+    );
+    stage.remove(".deploy/b/cart.yaml");
+    stage.write(".deploy/a/cart.yaml", &definition("shop/cart", 80));
+    stage.remove(".deploy/a/rest.yaml");
+    stage.run("plan .deploy/a").code(0).stdout_contains("- delete  shop/rest");
+}

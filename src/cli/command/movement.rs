@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
+use crate::api::BaseUrl;
 use crate::cli::args::movement::MoveArgs;
 use crate::cli::args::{FilterArgs, PermissionArgs, ScopeArgs};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
@@ -183,11 +184,11 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
     let given = LoadOptions { config: None, ..configuration::load_options(context)? };
     let is_it = |config: &Config| {
         let urls = config.base_url.as_ref().zip(beside.config.base_url.as_ref());
-        let is_of_service = urls.is_none_or(|(one, other)| one == other);
+        let is_of_service = urls.is_none_or(|(one, other)| BaseUrl::is_same(one, other));
         is_of_service && config.stack.as_ref().is_some_and(|stack| stack.as_str() == name)
     };
     // What cannot be read is not found.
-    let stacks = top.and_then(|top| load::stacks_below(top).ok()).unwrap_or_default();
+    let stacks = top.and_then(|top| load::stacks_of_repository(top).ok()).unwrap_or_default();
     let others = stacks.into_iter().filter(|directory| *directory != beside.root);
     let mut found = others.filter_map(|directory| {
         let (options, config) = settings_of(&directory, &given)?;

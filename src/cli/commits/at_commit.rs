@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::api::BaseUrl;
 use crate::cli::stacks::declared::joined;
 use crate::file::Directory;
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
@@ -37,8 +38,8 @@ pub enum LookupError {
         /// The paths from the repository's top.
         places: Vec<String>,
     },
-    /// A definition came from a file that cannot be read.
-    #[error("`{key}` was in `{path}`, which does not load: {}", .problem.summary())]
+    /// A definition may have come from a file that cannot be read.
+    #[error("`{key}` may have been in `{path}`, which does not load: {}", .problem.summary())]
     Moved {
         /// The endpoint.
         key: Key,
@@ -209,7 +210,7 @@ impl<'a> CommitLookup<'a> {
         let here = format!("{}{SETTINGS}", self.repository.prefix());
         let is_settings = |entry: &&TreeEntry| {
             let file = entry.path.rsplit('/').next().unwrap_or_default();
-            file == SETTINGS && entry.path != here && !is_hidden(&entry.path)
+            file == SETTINGS && entry.path != here
         };
         let mut found = Vec::new();
         for entry in all.iter().filter(is_settings) {
@@ -234,7 +235,8 @@ impl<'a> CommitLookup<'a> {
                 }
             };
             let now = self.stack.config.base_url.as_deref();
-            let is_elsewhere = urls(&then).is_some_and(|urls| now.is_some_and(|now| !urls.contains(now)));
+            let is_elsewhere =
+                urls(&then).zip(now).is_some_and(|(urls, now)| !urls.iter().any(|url| BaseUrl::is_same(url, now)));
             if names(&then).contains(name.as_str()) && !is_elsewhere && !self.is_still(&entry.path, name.as_str()) {
                 found.push(root);
             }
@@ -261,9 +263,17 @@ impl<'a> CommitLookup<'a> {
 
     /// Whether a settings file of now names the stack, so that it is another one of the same name.
     fn is_still(&self, file: &str, name: &str) -> bool {
-        let Some(bytes) = self.read_now(file) else { return false };
+        let Some(bytes) = self.read_now(file).filter(|_| !self.is_linked(Path::new(file).parent())) else {
+            return false;
+        };
         let options = LoadOptions { environment: None, ..self.stack.options().clone() };
         load::settings_of(Some(settings_file(bytes)), &options).map_or(true, |config| names(&config).contains(name))
+    }
+
+    /// Whether a link leads to what is at this path from the top now: what was moved can be linked to from where it was.
+    pub(super) fn is_linked(&self, path: Option<&Path>) -> bool {
+        let there = path.map(|path| self.repository.top().join(path));
+        there.is_some_and(|there| there.canonicalize().is_ok_and(|real| real != there))
     }
 
     pub(super) fn config(&self, root: &StackRoot, environment: Option<&String>) -> Result<Option<Config>, LookupError> {

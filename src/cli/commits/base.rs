@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 pub use crate::cli::commits::at_commit::LookupError;
-use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot};
+use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot, is_source};
 use crate::cli::commits::blame;
 use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, diagnostics};
 use crate::git::Repository;
@@ -33,6 +33,30 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
     plan.source.base = Some(base.to_owned());
     plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
     Ok(())
+}
+
+/// Refuses a stack of a sparse working tree that lacks files of the last commit: what they define is not removed.
+///
+/// # Errors
+/// A file is missing, or git cannot say.
+pub fn check_whole(stack: &Stack) -> Result<()> {
+    let sparse = stack.repository.open().ok().filter(|repository| repository.is_sparse());
+    let Some((repository, head)) = sparse.and_then(|repository| Some((repository, repository.head().ok()?))) else {
+        return Ok(());
+    };
+    let (top, prefix) = (repository.top(), repository.prefix());
+    let entries = repository.entries(&head, prefix).map_err(failed)?;
+    let is_missing = |path: &&str| {
+        let below = &path[prefix.len()..];
+        is_source(path) && stack.loaded.reads(below, false) && top.join(path).symlink_metadata().is_err()
+    };
+    match entries.iter().map(|entry| entry.path.as_str()).find(is_missing) {
+        None => Ok(()),
+        Some(path) => Err(error!(Invalid, "the working tree is sparse and lacks `{path}` of the last commit")
+            .hint("to have all files of the stack: git sparse-checkout add, or disable")
+            .hint("if the file was deleted, commit that first")
+            .hint("nothing was sent")),
+    }
 }
 
 /// The stack as it was at a commit (a full id), with the settings that it had there.
@@ -106,19 +130,17 @@ fn desired(
     let tip_past = tip.load().map_err(tip_error)?;
     let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
     if let (StackAtCommit::NoEnvironment(before), StackAtCommit::NoEnvironment(after)) = (&merge_base_past, &tip_past) {
-        let new = NewEnvironment { stack, before, after };
+        let new = NewEnvironment { stack, before, after, keys };
         return if is_one { Ok(Default::default()) } else { new.desired(&merge_base, &tip).map_err(tip_error) };
     }
     let with_moved = |then: &CommitLookup<'_>, past: StackAtCommit| -> Result<Desired, LookupError> {
-        let (mut desired, root) = match past {
+        let (desired, root) = match past {
             StackAtCommit::Loaded { loaded, root } => (loaded.desired, Some(root)),
             // An environment that was not defined had no definitions.
             StackAtCommit::NoEnvironment(_) => return Ok(Desired::default()),
             StackAtCommit::Absent => (Desired::default(), None),
         };
-        let missing = keys.iter().filter(|key| !desired.definitions.contains_key(*key)).cloned().collect();
-        desired.definitions.extend(then.moved_in(&missing, root.as_ref())?);
-        Ok(desired)
+        with_moved_in(then, desired, root.as_ref(), keys)
     };
     let at_tip = with_moved(&tip, tip_past).map_err(tip_error)?;
     let at_merge_base =
@@ -126,11 +148,24 @@ fn desired(
     Ok((at_merge_base, at_tip))
 }
 
+/// What a commit defines in the stack, and what it defines of these keys elsewhere, from where it was moved.
+fn with_moved_in(
+    then: &CommitLookup<'_>,
+    mut desired: Desired,
+    root: Option<&StackRoot>,
+    keys: &BTreeSet<Key>,
+) -> Result<Desired, LookupError> {
+    let missing = keys.iter().filter(|key| !desired.definitions.contains_key(*key)).cloned().collect();
+    desired.definitions.extend(then.moved_in(&missing, root)?);
+    Ok(desired)
+}
+
 /// An environment that neither the merge base nor the tip defines.
 struct NewEnvironment<'a> {
     stack: &'a Loaded,
     before: &'a StackRoot,
     after: &'a StackRoot,
+    keys: &'a BTreeSet<Key>,
 }
 
 impl NewEnvironment<'_> {
@@ -146,8 +181,10 @@ impl NewEnvironment<'_> {
             let environment = self.stack.options().environment.clone().unwrap_or_default();
             return Err(LookupError::NoEnvironment { environment });
         }
-        let mut before = merge_base.load_with_settings_of_now(self.before)?.desired;
-        let mut after = tip.load_with_settings_of_now(self.after)?.desired;
+        let both = |then: &CommitLookup<'_>, root: &StackRoot| {
+            with_moved_in(then, then.load_with_settings_of_now(root)?.desired, Some(root), self.keys)
+        };
+        let (mut before, mut after) = (both(merge_base, self.before)?, both(tip, self.after)?);
         let same: BTreeSet<Key> = before
             .definitions
             .iter()

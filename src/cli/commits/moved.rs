@@ -2,7 +2,9 @@
 //! did not write what it defines, so a commit that has them elsewhere knows them all the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_hidden, is_source, unreadable};
 use crate::cli::stacks::declared::joined;
 use crate::git::{EntryKind, TreeEntry};
@@ -35,7 +37,6 @@ impl CommitLookup<'_> {
                 let definition = match loaded {
                     Ok(loaded) if self.is_another_service(&loaded.config) => None,
                     Ok(loaded) => loaded.desired.definitions.get(key),
-                    Err(_) if load::defines(&entry.path, bytes, key).is_none() => None,
                     Err(problem) => {
                         let (key, path, problem) = (key.clone(), entry.path.clone(), problem.clone());
                         return Err(LookupError::Moved { key, path, problem });
@@ -75,7 +76,6 @@ impl CommitLookup<'_> {
             entry.kind == EntryKind::File
                 && entry.is_utf8
                 && is_source(&entry.path)
-                && !is_hidden(&entry.path)
                 && entry.size.is_none_or(|size| size <= limit)
         };
         Ok(all.iter().filter(|entry| could(entry) && self.is_outside(entry, root) && !same(entry)).collect())
@@ -140,12 +140,13 @@ impl CommitLookup<'_> {
 
     /// Whether the file of now defines the key: then it was not moved.
     fn is_still_defined(&self, path: &str, key: &Key) -> bool {
-        self.read_now(path).is_some_and(|bytes| load::defines(path, &bytes, key) == Some(true))
+        let bytes = self.read_now(path).filter(|_| !self.is_linked(Some(Path::new(path))));
+        bytes.is_some_and(|bytes| load::defines(path, &bytes, key) == Some(true))
     }
 
     fn is_another_service(&self, config: &Config) -> bool {
         let now = self.stack.config.base_url.as_deref();
-        now.zip(config.base_url.as_deref()).is_some_and(|(now, then)| now != then)
+        now.zip(config.base_url.as_deref()).is_some_and(|(now, then)| !BaseUrl::is_same(now, then))
     }
 
     /// What a file was loaded as: a part of the stack around it, or alone where there was none.

@@ -90,7 +90,7 @@ pub fn top(directory: &Path) -> PathBuf {
 /// Why it cannot be searched.
 pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
     let limit = LoadLimits::default().file_bytes;
-    let found = load::stacks_below(top).map_err(|problem| problem.message)?;
+    let found = load::stacks_of_repository(top).map_err(|problem| problem.message)?;
     let declared = found.into_iter().map(|path| {
         // A link that leads out of the stack's directory is no settings file.
         let file = Directory::open(&path).and_then(|directory| directory.read(config::FILE, limit));

@@ -156,12 +156,9 @@ impl Service<'_> {
 
     /// Whether a stack with these settings can be for this service.
     fn is_of(&self, config: &Config) -> bool {
-        let is_same = |one: &str, other: &str| match (BaseUrl::parse(one), BaseUrl::parse(other)) {
-            (Ok(one), Ok(other)) => one == other,
-            _ => one == other,
-        };
         config.base_url.as_deref().map_or(self.takes_unnamed, |url| {
-            is_same(url, self.planned) || self.configured.is_some_and(|configured| is_same(url, configured))
+            let is_it = |service: &str| BaseUrl::is_same(url, service);
+            is_it(self.planned) || self.configured.is_some_and(is_it)
         })
     }
 }

@@ -20,12 +20,16 @@ enum Step {
     Link(usize),
     /// Renames the directory of the stack.
     Directory(usize),
+    /// Does so, and leaves a link where it was.
+    Linked(usize),
+    /// Writes the service of the settings differently.
+    Url,
     /// Moves the settings of the stack one directory up.
     Settings,
 }
 
 const KEYS: [&str; 3] = ["shop/a", "shop/b", "pay/a"];
-const DIRECTORIES: [&str; 3] = ["mesh", "stacks/shop", "live"];
+const DIRECTORIES: [&str; 4] = ["mesh", "stacks/shop", "live", ".infra/shop"];
 
 /// The working tree as it should be understood.
 #[derive(Debug, Clone)]
@@ -34,6 +38,7 @@ struct Model {
     /// File and port of each definition.
     files: BTreeMap<usize, (String, u16)>,
     has_settings: bool,
+    url: String,
     count: usize,
 }
 
@@ -85,13 +90,30 @@ impl Model {
                     std::os::unix::fs::symlink(&data, stage.path(&self.path(&new))).expect("a link");
                 }
             }
-            Step::Directory(at) => {
+            Step::Directory(at) | Step::Linked(at) => {
                 let to = DIRECTORIES[at];
                 if to != self.directory {
-                    let target = stage.path(to);
+                    let (from, target) = (stage.path(self.directory), stage.path(to));
                     std::fs::create_dir_all(target.parent().expect("a directory")).expect("directories");
-                    std::fs::rename(stage.path(self.directory), target).expect("a move");
+                    // What an earlier step left there.
+                    let _ = std::fs::remove_file(&target);
+                    std::fs::rename(&from, &target).expect("a move");
+                    if matches!(step, Step::Linked(_)) {
+                        let up = "../".repeat(self.directory.matches('/').count());
+                        std::os::unix::fs::symlink(format!("{up}{to}"), from).expect("a link");
+                    }
                     self.directory = to;
+                }
+            }
+            Step::Url => {
+                if self.has_settings {
+                    self.url = if self.url.ends_with("/api") {
+                        self.url.replace("/api", "/")
+                    } else {
+                        format!("{}/api", self.url.trim_end_matches('/'))
+                    };
+                    let settings = format!("stack: shop\nnamespaces: [shop, pay]\nbase_url: {}\n", self.url);
+                    stage.write(&self.path("trueup.yaml"), &settings);
                 }
             }
             Step::Settings => {
@@ -112,7 +134,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..KEYS.len()).prop_map(Step::Convert),
         1 => (0..KEYS.len()).prop_map(Step::Link),
         2 => (0..DIRECTORIES.len()).prop_map(Step::Directory),
+        1 => (0..DIRECTORIES.len()).prop_map(Step::Linked),
         1 => Just(Step::Settings),
+        1 => Just(Step::Url),
     ]
 }
 
@@ -127,7 +151,8 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
     let service = Service::start();
     let stage = Stage::new().at(&service);
     git(&stage, "init -q -b main");
-    let mut model = Model { directory: "mesh", files: BTreeMap::new(), has_settings: false, count: 0 };
+    let url = service.url();
+    let mut model = Model { directory: "mesh", files: BTreeMap::new(), has_settings: false, url, count: 0 };
     stage.write("README.md", "x");
     if settings {
         model.take(&stage, &Step::Settings);
@@ -161,7 +186,12 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
         return;
     }
     let ran = stage.run(&format!("plan {} --base main --format json", head.directory));
-    let links = || [first, ours, theirs].concat().iter().any(|step| matches!(step, Step::Link(_) | Step::Directory(_)));
+    let links = || {
+        [first, ours, theirs]
+            .concat()
+            .iter()
+            .any(|step| matches!(step, Step::Link(_) | Step::Directory(_) | Step::Linked(_)))
+    };
     if ran.exit() == 1 {
         ran.stderr_ignored();
         assert!(links(), "without a link or a move everything can be understood: {}", ran.errors());
