@@ -11,12 +11,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
 use crate::cli::service::address;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, settings};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, hint, settings, state};
 use crate::file;
+use crate::journal::{self, JournalError};
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{Prune, SafetySettings, SettingChange, changes};
 use crate::model::{Key, Namespace};
-use crate::plan::{Plan, PlanOrigin};
+use crate::plan::{ActionKind, Plan, PlanOrigin};
 use crate::report::safe;
 
 /// Bytes that a policy may have.
@@ -156,6 +157,7 @@ pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: 
         let flag = made.as_ref().map(|name| format!("to apply it: --env {}", safe::shell(name)));
         return Err(error.hint(flag.unwrap_or_else(|| again.to_owned())).hint("nothing was sent"));
     }
+    created_what_it_deletes(context, plan)?;
     if let Some(setting) = plan.looser_setting(&config.safeguards) {
         let message = format!("the plan was made with a looser `{setting}` than the settings in force");
         return Err(error!(Refused, "{message}").hint(again).hint("nothing was sent"));
@@ -181,6 +183,35 @@ pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: 
         false => format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace),
     };
     Err(error!(Refused, "{message}").hint(hint).hint("nothing was sent"))
+}
+
+/// Whether a rollback deletes only what its stack owns, or what the record of its run says that the run created: the plan is
+/// from a file, which says less than it seems.
+fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
+    let Some(run) = plan.undone() else { return Ok(()) };
+    let Some(first) = plan.unowned_deletes().next() else { return Ok(()) };
+    let refused = |key: &Key, reason: &str| {
+        let again = format!("trueup rollback {run}{}", hint::of_recorded(context, plan));
+        error!(Refused, "the plan would delete `{key}`, which its stack does not own, and {reason}")
+            .hint(format!("to plan it again where the record of the run is: {again}"))
+            .hint("nothing was sent")
+    };
+    let record = match journal::load(state::store(context)?, run) {
+        Err(JournalError::NoRun { .. }) => return Err(refused(first, &format!("there is no record of run {run}"))),
+        record => record.map_err(|error| state::with_status(context, ExitStatus::Refused, error))?,
+    };
+    let undone = record.undone();
+    let is_of_plan = (&undone.plan.service, &undone.plan.stack) == (&plan.service, &plan.stack);
+    let created: BTreeSet<&Key> = undone
+        .writes
+        .iter()
+        .filter(|write| is_of_plan && write.action == ActionKind::Create)
+        .map(|write| write.key)
+        .collect();
+    match plan.unowned_deletes().find(|key| !created.contains(key)) {
+        Some(key) => Err(refused(key, &format!("run {run} did not create it"))),
+        None => Ok(()),
+    }
 }
 
 /// Whether the policy lets something be changed in these namespaces.

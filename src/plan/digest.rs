@@ -72,6 +72,8 @@ struct Covered<'p> {
     scope: &'p BTreeMap<Scope, ScopeState>,
     settings: &'p PlanSettings,
     undone: Option<&'p RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handed_over: Option<(&'p str, &'p str)>,
 }
 
 /// Key, action, what is wanted, the before-image, the ownership annotations, who refers to what goes, and
@@ -118,6 +120,7 @@ impl Plan {
             scope: &self.scope,
             settings: &self.settings,
             undone: self.undone(),
+            handed_over: self.handed_over(),
         };
         let mut changes: Vec<&Change> = self.changes.iter().collect();
         let changes = share::each(&mut changes, || |change: &mut &Change| hash(&covering(change)));

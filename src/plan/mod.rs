@@ -212,7 +212,8 @@ pub struct PlanSource {
     pub requests: u64,
 }
 
-/// What a plan is made from. In a file it is one text.
+/// What a plan is made from. In a file it is one text, and a directory whose name reads as one of the others begins with
+/// `./` there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -246,6 +247,9 @@ impl Default for PlanOrigin {
 impl fmt::Display for PlanOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            PlanOrigin::Directory(directory) if [ROLLBACK_OF, MOVE_FROM].iter().any(|of| directory.starts_with(of)) => {
+                write!(f, "./{directory}")
+            }
             PlanOrigin::Directory(directory) => f.write_str(directory),
             PlanOrigin::Rollback(run) => write!(f, "{ROLLBACK_OF}{run}"),
             PlanOrigin::Move { from, to } => write!(f, "{MOVE_FROM}{from}{MOVE_TO}{to}"),

@@ -22,7 +22,11 @@ impl Plan {
             }
             self.check_change(change)?;
         }
-        Ok(())
+        let is_annotate = |change: &&Change| change.action.kind() == ActionKind::Annotate;
+        match self.changes.iter().find(|change| !is_annotate(change)).filter(|_| self.handed_over().is_some()) {
+            Some(change) => Err(format!("it is a move, and `{}` would be changed otherwise", change.key)),
+            None => Ok(()),
+        }
     }
 
     fn check_change(&self, change: &Change) -> Result<(), String> {
@@ -52,7 +56,7 @@ impl Plan {
     }
 
     /// A delete of this plan that `prune` does not make in these namespaces. A rollback deletes what its run created: only
-    /// `prune: none` stops that.
+    /// `prune: none` stops that. See [`Plan::unowned_deletes`].
     pub fn delete_beyond(
         &self,
         prune: Prune,
@@ -68,6 +72,12 @@ impl Plan {
         };
         let mut deletes = self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. }));
         deletes.find(is_beyond).map(|change| &change.key)
+    }
+
+    /// The objects that this plan deletes although its stack does not own them.
+    pub fn unowned_deletes(&self) -> impl Iterator<Item = &Key> {
+        let deletes = self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. }));
+        deletes.filter(|change| !self.prunes(change, Prune::Owned)).map(|change| &change.key)
     }
 
     /// A change of this plan outside of the namespaces of its stack. A move passes endpoints between those of two stacks.

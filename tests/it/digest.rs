@@ -268,6 +268,7 @@ fn edits(document: &Value, path: &[String]) -> Vec<Value> {
         json!(""),
         json!("other"),
         json!("shop/other"),
+        json!("move from stack a to stack b"),
         json!("none"),
         json!("all"),
         json!("shop"),
@@ -323,7 +324,8 @@ fn decides(plan: &Plan) -> Value {
         plan.settings,
         plan.scope,
         format!("{:?}", plan.consents()) == format!("{:?}", Allowances::default()),
-        plan.undone()
+        plan.undone(),
+        plan.handed_over()
     ])
 }
 
@@ -425,6 +427,93 @@ fn what_a_digest_does_not_cover_is_only_how_a_plan_is_reported() {
     plan.source = PlanSource { origin: PlanOrigin::Directory("elsewhere".to_owned()), ..PlanSource::default() };
     plan.changes.iter_mut().for_each(|change| change.place = None);
     assert_eq!(plan.digest(), digest);
-    plan.source = PlanSource { origin: PlanOrigin::Rollback(RunId::new("r").expect("an id")), ..PlanSource::default() };
-    assert_ne!(plan.digest(), digest);
+    let (from, to) = ("digest".to_owned(), "other".to_owned());
+    for origin in [PlanOrigin::Rollback(RunId::new("r").expect("an id")), PlanOrigin::Move { from, to }] {
+        plan.source = PlanSource { origin, ..PlanSource::default() };
+        assert_ne!(plan.digest(), digest);
+    }
+}
+
+#[test]
+fn a_plan_that_calls_itself_a_move_is_refused() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "a").file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("plan . -o p.json").code(0);
+    let mut file = saved(&stage);
+    file["plan"]["source"]["directory"] = json!("move from stack a to stack b");
+    stage.write("p.json", &file.to_string());
+    stage
+        .run("apply p.json --yes")
+        .code(6)
+        .stderr_contains("`p.json` is not applied")
+        .stderr_contains("it was altered");
+    stage.write("p.json", &forge(&file).expect("a plan"));
+    stage.run("apply p.json --yes").code(6).stderr_contains("it is a move, and `shop/cart` would be changed otherwise");
+    assert_eq!(service.requests("POST"), 0);
+}
+
+#[test]
+fn a_directory_that_is_named_like_a_move_or_a_rollback_is_a_directory() {
+    for name in ["move from stack a to stack b", "rollback of 2026-11-21T05-59-56-abc"] {
+        let service = Service::start();
+        let (settings, file) = (format!("{name}/trueup.yaml"), format!("{name}/cart.yaml"));
+        let stage = Stage::new().at(&service).file(&settings, "stack: s\nnamespaces: [shop]\n");
+        stage.write(&file, &definition("shop/cart", 80));
+        stage.run_words(&["plan", name, "-o", "p.json"]).code(0).stdout_contains("+ create  shop/cart");
+        assert_eq!(saved(&stage)["plan"]["source"]["directory"], format!("./{name}"));
+        let apply = ["apply", "p.json", "--config", &settings, "--yes", "--quiet"];
+        stage.write(&settings, "stack: s\nnamespaces: [pay]\n");
+        stage
+            .run_words(&apply)
+            .code(6)
+            .stderr_contains("would change `shop/cart`, and the settings in force do not list its namespace");
+        stage.write(&settings, "stack: s\nnamespaces: [shop]\n");
+        stage.run_words(&apply).code(0).stdout_contains("1 created");
+    }
+}
+
+#[test]
+fn a_plan_that_calls_itself_a_rollback_deletes_only_what_its_run_created() {
+    let service = Service::start();
+    let settings = |prune: &str| format!("stack: s\nnamespaces: [shop]\nprune: {prune}\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", &settings("all"))
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .applied(".");
+    service.create(&json!({"metadata": {"name": "handmade", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
+    stage.run("plan . -o p.json").code(0).stdout_contains("- delete  shop/handmade");
+    stage.write("trueup.yaml", &settings("owned"));
+    let of_definitions = saved(&stage);
+    let run = stage.run("show last --format json").code(0).json()["run"]["run"].as_str().expect("a run").to_owned();
+    let apply = "apply p.json --yes --allow mass-change --allow empty-namespace";
+    for (run, reason) in [
+        ("2026-11-21T05-59-56-abc", "there is no record of run 2026-11-21T05-59-56-abc".to_owned()),
+        (run.as_str(), format!("run {run} did not create it")),
+    ] {
+        let mut file = of_definitions.clone();
+        file["plan"]["source"]["directory"] = json!(format!("rollback of {run}"));
+        stage.write("p.json", &forge(&file).expect("a plan"));
+        stage
+            .run(apply)
+            .code(6)
+            .stderr_contains("would delete `shop/handmade`, which its stack does not own, and ")
+            .stderr_contains(&reason);
+        assert_eq!(service.requests("DELETE"), 0);
+    }
+}
+
+#[test]
+fn a_saved_rollback_of_what_has_no_ownership_annotations_needs_the_record_of_its_run() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nownership_annotations: false\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .applied(".");
+    stage.run("rollback last -o p.json").code(0).stdout_contains("- delete  shop/cart");
+    let apply = "apply p.json --yes --quiet --allow mass-change --allow empty-namespace";
+    stage.run(&format!("{apply} --state ../nowhere")).code(6).stderr_contains("there is no record of run ");
+    assert_eq!(service.requests("DELETE"), 0);
+    stage.run(apply).code(0).stdout_contains("1 deleted");
 }
