@@ -85,7 +85,8 @@ impl ProcessEnvironment {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             // There the case of a name means nothing, and `PATH` is called `Path`.
             .map(|(name, value)| (if cfg!(windows) { name.to_ascii_uppercase() } else { name }, value))
-            .filter(|(_, value)| !value.is_empty())
+            // An empty name of a policy is a pipeline that lost it, not one without a policy.
+            .filter(|(name, value)| !value.is_empty() || name == "TRUEUP_POLICY")
             .collect();
         let columns = environment.get("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
         let terminal = || {

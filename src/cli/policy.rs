@@ -29,7 +29,13 @@ const LARGEST: u64 = 1024 * 1024;
 /// Two are named, or the one that is named cannot be read.
 pub fn read(context: &mut Context) -> Result<()> {
     let flag = context.global.policy.clone();
-    let path = match (flag, context.environment.path("TRUEUP_POLICY")) {
+    let variable = context.environment.path("TRUEUP_POLICY");
+    if variable.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+        return Err(error!(Invalid, "`TRUEUP_POLICY` is set, and it is empty")
+            .hint("let it name the policy; where there is none, unset it")
+            .hint("nothing is done without the policy that was asked for"));
+    }
+    let path = match (flag, variable) {
         (None, None) => return Ok(()),
         (Some(flag), Some(variable)) if flag != variable => {
             return Err(error!(Usage, "`--policy` and `TRUEUP_POLICY` name two policies")
@@ -130,12 +136,15 @@ fn check<'a>(
 /// Whether the policy lets a plan from a file or a journal be applied with this configuration, which is in `root`.
 ///
 /// # Errors
-/// It forbids its stack or a namespace.
+/// It forbids its stack, one of the two stacks of a move, or a namespace.
 pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Plan) -> Result<()> {
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
     if let (Some(file), PlanOrigin::Directory(directory)) = (&context.policy, &plan.source.origin) {
         outside(file, Path::new(directory))?;
+    }
+    if let Some((from, to)) = plan.handed_over() {
+        permits_stacks(context, [from, to])?;
     }
     check(context, root, config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
 }

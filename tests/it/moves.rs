@@ -163,6 +163,39 @@ fn a_move_is_an_ordinary_plan_that_is_saved_applied_by_its_digest_and_rolled_bac
 }
 
 #[test]
+fn a_policy_that_forbids_one_of_the_stacks_refuses_a_saved_move_and_its_resume() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .file("two/cart.yaml", &definition("shop/cart", 80))
+        .committed()
+        .applied("one");
+    stage.write("../policy.yaml", "stacks: [two]\n");
+    let make = "move --from one --directory two -o plan.json";
+    let forbidden = "the policy forbids the stack `one`; it allows `two`";
+    stage.run(&format!("{make} --policy ../policy.yaml")).code(6).stderr_contains(forbidden);
+    stage.run(make).code(0);
+    let settled = "--config two/trueup.yaml --yes --quiet --allow foreign-stack=*";
+    stage
+        .run(&format!("apply plan.json {settled} --policy ../policy.yaml"))
+        .code(6)
+        .stderr_contains(forbidden)
+        .stderr_contains("nothing was sent");
+    service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
+    stage.run(&format!("apply plan.json {settled}")).code(1).stderr_ignored();
+    service.misbehave("rules: []");
+    let sent = service.requests("PUT");
+    let resume = format!("apply --resume last {settled} --policy ../policy.yaml");
+    stage.run(&resume).code(6).stderr_contains(forbidden);
+    assert_eq!(service.requests("PUT"), sent);
+    stage.write("../policy.yaml", "stacks: [one, two]\n");
+    stage.run(&resume).code(0).stdout_contains("1 annotated");
+}
+
+#[test]
 fn the_giver_takes_back_what_it_gave_only_with_consent() {
     let service = Service::start();
     let stage = Stage::new()

@@ -277,6 +277,12 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
     let named = stack("").at(&service).env("TRUEUP_POLICY", "/nosuch/policy.yaml");
     named.run("plan stack").code(1).stderr_contains("cannot read the policy `/nosuch/policy.yaml`");
     named.run("plan stack --policy other.yaml").code(64).stderr_contains("name two policies");
+    // What a pipeline could not fill in is not the wish for no policy.
+    stage.write("../policy.yaml", "prune: none\n");
+    let empty = stack("").at(&service).env("TRUEUP_POLICY", "");
+    for line in ["plan stack", "plan stack --policy ../policy.yaml"] {
+        empty.run(line).code(1).stderr_contains("`TRUEUP_POLICY` is set, and it is empty");
+    }
     assert_eq!(service.log().len(), 0);
     // What a pull request can change limits nothing.
     stage.write("stack/policy.yml.txt", "prune: none\n");
