@@ -1,6 +1,7 @@
 //! DDoS events: the list with its filters, one event with its attachments, and the edit as
 //! read-compare-write, because the service has no version for them.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,9 +100,15 @@ fn as_text<S: serde::Serializer>(bytes: &Option<u64>, into: S) -> Result<S::Ok, 
 }
 
 impl DdosEvent {
-    /// Whether the event goes on: it has no end, or the proto's zero of one.
-    pub fn is_open(&self) -> bool {
-        self.end_time.as_deref().is_none_or(|end| end.is_empty() || end.starts_with("0001-01-01"))
+    /// The end, in the past or in the future; nothing where there is none, or the proto's zero of one.
+    pub fn end(&self) -> Option<&str> {
+        self.end_time.as_deref().filter(|end| !end.is_empty() && !end.starts_with("0001-01-01"))
+    }
+
+    /// Whether the event goes on at `now`. An end that cannot be read is none.
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        let end = self.end().and_then(|end| end.parse::<Timestamp>().ok());
+        end.is_none_or(|end| end > now)
     }
 }
 
@@ -281,10 +288,13 @@ mod tests {
     #[test]
     fn an_event_is_read_leniently_and_open_without_an_end() {
         let event = event();
-        assert!(event.is_open() && event.description.is_empty());
+        let now = "2024-01-01T02:00:00Z".parse().expect("a time");
+        assert!(event.is_open(now) && event.end().is_none() && event.description.is_empty());
         assert_eq!(event.attachments[0].size_bytes, Some(12345));
         assert_eq!(event.others["future"], json!({"x": 1}));
-        assert!(!DdosEvent { end_time: Some("2024-01-01T02:00:00Z".to_owned()), ..event }.is_open());
+        let until = |end: &str| DdosEvent { end_time: Some(end.to_owned()), ..event.clone() };
+        assert!(!until("2024-01-01T02:00:00Z").is_open(now) && until("2024-01-01T02:00:01Z").is_open(now));
+        assert!(until("0001-01-01T00:00:00Z").end().is_none());
     }
 
     #[test]

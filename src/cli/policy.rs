@@ -15,7 +15,7 @@ use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, h
 use crate::file;
 use crate::journal::{self, JournalError};
 use crate::load::{Config, Loaded, config};
-use crate::model::policy::{Prune, SafetySettings, SettingChange, changes};
+use crate::model::policy::{GateMode, Prune, SafetySettings, SettingChange, changes};
 use crate::model::{Key, Namespace};
 use crate::plan::{ActionKind, Plan, PlanOrigin};
 use crate::report::safe;
@@ -108,6 +108,18 @@ pub fn settle(
 pub fn limits(context: &Context, config: &Config) -> Vec<SettingChange> {
     let Some(file) = &context.policy else { return Vec::new() };
     changes(None, &config.safety(), &file.policy.tighten(&config.safeguards))
+}
+
+/// Whether the policy lets no settings loosen this gate.
+pub fn blocks(context: &Context, gate: &str) -> bool {
+    let Some(file) = &context.policy else { return false };
+    let gates = &file.policy.loosest.gates;
+    let mode = match gate {
+        "upgrade" => gates.upgrade,
+        "ddos" => gates.ddos,
+        _ => gates.events,
+    };
+    mode == GateMode::Block
 }
 
 /// Puts the policy's limits on a configuration without definitions.

@@ -49,7 +49,7 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
     }
     if gates.ddos != GateMode::Off {
         let found = ddos::list(reader, &system, &ddos::DdosFilter::default()).await;
-        findings.extend(judge_ddos(found.map_err(|error| error.to_string()), gates.ddos));
+        findings.extend(judge_ddos(found.map_err(|error| error.to_string()), gates.ddos, now));
     }
     if gates.events != GateMode::Off {
         findings.extend(check_events(reader, system, gates, now).await);
@@ -103,16 +103,21 @@ fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<Stri
             let reason = crate::api::neutral(&progress.failure_reason, 200);
             Some(format!("the upgrade of site `{site}` failed: {reason}"))
         }
-        _ => None,
+        // `UNKNOWN` with a version is an upgrade all the same.
+        upgrades::UpgradeState::Unknown if progress.version.is_empty() => None,
+        upgrades::UpgradeState::Unknown | upgrades::UpgradeState::Other(_) => {
+            Some(format!("the upgrade of site `{site}` has the status `{}`", progress.status))
+        }
+        upgrades::UpgradeState::Scheduled | upgrades::UpgradeState::Completed | upgrades::UpgradeState::Skipped => None,
     }
 }
 
-fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode) -> Option<GateFinding> {
+fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode, now: Timestamp) -> Option<GateFinding> {
     let text = match found {
         Ok(events) => {
             let open: Vec<String> = events
                 .iter()
-                .filter(|event| event.is_open())
+                .filter(|event| event.is_open(now))
                 .map(|event| format!("`{}`", crate::api::neutral(&event.name, 60)))
                 .collect();
             if open.is_empty() {
@@ -159,10 +164,16 @@ mod tests {
         let event = |end: &str| -> ddos::DdosEvent {
             serde_json::from_value(serde_json::json!({"id": "1", "name": "flood", "end_time": end})).expect("an event")
         };
-        assert_eq!(judge_ddos(Ok(vec![event("2026-01-01T00:00:00Z")]), GateMode::Block), None);
-        let open = judge_ddos(Ok(vec![event("")]), GateMode::Block).expect("a finding");
-        assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS event: `flood`");
-        assert!(judge_ddos(Err("403".to_owned()), GateMode::Warn).is_some());
+        let now = "2026-01-02T00:00:00Z".parse().expect("a time");
+        let judge = |found, mode| judge_ddos(found, mode, now);
+        for ended in ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02T01:00:00+02:00"] {
+            assert_eq!(judge(Ok(vec![event(ended)]), GateMode::Block), None, "{ended}");
+        }
+        for open in ["", "0001-01-01T00:00:00Z", "2026-01-02T00:00:01Z", "soon"] {
+            let open = judge(Ok(vec![event(open)]), GateMode::Block).expect("a finding");
+            assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS event: `flood`");
+        }
+        assert!(judge(Err("403".to_owned()), GateMode::Warn).is_some());
     }
 
     #[test]
@@ -171,7 +182,15 @@ mod tests {
             let body = serde_json::json!({"status": status, "version": "crt-1", "failure_reason": "disk full"});
             serde_json::from_value(body).expect("a progress")
         };
-        assert_eq!(upgrade_text("ce01", &progress("COMPLETED")), None);
+        for harmless in ["COMPLETED", "SKIPPED", "SCHEDULED"] {
+            assert_eq!(upgrade_text("ce01", &progress(harmless)), None, "{harmless}");
+        }
+        for (status, shown) in [("ROLLING_BACK", "ROLLING_BACK"), ("UNKNOWN", "UNKNOWN"), ("", "UNKNOWN")] {
+            let text = format!("the upgrade of site `ce01` has the status `{shown}`");
+            assert_eq!(upgrade_text("ce01", &progress(status)), Some(text));
+        }
+        let none = upgrades::UpgradeProgress { version: String::new(), ..progress("UNKNOWN") };
+        assert_eq!(upgrade_text("ce01", &none), None);
         assert!(upgrade_text("ce01", &progress("In_Progress")).is_some_and(|text| text.contains("crt-1")));
         assert!(upgrade_text("ce01", &progress("FAILED")).is_some_and(|text| text.contains("disk full")));
     }

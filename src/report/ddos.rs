@@ -26,10 +26,7 @@ fn started(event: &DdosEvent) -> Line<'_> {
 }
 
 fn ended(event: &DdosEvent) -> Line<'_> {
-    match event.end_time.as_deref() {
-        Some(time) if !event.is_open() => line![moment(time)],
-        _ => line!["open"],
-    }
+    event.end().map_or(line!["open"], |time| line![moment(time)])
 }
 
 /// One event with every field that it has, and its attachments.

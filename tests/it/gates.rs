@@ -1,6 +1,6 @@
 //! Gates look at every site that a change names, and before every run.
 
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, definition};
 use trueup::sandbox::Tenant;
 
 const TENANT: &str = "\
@@ -69,4 +69,66 @@ fn a_resume_asks_the_gates_before_its_first_write() {
         refused.code(6).stderr_contains("site `busy` is being upgraded").stderr_contains("nothing was sent");
         assert_eq!(service.requests("PUT"), sent, "{kind:?}");
     }
+}
+
+#[test]
+fn an_upgrade_whose_status_is_not_known_is_found() {
+    for kind in KINDS {
+        let (service, stage) = moved(kind, "idle", "idle");
+        stage.edit("cart.yaml", "port: 80", "port: 81");
+        let answer = |status: &str, version: &str| {
+            let progress = format!(r#"{{"status":"{status}","version":"{version}"}}"#);
+            let body = format!(r#"{{"upgrade_status":{{"sw_upgrade_progress":{progress}}}}}"#);
+            service.misbehave(&format!(
+                "rules: [{{operation: upgrade-status-get, status: {{code: 200, body: '{body}'}}}}]"
+            ));
+        };
+        for (status, shown) in [("ROLLING_BACK", "ROLLING_BACK"), ("UNKNOWN", "UNKNOWN"), ("", "UNKNOWN")] {
+            answer(status, "crt-1");
+            stage
+                .run("apply . --yes --quiet")
+                .code(6)
+                .stderr_contains(&format!("the upgrade of site `idle` has the status `{shown}`"))
+                .stderr_contains("to apply anyway: set `gates.upgrade: warn`");
+        }
+        assert_eq!(service.requests("PUT"), 0, "{kind:?}");
+        answer("COMPLETED", "crt-1");
+        stage.run("apply . --yes --quiet").code(0).stdout_contains("1 replaced");
+    }
+}
+
+#[test]
+fn a_ddos_event_is_open_until_its_end() {
+    for (end, code) in [("+1h", 6), ("-1m", 0)] {
+        let tenant = format!(
+            "kind: tenant\nname: acme-cuxnbbdn\nnamespaces: [shop]\n\
+             ddos_events: [{{id: one, name: flood, start_time: -1h, end_time: {end}}}]\n"
+        );
+        let service = Service::with(|options| {
+            options.tenant_file = Some(Tenant::read(&tenant, options.clock.now()).expect("a tenant"));
+        });
+        let stage = Stage::new()
+            .at(&service)
+            .file("trueup.yaml", "stack: gated\nnamespaces: [shop]\ngates: {upgrade: off, ddos: block}\n")
+            .file("cart.yaml", &definition("shop/cart", 80));
+        let ran = stage.run("apply . --yes --quiet");
+        ran.code(code);
+        if code == 6 {
+            ran.stderr_contains("gate `ddos`: 1 open DDoS event: `flood`");
+        }
+    }
+}
+
+#[test]
+fn a_gate_that_the_policy_blocks_is_not_said_to_be_loosened_by_a_setting() {
+    let (_service, stage) = moved(KINDS[0], "idle", "busy");
+    stage.edit("trueup.yaml", "upgrade: block", "upgrade: warn");
+    stage.write("../policy.yaml", "gates: {upgrade: block}\n");
+    let refused = stage.run("apply . --yes --quiet --policy ../policy.yaml");
+    refused
+        .code(6)
+        .stderr_contains("site `busy` is being upgraded")
+        .stderr_contains("the policy says `gates.upgrade: block`, which no setting loosens");
+    refused.does_not_say("to apply anyway");
+    stage.run("apply . --yes").code(0).stderr_contains("warning: gate `upgrade`: site `busy` is being upgraded");
 }

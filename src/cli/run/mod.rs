@@ -159,7 +159,11 @@ async fn check_gates(context: &Context, connection: &Connection, plan: &Plan, ga
         match finding.mode {
             GateMode::Block => {
                 let error = error!(Refused, "{text}").hint("nothing was sent");
-                refused = Some(error.hint(format!("to apply anyway: set `gates.{}: warn`", finding.gate)));
+                let hint = match policy::blocks(context, finding.gate) {
+                    true => format!("the policy says `gates.{}: block`, which no setting loosens", finding.gate),
+                    false => format!("to apply anyway: set `gates.{}: warn`", finding.gate),
+                };
+                refused = Some(error.hint(hint));
             }
             GateMode::Warn | GateMode::Off => {
                 context.output.message(&format!("{}: {}", palette.paint(Role::Careful, "warning"), safe::line(&text)));
