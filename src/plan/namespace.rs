@@ -239,7 +239,8 @@ impl NamespaceBuilder<'_, '_> {
                 self.block(BlockedChange::new(key.clone(), reason, change), Some(definition), Some(live));
             }
             (_, change) => {
-                if differences.is_empty() && self.annotates() {
+                let is_left = owner == Owner::Unstacked && change.is_none();
+                if differences.is_empty() && self.annotates() && !is_left {
                     self.note_equal(key, owner);
                 }
                 if let Some(change) = change {
@@ -271,7 +272,7 @@ impl NamespaceBuilder<'_, '_> {
     /// The change that makes `live` what its definition says, ownership annotations included; nothing where
     /// it is.
     fn change(
-        &self,
+        &mut self,
         definition: &Definition,
         live: &LiveObject,
         ownership: Option<&Ownership>,
@@ -315,9 +316,12 @@ impl NamespaceBuilder<'_, '_> {
         }
         let action = Action::Annotate { before: BeforeImage::of(live) };
         let ownership = self.annotations(definition, applied);
-        let change = Change { ownership, secrets: unshown(definition, &live.endpoint), ..Change::new(key, action) };
+        let change =
+            Change { ownership, secrets: unshown(definition, &live.endpoint), ..Change::new(key.clone(), action) };
         // Annotations are not worth a secret.
-        change.lost_secret(live).is_none().then_some(change)
+        let Some(path) = change.lost_secret(live) else { return Some(change) };
+        self.plan.notes.push(Note::NotAnnotated { key, path: path.to_owned() });
+        None
     }
 
     fn undefined(&mut self, item: &LiveItem) {

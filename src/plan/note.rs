@@ -25,6 +25,13 @@ pub enum Note {
         /// Which.
         key: Key,
     },
+    /// In sync, and its ownership annotations are not written: the write would lose a secret that no answer shows.
+    NotAnnotated {
+        /// Which.
+        key: Key,
+        /// The place of the secret.
+        path: String,
+    },
     /// Equal to its definition, and of another stack.
     ForeignEqual {
         /// Which.

@@ -150,6 +150,7 @@ impl World {
             Note::Unmanaged { key } => Some(format!("unmanaged {}", key.name)),
             Note::Orphan { key } => Some(format!("orphan {}", key.name)),
             Note::Unannotated { key } => Some(format!("unannotated {}", key.name)),
+            Note::NotAnnotated { key, path } => Some(format!("not annotated {} {path}", key.name)),
             Note::ForeignEqual { key, stack } => Some(format!("equal {} of {stack}", key.name)),
             Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
             Note::Unsupported { key, .. } => Some(format!("unsupported {}", key.name)),

@@ -27,6 +27,9 @@ const OUTSIDE_KINDS: &str = "{{endpoint}} of this stack {{is|are}} of a kind tha
     again, and a plan deletes what is not defined): {{names}}";
 const UNANNOTATED: &str =
     "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
+const NOT_ANNOTATED: &str = "{{endpoint}} {{is|are}} in sync, and {{its|their}} ownership annotations are not written: \
+    {{reason}} may contain a secret that a write without it would delete (write the secret into \
+    {{its definition|their definitions}}): {{names}}";
 
 /// Names that are listed of each note.
 const NAMES: usize = 6;
@@ -104,6 +107,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.to_string(),
         ),
         Note::Unannotated { key } => (UNANNOTATED, none(), key.to_string()),
+        Note::NotAnnotated { key, path } => (NOT_ANNOTATED, path.clone(), key.to_string()),
         Note::ForeignEqual { key, stack } => (
             "{{endpoint}} {{is|are}} as defined and {{belongs|belong}} to stack {{reason}}: {{names}}",
             stack.clone(),

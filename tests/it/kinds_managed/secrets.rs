@@ -448,3 +448,26 @@ fn a_refusal_that_repeats_a_secret_is_told_and_kept_without_it() {
     let kept: Vec<_> = files.filter(is_kept).collect();
     assert!(kept.is_empty(), "{kept:?}");
 }
+
+#[test]
+fn what_is_not_adopted_for_its_secret_is_noted() {
+    let service = Service::start();
+    let stage = stack(&service);
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}ownership_annotations: false\n"));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("trueup.yaml", &settings);
+    let without: String = certificate(FIRST).lines().take(4).map(|line| format!("{line}\n")).collect();
+    stage.write("d/web.yaml", &without);
+    let note = "1 object is in sync, and its ownership annotations are not written: spec.private_key may contain a \
+                secret that a write without it would delete (write the secret into its definition): \
+                certificate:shop/web";
+    stage.run("plan . --adopt").code(0).stdout_contains(note);
+    stage.run("apply . --adopt --yes").code(0).stdout_contains(note);
+    stage.run("plan .").code(0).does_not_say("are not written");
+    assert_eq!(writes(&service), 1);
+    stage.write("d/web.yaml", &certificate(FIRST));
+    stage.run("plan . --adopt").code(0).stdout_contains("* annotate").does_not_say("are not written");
+    stage.run("apply . --adopt --yes").code(0).stderr_ignored();
+    assert_eq!(writes(&service), 2);
+}
