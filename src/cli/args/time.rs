@@ -23,7 +23,9 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Timestamp::from_second(text.parse().ok()?).ok();
     }
-    if let Some(ago) = duration(text.strip_prefix('-').unwrap_or(text)) {
+    // The library reads `ago` as well, and as a negative length.
+    let length = text.strip_prefix('-').or_else(|| text.strip_suffix(" ago").map(str::trim_end)).unwrap_or(text);
+    if let Some(ago) = duration(length) {
         return now.checked_sub(ago).ok();
     }
     text.parse().ok()
@@ -107,7 +109,14 @@ mod tests {
             ("1d12h", Some("2026-11-20T00:00:00Z")),
             ("1w", Some("2026-11-14T12:00:00Z")),
             ("2 hours", Some("2026-11-21T10:00:00Z")),
-            ("1h ago", None),
+            ("1h ago", Some("2026-11-21T11:00:00Z")),
+            ("2d ago", Some("2026-11-19T12:00:00Z")),
+            ("90s  ago", Some("2026-11-21T11:58:30Z")),
+            ("-1h ago", None),
+            ("1h ago ago", None),
+            (" ago", None),
+            ("now ago", None),
+            ("1763715600 ago", None),
             ("--1h", None),
             ("1mo", None),
             ("1763715600", Some("2025-11-21T09:00:00Z")),

@@ -35,7 +35,7 @@ pub struct GetArgs {
 /// Shows a saved plan, a snapshot or a recorded run.
 ///
 /// A run is given by its name, a prefix of it, `last`, or the file that `--write json=FILE` wrote, whose digest is checked.
-/// The formats github and sarif show its plan, the others its results. A snapshot has the formats text and json.
+/// The formats text, json and prometheus show its results, the others its plan. A snapshot has the formats text and json.
 /// Nothing is read but the file: no token, no network.
 #[derive(Debug, Args)]
 #[command(

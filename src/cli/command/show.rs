@@ -71,7 +71,9 @@ fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
 
 fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>) {
     let what = safe::shell(&arguments.what.to_string_lossy());
-    let view = TextView { flags: hint::of_recorded(context, plan), ..hint::view(context, plan) };
+    // The plan of a run was applied: no report proposes that again.
+    let is_applied = saved.is_none();
+    let view = TextView { flags: hint::of_recorded(context, plan), is_applied, ..hint::view(context, plan) };
     let options = ReportOptions {
         saved,
         budget: arguments.budget,

@@ -60,8 +60,12 @@ fn a_run_is_shown_as_the_history_shows_it_and_its_plan_in_the_other_formats() {
     let history = stage.run("show last").code(0).text().to_owned();
     stage.run("show last").code(0).stdout_contains(history.lines().next().expect("a heading"));
     assert_eq!(stage.run("show last --format json").code(0).json()["kind"], "run");
-    stage.run("show last --format markdown").code(0).stdout_contains("shop/cart");
-    stage.run("show last --format html").code(0).stdout_contains("shop/cart");
+    stage.run("plan -o plan.json --quiet").code(0);
+    for format in ["markdown", "html", "github", "sarif"] {
+        let shown = stage.run(&format!("show last --format {format}"));
+        // It was applied.
+        shown.code(0).stdout_contains("shop/cart").does_not_say("trueup apply");
+    }
     stage
         .run("show nosuch")
         .code(1)

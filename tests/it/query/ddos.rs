@@ -32,6 +32,8 @@ fn a_list_is_filtered_by_time_network_and_mitigation_in_both_layouts() {
         assert_eq!(ids("--since 2d"), ["open-one"]);
         assert_eq!(ids("--since 30d"), ["open-one", "old-one"]);
         assert_eq!(ids("--since 30d --until 2d"), ["old-one"]);
+        let words = ["ddos", "list", "--layout", layout, "--format", "json", "--since", "30d ago", "--until", "2d ago"];
+        assert_eq!(stage.run_words(&words).code(0).json()["events"][0]["id"], "old-one");
         assert_eq!(ids("--since 30d --network n2"), ["old-one"]);
         assert_eq!(ids("--since 30d --mitigation m1"), ["open-one"]);
     }
@@ -95,6 +97,7 @@ fn an_edit_shows_the_difference_and_sends_only_it() {
         }
     }
     stage.run("ddos edit open-one --name net_4 --yes").code(0).stdout_contains("nothing to change");
+    stage.run_words(&["ddos", "edit", "open-one", "--end", "10m ago", "--yes"]).code(0).stderr_contains("end_time");
 }
 
 #[test]
