@@ -197,7 +197,7 @@ fn the_settings_schema_knows_what_the_reader_knows() {
         "ignore": [{"object": "shop/*", "field": "spec.port"}], "variables": {"stage": "prod"},
         "files": {"include": ["**"], "exclude": ["archive/**"]}, "token_variable": "TRUEUP_TOKEN_PROD",
         "rate_limit": 10.5, "concurrency": 8, "ownership_annotations": true, "version_checked": false,
-        "allow_empty": false, "labels": {"ring": "canary"},
+        "allow_empty": false, "labels": {"ring": "canary"}, "hide_notes": ["unmanaged"],
     });
     // Every layer takes what the top level takes.
     let (mut defaults, mut base, mut prod) = (good.clone(), good.clone(), good.clone());
