@@ -109,21 +109,12 @@ impl Client {
 
     /// Sends a request, again as often as its operation allows; the first time as a part of its turn, if it has one.
     pub(super) async fn send(&self, request: &Request, turn: Option<&HeldTurn>) -> Result<Response, ApiError> {
-        self.send_as(request, &self.settings.ids.request_id(), turn).await
-    }
-
-    /// [`Self::send`] with this request id.
-    pub(super) async fn send_as(
-        &self,
-        request: &Request,
-        id: &str,
-        turn: Option<&HeldTurn>,
-    ) -> Result<Response, ApiError> {
+        let id = self.settings.ids.request_id();
         let mut tried = AttemptHistory::default();
         let (mut number, mut waited) = (1, Duration::ZERO);
         loop {
             // A repeat is a request of its own, and found by the same text.
-            let request_id = if number == 1 { id.into() } else { Cow::from(format!("{id}.{number}")) };
+            let request_id = if number == 1 { Cow::from(&id) } else { Cow::from(format!("{id}.{number}")) };
             let has_place = number == 1;
             let attempt = Attempt { number, id: &request_id, waited, turn, has_place, clearance: None };
             let failure = match self.attempt(request, attempt).await {
@@ -131,7 +122,7 @@ impl Client {
                 Err(failure) => failure,
             };
             let Some(after) = self.repeat(request.operation, &failure, &mut tried) else {
-                return Err(ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) });
+                return Err(ApiError { request_id: Some(id), ..request.failed(failure) });
             };
             self.settings.pace.wait(after).await;
             (number, waited) = (number + 1, after);

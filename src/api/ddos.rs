@@ -11,6 +11,8 @@ use super::error::{ApiError, Failure};
 use super::operations::Operation;
 use super::reader::{Reader, Writer};
 use super::request::{Request, RequestError};
+use super::retry::AttemptHistory;
+use super::turn::WriteFailure;
 use super::wire::{count, nullable};
 
 /// Which events a list contains.
@@ -168,9 +170,12 @@ impl DdosEdit {
 /// An edit that was not made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DdosEditError {
-    /// The service.
+    /// It could not be read before the write: nothing was changed.
     #[error(transparent)]
-    Api(#[from] ApiError),
+    Unread(ApiError),
+    /// The service did not confirm the write.
+    #[error(transparent)]
+    Unconfirmed(ApiError),
     /// The event is no longer as it was shown.
     #[error("DDoS event `{id}` changed after it was read; look at it again")]
     Moved {
@@ -237,14 +242,14 @@ pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Res
     Ok(one.event)
 }
 
-/// Makes `edit` on the event that was shown as `shown`: reads it again, and writes only where it is
+/// Makes `edit` on the event that was shown as `shown`: reads it again before each try, and writes only where it is
 /// still the same.
 ///
 /// # Errors
-/// [`DdosEditError::Moved`] where it was changed meanwhile; nothing was sent then.
+/// [`DdosEditError::Moved`] where it was changed meanwhile; nothing was changed then.
 ///
 /// # Caveats
-/// The service has no version for these events: a change between the second read and the write is
+/// The service has no version for these events: a change between the last read and the write is
 /// overwritten.
 pub async fn edit(
     writer: &Writer,
@@ -252,20 +257,27 @@ pub async fn edit(
     shown: &DdosEvent,
     edit: &DdosEdit,
 ) -> Result<(), DdosEditError> {
-    let reader = writer.reader();
-    let now = show(reader, namespace, &shown.id).await?;
-    if now != *shown {
-        return Err(DdosEditError::Moved { id: neutral(&shown.id, 100), now: Box::new(now) });
+    let mut tried = AttemptHistory::default();
+    loop {
+        let turn = writer.turn(1).await;
+        let now = show(turn.reader(), namespace, &shown.id).await.map_err(DdosEditError::Unread)?;
+        if now != *shown {
+            return Err(DdosEditError::Moved { id: neutral(&shown.id, 100), now: Box::new(now) });
+        }
+        let request = edit.request(turn.reader().layout(), namespace, &now).map_err(|error| {
+            DdosEditError::Unconfirmed(ApiError {
+                operation: Operation::DdosEdit,
+                subject: "DDoS event".to_owned(),
+                failure: Failure::NotBuilt { reason: error.to_string() },
+                request_id: None,
+            })
+        })?;
+        match turn.change(&request, &mut tried).await {
+            Ok(()) => return Ok(()),
+            Err(WriteFailure { again: Some(after), .. }) => writer.reader().wait(after).await,
+            Err(WriteFailure { error, again: None }) => return Err(DdosEditError::Unconfirmed(error)),
+        }
     }
-    let request = edit.request(reader.layout(), namespace, &now);
-    let request = request.map_err(|error| ApiError {
-        operation: Operation::DdosEdit,
-        subject: "DDoS event".to_owned(),
-        failure: Failure::NotBuilt { reason: error.to_string() },
-        request_id: None,
-    })?;
-    writer.change(request).await?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
@@ -18,6 +19,7 @@ use super::error::{ApiError, Failure};
 use super::operations::{Operation, OperationEffect};
 use super::request::{ReadRequest, Request, RequestError};
 use super::response::{Response, read_date};
+use super::retry::AttemptHistory;
 use super::settings::{ClientProgress, ClientSettings, ClientSettingsError};
 use super::turn::{HeldTurn, WriteDeparture, WriteFailure};
 
@@ -117,6 +119,11 @@ impl Reader {
         self.client.settings.ids.request_id()
     }
 
+    /// Waits as the settings say.
+    pub(super) async fn wait(&self, wait: Duration) {
+        self.client.settings.pace.wait(wait).await;
+    }
+
     /// Requests sent so far, by operation, repeats included.
     pub fn requests(&self) -> BTreeMap<Operation, u64> {
         self.client.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -213,16 +220,6 @@ impl Writer {
     pub async fn call(&self, request: &Request) -> Result<Response, ApiError> {
         self.reader.client.send(request, None).await
     }
-
-    /// Sends a write that is not about an endpoint. A good status without the body that the operation promises may
-    /// come from something in between, or be about something else, so it is a failure of unknown effect.
-    pub(super) async fn change(&self, request: Request) -> Result<(), ApiError> {
-        let id = self.reader.request_id();
-        let answer = self.reader.client.send_as(&request, &id, None).await?;
-        answer
-            .acknowledges(request.operation, None)
-            .map_err(|failure| ApiError { request_id: Some(id), ..request.failed(failure) })
-    }
 }
 
 /// A turn of one write. The write consumes it: to send it again takes another turn.
@@ -295,18 +292,39 @@ impl WriteTurn {
         .await
     }
 
+    /// Sends a write that is not about an object.
+    ///
+    /// # Errors
+    /// [`ApiError::certainty`] shows whether it can have taken effect all the same.
+    pub(super) async fn change(self, request: &Request, tried: &mut AttemptHistory) -> Result<(), WriteFailure> {
+        let request_id = self.reader.request_id();
+        let departure = WriteDeparture { request_id: &request_id, clearance: &|| true, tried };
+        self.confirmed(request, None, departure).await
+    }
+
     async fn send(
         &self,
         key: &Key,
         request: Result<Request, ApiError>,
         departure: WriteDeparture<'_>,
     ) -> Result<(), WriteFailure> {
-        let final_failure = |error| WriteFailure { error, again: None };
-        let request = request.map_err(final_failure)?;
+        let request = request.map_err(|error| WriteFailure { error, again: None })?;
+        self.confirmed(&request, Some(key), departure).await
+    }
+
+    /// A good status without the body that the operation promises may come from something in between, or be about
+    /// something else, so it is a failure of unknown effect.
+    async fn confirmed(
+        &self,
+        request: &Request,
+        key: Option<&Key>,
+        departure: WriteDeparture<'_>,
+    ) -> Result<(), WriteFailure> {
         let id = departure.request_id;
-        let answer = self.reader.client.send_write(&request, &self.held, departure).await?;
-        answer
-            .acknowledges(request.operation, Some(key))
-            .map_err(|failure| final_failure(ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) }))
+        let answer = self.reader.client.send_write(request, &self.held, departure).await?;
+        answer.acknowledges(request.operation, key).map_err(|failure| WriteFailure {
+            error: ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) },
+            again: None,
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! `ddos`: lists, shows and edits DDoS events. An edit is shown before it is sent, and read back after it.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
@@ -13,6 +15,11 @@ use crate::report::{self, Report, safe};
 
 /// Days in which an abbreviated id is looked for.
 const DAYS: i64 = 90;
+
+/// Reads of an event after its edit, at most; about 2 s with the waits between them.
+const MOST_READS: u32 = 4;
+/// The first of these waits; each further one doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
 
 /// Lists, shows or edits DDoS events.
 pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus> {
@@ -125,44 +132,52 @@ async fn write(
     let lost = match ddos::edit(writer, namespace, event, wanted).await {
         Ok(()) => None,
         Err(DdosEditError::Moved { now, .. }) => return Err(moved(event, &now, wanted, context)),
-        // A read decides whether it took effect.
-        Err(DdosEditError::Api(error)) if error.certainty() == Certainty::Unknown => Some(error),
-        Err(DdosEditError::Api(error)) => return Err(prompt::unconfirmed(error)),
+        Err(DdosEditError::Unread(error)) => {
+            return Err(error).with_status(ExitStatus::Failed).hint("nothing was changed");
+        }
+        // Reads decide whether it took effect.
+        Err(DdosEditError::Unconfirmed(error)) if error.certainty() == Certainty::Unknown => Some(error),
+        Err(DdosEditError::Unconfirmed(error)) => return Err(prompt::unconfirmed(error)),
     };
-    let now = ddos::show(writer.reader(), namespace, &event.id).await;
-    verify(wanted, event, lost, now, context)
+    match (settled(writer.reader(), namespace, &event.id, wanted).await, lost) {
+        (Ok(left), _) if left.is_empty() => {
+            context.output.note_change();
+            context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&event.id)));
+            Ok(ExitStatus::Done)
+        }
+        (_, Some(error)) => Err(prompt::unconfirmed(error)),
+        (Ok(left), None) => {
+            context.output.note_change();
+            Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))
+                .hint(format!("see the event: trueup ddos show {}", safe::shell(&event.id))))
+        }
+        (Err(error), None) => Err(error)
+            .with_status(ExitStatus::Partly)
+            .hint("the edit was confirmed; whether it took effect is not known"),
+    }
 }
 
-fn verify(
+/// What is not as wanted, once it is or after [`MOST_READS`]: an edit may take effect later than its answer.
+async fn settled(
+    reader: &Reader,
+    namespace: &Namespace,
+    id: &str,
     wanted: &DdosEdit,
-    before: &DdosEvent,
-    lost: Option<ApiError>,
-    now: Result<DdosEvent, ApiError>,
-    context: &Context,
-) -> Result<ExitStatus> {
-    let now = match (now, lost) {
-        (Ok(now), None) => now,
-        (Ok(now), Some(error)) => {
-            if now == *before {
-                return Err(error).with_status(ExitStatus::Failed).hint("a second read found the event unchanged");
-            }
-            now
+) -> Result<Vec<&'static str>, ApiError> {
+    let mut wait = FIRST_WAIT;
+    for _ in 1..MOST_READS {
+        if left(wanted, &ddos::show(reader, namespace, id).await?).is_empty() {
+            return Ok(Vec::new());
         }
-        (Err(error), None) => {
-            return Err(error)
-                .with_status(ExitStatus::Partly)
-                .hint("the edit was confirmed; whether it took effect is not known");
-        }
-        (Err(_), Some(error)) => return Err(prompt::unconfirmed(error)),
-    };
-    let left: Vec<&str> = wanted.changes(&now).into_iter().filter(|left| !same_time(left)).map(|left| left.0).collect();
-    context.output.note_change();
-    if left.is_empty() {
-        context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&before.id)));
-        return Ok(ExitStatus::Done);
+        tokio::time::sleep(wait).await;
+        wait *= 2;
     }
-    Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))
-        .hint(format!("see the event: trueup ddos show {}", safe::shell(&before.id))))
+    Ok(left(wanted, &ddos::show(reader, namespace, id).await?))
+}
+
+/// The fields that are not as wanted.
+fn left(wanted: &DdosEdit, now: &DdosEvent) -> Vec<&'static str> {
+    wanted.changes(now).into_iter().filter(|left| !same_time(left)).map(|left| left.0).collect()
 }
 
 /// The same time can be written in more than one way.

@@ -1,5 +1,6 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -140,12 +141,60 @@ fn an_event_that_moved_after_it_was_shown_is_not_written() {
     assert_eq!(event(&service)["description"], "theirs");
 }
 
+/// Edits that were sent.
+fn edits(service: &Service) -> usize {
+    service.log().iter().filter(|entry| entry.operation == "ddos-event-edit").count()
+}
+
+/// Edits the event as somebody else, so long after the first edit that is sent.
+fn edited_meanwhile(service: &Service, after: Duration, body: &str) {
+    while edits(service) == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(after);
+    let (status, answer) = service.send("PUT", EVENT, Some(body));
+    assert_eq!(status, 200, "{answer}");
+}
+
 #[test]
-fn a_lost_answer_is_settled_by_a_look() {
+fn an_event_that_moved_while_an_edit_waited_to_be_sent_again_is_not_written() {
+    let (service, stage) = staged();
+    service.misbehave("rules: [{operation: ddos-event-edit, for: 1, status: {code: 429, retry_after: 2}}]");
+    let ran = std::thread::scope(|scope| {
+        scope.spawn(|| edited_meanwhile(&service, Duration::ZERO, r#"{"description": "theirs"}"#));
+        stage.run("ddos edit open-one --description mine --yes")
+    });
+    ran.code(6).stderr_contains("conflict: DDoS event open-one was changed by someone else");
+    assert_eq!(event(&service)["description"], "theirs");
+}
+
+#[test]
+fn an_edit_whose_event_cannot_be_read_again_is_not_in_doubt() {
+    let (service, stage) = staged();
+    service.misbehave("rules: [{operation: ddos-event-get, after: 1, status: {code: 403}}]");
+    stage.run("ddos edit open-one --name lost --yes").code(1).stderr_contains("nothing was changed");
+    service.misbehave("rules: [{operation: ddos-event-get, after: 1, html: {}}]");
+    stage.run("ddos edit open-one --name lost --yes").code(1).stderr_contains("nothing was changed");
+    assert_eq!(edits(&service), 0);
+}
+
+#[test]
+fn a_lost_answer_is_settled_by_reads() {
     let (service, stage) = staged();
     service.misbehave("rules: [{operation: ddos-event-edit, for: 1, cut: after}]");
     stage.run("ddos edit open-one --name taken --yes").code(0).stderr_contains("-> taken").stdout_contains("Edited");
     service.misbehave("rules: [{operation: ddos-event-edit, for: 1, status: {code: 502}}]");
     let ran = stage.run("ddos edit open-one --name lost --yes");
-    ran.code(1).stderr_contains("502 Bad Gateway").stderr_contains("a second read found the event unchanged");
+    ran.code(7).stderr_contains("502 Bad Gateway").stderr_contains("it may have taken effect");
+}
+
+#[test]
+fn an_edit_that_takes_effect_after_its_lost_answer_is_found() {
+    let (service, stage) = staged();
+    service.misbehave("rules: [{operation: ddos-event-edit, for: 1, status: {code: 504}}]");
+    let ran = std::thread::scope(|scope| {
+        scope.spawn(|| edited_meanwhile(&service, Duration::from_secs(1), r#"{"name": "late"}"#));
+        stage.run("ddos edit open-one --name late --yes")
+    });
+    ran.code(0).stderr_contains("-> late").stdout_contains("Edited DDoS event open-one.");
 }
