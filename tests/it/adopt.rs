@@ -161,3 +161,23 @@ fn an_overlay_that_another_environment_extends_is_written_with_a_warning() {
     by_hand(82);
     stage.run("pull --drift . --env prod-eu --into overlay").code(0).does_not_say("warning");
 }
+
+#[test]
+fn a_value_of_an_object_that_nobody_owns_is_left_to_whoever_decides() {
+    let service = Service::start();
+    let by_hand =
+        |key: &str| json!({"metadata": {"name": key, "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}});
+    service.create(&by_hand("cart"));
+    let stage = Stage::new().at(&service).file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    stage.run("pull -n shop -o stack").code(0).stderr_ignored();
+    let file = "stack/shop/cart.yaml";
+    stage.edit(file, "port: 80", "port: 8080");
+    let edited = stage.read(file);
+    stage
+        .run("pull --drift stack")
+        .code(3)
+        .stdout_contains("spec.port")
+        .stdout_contains("not known whose change it is: decide")
+        .stdout_contains("no file was edited");
+    assert_eq!(stage.read(file), edited);
+}

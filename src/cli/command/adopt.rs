@@ -123,7 +123,7 @@ fn changes(plan: &Plan) -> impl Iterator<Item = &Change> {
 fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
     let fields = changes(plan).flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
     fields
-        .filter(|(_, field)| matches!(field.cause, Cause::Drift | Cause::Unannotated))
+        .filter(|(_, field)| field.cause == Cause::Drift)
         .map(|(key, field)| ValueToAdopt {
             key: key.clone(),
             field: field.field.clone(),
@@ -240,8 +240,13 @@ fn summary(
         .map(|(key, field, place, reason)| line(key, &name(field), place.as_ref(), &reason.to_string()))
         .collect();
     for change in changes(plan) {
-        for field in change.fields().iter().filter(|field| field.cause == Cause::Both) {
-            left.push_str(&line(&change.key, &name(&field.field), None, "changed here and outside: decide"));
+        for field in change.fields() {
+            let why = match field.cause {
+                Cause::Both => "changed here and outside: decide",
+                Cause::Unannotated => "not known whose change it is: decide",
+                Cause::Drift | Cause::Pending => continue,
+            };
+            left.push_str(&line(&change.key, &name(&field.field), None, why));
         }
     }
     for change in deleted(plan).filter(|change| !removed.contains(&change.key)) {
