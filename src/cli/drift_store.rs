@@ -14,6 +14,8 @@ use crate::state::{Bucket, CreateResult, StateStore, Tag};
 
 /// The directory of the drift states, in the state store.
 const DRIFT: &str = "drift";
+/// Times that the same version of a drift state is updated at most.
+const MOST_TRIES: u32 = 8;
 
 /// The place of one stack's drift state.
 pub struct DriftStore<'c> {
@@ -136,13 +138,24 @@ impl<'c> DriftStore<'c> {
     pub async fn update(&self, change: impl Fn(&mut DriftState)) -> Result<DriftState> {
         // A bucket has no lock to wait for; it refuses a write over a version that was not read.
         let lock = self.lock().await?;
+        let (mut before, mut tries) = (None, 0);
         loop {
             let (mut state, tag) = self.versioned().await?;
+            // Others who write it finish. A store that refuses the very version that it shows does not.
+            tries = if tag == before { tries + 1 } else { 1 };
+            if let (Place::Object { bucket, name }, true) = (&self.place, tries > MOST_TRIES) {
+                let place = bucket.place(name);
+                return Err(error!(
+                    Failed,
+                    "cannot write `{place}`: the store refuses each update of the version that it shows"
+                ));
+            }
             change(&mut state);
-            if self.write(&state, tag).await? {
+            if self.write(&state, tag.clone()).await? {
                 drop(lock);
                 return Ok(state);
             }
+            before = tag;
         }
     }
 

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{BucketServer, Service, Stage, definition};
+use crate::support::{BucketServer, OddServer, Service, Stage, definition};
 
 /// Namespaces of the stack that is divided.
 const NAMESPACES: usize = 24;
@@ -136,4 +136,27 @@ fn stacks_without_a_name_do_not_share_a_drift_state() {
         ran.code(0).stderr_contains("the stack has no name, so the state keeps no drift state of it");
     }
     assert!(!stage.path("../volume/drift").exists());
+}
+
+#[test]
+fn a_store_that_refuses_every_update_of_a_drift_state_ends_the_check() {
+    let service = Service::start();
+    let (mut stored, mut refused) = (None, 0);
+    let bucket = OddServer::start(move |line, body| match &stored {
+        _ if line.starts_with("PUT") && stored.is_none() => {
+            stored = Some(body.to_vec());
+            (200, Vec::new())
+        }
+        // A check that never gives up ends with another error.
+        _ if line.starts_with("PUT") => {
+            refused += 1;
+            (if refused < 50 { 412 } else { 403 }, Vec::new())
+        }
+        Some(bytes) => (200, bytes.clone()),
+        None => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
+    });
+    let stage = Stage::stack(&service, "shop").file("a.yaml", &definition("shop/a", 80)).applied(".");
+    let stage = bucket.variables().into_iter().fold(stage, |stage, (name, value)| stage.env(name, &value));
+    stage.run("drift .").code(0);
+    stage.run("drift .").code(1).stderr_contains("the store refuses each update of the version that it shows");
 }

@@ -1,6 +1,7 @@
 //! A server with the interface of S3, in a process of its own: VersityGW, which `.ci/run` builds. Its buckets are
 //! directories, so that a test also sees what is in them.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -66,15 +67,7 @@ impl BucketServer {
 
     /// What a runner has in its environment.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("TRUEUP_STATE", "s3://state/team".to_owned()),
-            ("AWS_ACCESS_KEY_ID", USER.to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
-            ("AWS_REGION", "us-east-1".to_owned()),
-            ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port)),
-            // Nobody here waits a minute for a runner that was killed.
-            ("TRUEUP_STATE_LEASE", "2".to_owned()),
-        ]
+        variables(self.port)
     }
 
     /// The names of the objects below a folder of the state, of any depth.
@@ -89,6 +82,62 @@ impl BucketServer {
     pub fn requests(&self, method: &str) -> usize {
         let log = std::fs::read_to_string(self.directory.path().join("log")).expect("a log");
         log.lines().filter(|line| line.contains(&format!("| {method} |"))).count()
+    }
+}
+
+fn variables(port: u16) -> Vec<(&'static str, String)> {
+    vec![
+        ("TRUEUP_STATE", "s3://state/team".to_owned()),
+        ("AWS_ACCESS_KEY_ID", USER.to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+        ("AWS_REGION", "us-east-1".to_owned()),
+        ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}")),
+        // Nobody here waits a minute for a runner that was killed.
+        ("TRUEUP_STATE_LEASE", "2".to_owned()),
+    ]
+}
+
+/// A server that answers a test's own way: a status and a body to a request line and its body. It ends with the process.
+pub struct OddServer {
+    port: u16,
+}
+
+impl OddServer {
+    pub fn start(mut answer: impl FnMut(&str, &[u8]) -> (u16, Vec<u8>) + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut reader = BufReader::new(&stream);
+                let head: Vec<String> =
+                    reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+                let Some((line, headers)) = head.split_first() else { continue };
+                let length = headers.iter().find_map(|header| {
+                    let (name, value) = header.split_once(':')?;
+                    name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+                });
+                let mut body = vec![0; length.unwrap_or_default()];
+                reader.read_exact(&mut body).expect("a body");
+                let (status, body) = answer(line, &body);
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Type: application/json\r\nETag: \"1\"\r\nLast-Modified: Wed, 01 Jul 2026 00:00:00 GMT\r\n\
+                     Content-Length: {}\r\n\r\n",
+                    body.len()
+                );
+                // Who went away needs no answer.
+                let _ = (&stream).write_all(&[head.as_bytes(), &body].concat());
+            }
+        });
+        Self { port }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// What a runner has in its environment whose bucket it is.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        variables(self.port)
     }
 }
 

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use hints::Hints;
 
-pub use bucket::{BucketServer, SECRET};
+pub use bucket::{BucketServer, OddServer, SECRET};
 #[cfg(unix)]
 pub use repository::git_in;
 pub use repository::{commit, git};
