@@ -213,6 +213,24 @@ fn the_lock_of_a_dead_runner_ends_and_that_of_a_live_one_does_not() {
 }
 
 #[test]
+fn a_lock_is_released_also_while_it_is_renewed() {
+    for fault in [Fault::Slow, Fault::AnswerLost] {
+        let store = FaultyStore::default();
+        let state = runner(&store);
+        let journal = begin(&state, RUN).expect("a journal");
+        let before = store.writes().len();
+        store.next([fault; 1]);
+        while store.writes().len() == before {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(journal);
+        let begun = Instant::now();
+        drop(begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002").expect("free"));
+        assert!(begun.elapsed() < Duration::from_millis(500), "{fault:?}: it waited {:?}", begun.elapsed());
+    }
+}
+
+#[test]
 fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
     let store = FaultyStore::default();
     let state = runner(&store);

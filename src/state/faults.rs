@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -24,6 +25,8 @@ pub(crate) enum Fault {
     Refused,
     /// It is made, and its answer is lost.
     AnswerLost,
+    /// It is made, and its answer takes a while.
+    Slow,
     /// The condition is ignored.
     Unconditional,
 }
@@ -86,6 +89,11 @@ impl ObjectStore for FaultyStore {
             Fault::None => self.store.put_opts(location, payload, options).await,
             Fault::Refused => Err(lost()),
             Fault::AnswerLost => self.store.put_opts(location, payload, options).await.and_then(|_| Err(lost())),
+            Fault::Slow => {
+                let made = self.store.put_opts(location, payload, options).await;
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                made
+            }
             Fault::Unconditional => {
                 let options = PutOptions { mode: PutMode::Overwrite, ..options };
                 self.store.put_opts(location, payload, options).await

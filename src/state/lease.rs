@@ -283,16 +283,14 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.heartbeat.abort();
         let (name, state, one) = (self.name.clone(), Arc::clone(&self.state), Arc::clone(&self.renewing));
+        let heartbeat = self.heartbeat.clone();
         // A lock that cannot be released ends by itself.
         let _ = self.bucket.wait(|objects| async move {
+            // A renewal on its way ends first: it makes the version that is released.
             let _only = one.lock().await;
-            let (released, tag) = {
-                let state = lock(&state);
-                (LockObject { released: true, ..state.lock.clone() }, state.tag.clone())
-            };
-            objects.update(&name, released.bytes().into(), &tag).await
+            heartbeat.abort();
+            write(&objects, &name, &state, |lock| lock.released = true).await
         });
     }
 }
@@ -309,14 +307,24 @@ async fn renew(
     one: &tokio::sync::Mutex<()>,
 ) -> Result<bool, StateError> {
     let _only = one.lock().await;
+    // A try whose answer was lost may be there: the next one differs from it as well.
+    write(objects, name, state, |lock| lock.renewals += 1).await
+}
+
+/// Writes the lock as `change` makes it; `false` where it is ours no longer.
+async fn write(
+    objects: &Objects,
+    name: &str,
+    state: &Mutex<LeaseState>,
+    change: impl Fn(&mut LockObject),
+) -> Result<bool, StateError> {
     for _ in 0..TRIES {
         let (next, tag) = {
             let mut state = lock(state);
             if state.lost.is_some() {
                 return Ok(false);
             }
-            // A try whose answer was lost may be there: the next one differs from it as well.
-            state.lock.renewals += 1;
+            change(&mut state.lock);
             (state.lock.clone(), state.tag.clone())
         };
         let left = (Instant::now(), SystemTime::now());
