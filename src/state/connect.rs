@@ -26,6 +26,20 @@ const TOTAL: Duration = Duration::from_mins(1);
 /// Names of variables whose values no message shows.
 const SECRETS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "ACCOUNT_KEY", "ACCESS_KEY", "SAS", "SERVICE_ACCOUNT_KEY"];
 
+/// Variables with the address of a server, in lower case: object_store asserts that it is a URL.
+const ENDPOINTS: [&str; 10] = [
+    "aws_endpoint",
+    "aws_endpoint_url",
+    "aws_endpoint_url_sts",
+    "aws_metadata_endpoint",
+    "azure_authority_host",
+    "azure_endpoint",
+    "azure_storage_authority_host",
+    "azure_storage_endpoint",
+    "azure_msi_endpoint",
+    "google_base_url",
+];
+
 /// A store, and what no message may show.
 pub(super) struct ConnectedStore {
     pub(super) store: Arc<dyn ObjectStore>,
@@ -51,6 +65,10 @@ pub(super) fn connect<'v>(
         .filter(|(name, _)| name.starts_with(prefix))
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
         .collect();
+    for (name, value) in variables.iter().filter(|(name, _)| ENDPOINTS.contains(&name.as_str())) {
+        check_endpoint(&name.to_ascii_uppercase(), value)
+            .map_err(|reason| StateError::new("reach", location.to_string(), reason))?;
+    }
     let retry = RetryConfig {
         backoff: BackoffConfig { max_backoff: Duration::from_secs(3), ..BackoffConfig::default() },
         max_retries: 5,
@@ -99,6 +117,12 @@ pub(super) fn connect<'v>(
     Ok(ConnectedStore { store, secrets })
 }
 
+/// The value may be a secret in the wrong place, so it is not repeated.
+fn check_endpoint(name: &str, value: &str) -> Result<(), String> {
+    let url = reqwest::Url::parse(value).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.map(drop).ok_or_else(|| format!("{name} is not a valid URL; write it as https://HOST or http://HOST:PORT"))
+}
+
 fn is_loopback(url: &str) -> bool {
     let host = reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     host.is_some_and(|host| host == "localhost" || host == "[::1]" || host.starts_with("127."))
@@ -131,6 +155,7 @@ struct Http(reqwest::Client);
 impl HttpService for Http {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (parts, body) = request.into_parts();
+        let expected = root_of_answer(&parts);
         let url = parts.uri.to_string().parse();
         let url = url.map_err(|_| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other("not a URL")))?;
         let mut sent = reqwest::Request::new(parts.method, url);
@@ -141,9 +166,44 @@ impl HttpService for Http {
         if let Some(headers) = response.headers_mut() {
             *headers = answer.headers().clone();
         }
+        let is_success = answer.status().is_success();
         let body: Bytes = answer.bytes().await.map_err(failure)?;
+        if let Some(root) = expected.filter(|_| is_success) {
+            check_document(root, &String::from_utf8_lossy(&body))
+                .map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
+        }
         response.body(body.into()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
     }
+}
+
+/// The element that the answer to a request is; nothing where it is not such a document.
+fn root_of_answer(request: &http::request::Parts) -> Option<&'static str> {
+    let query = request.uri.query().unwrap_or_default();
+    let asks = |part: &str| query.split('&').any(|one| one.strip_suffix('=').unwrap_or(one) == part);
+    if request.method == http::Method::GET && asks("list-type=2") {
+        Some("ListBucketResult")
+    } else if request.method == http::Method::GET && asks("comp=list") {
+        Some("EnumerationResults")
+    } else if request.method == http::Method::POST && asks("delete") {
+        Some("DeleteResult")
+    } else {
+        None
+    }
+}
+
+/// Whether a document is what was asked for. object_store takes any XML for an empty list, and a list that is cut off
+/// for a whole one.
+fn check_document(root: &str, text: &str) -> Result<(), String> {
+    let names =
+        text.split('<').skip(1).map(|tag| tag.split([' ', '\t', '\r', '\n', '/', '>']).next().unwrap_or_default());
+    let found = names.into_iter().find(|name| !name.starts_with(['?', '!'])).unwrap_or_default();
+    if found.rsplit(':').next() != Some(root) {
+        return Err(format!("the answer is not a `{root}`"));
+    }
+    let element = |name: &str| text.split_once(&format!("<{name}>"))?.1.split_once('<').map(|(inner, _)| inner.trim());
+    let is_cut =
+        element("IsTruncated") == Some("true") && element("NextContinuationToken").unwrap_or_default().is_empty();
+    if is_cut { Err("the list is not whole, and the answer does not say how to read on".to_owned()) } else { Ok(()) }
 }
 
 fn failure(error: reqwest::Error) -> HttpError {
@@ -159,4 +219,45 @@ fn failure(error: reqwest::Error) -> HttpError {
     };
     let reason = transport::causes(&error).last().unwrap_or(&error).to_string();
     HttpError::new(kind, std::io::Error::other(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_one_only_in_its_own_words_and_to_its_end() {
+        let check = |text: &str| check_document("ListBucketResult", text);
+        assert_eq!(
+            check("<?xml version=\"1.0\"?>\n<ListBucketResult xmlns=\"x\"><KeyCount>0</KeyCount></ListBucketResult>"),
+            Ok(())
+        );
+        assert_eq!(check("<ListBucketResult/>"), Ok(()));
+        assert_eq!(check("<s3:ListBucketResult></s3:ListBucketResult>"), Ok(()));
+        for text in [
+            "",
+            "{}",
+            "<html><ListBucketResult/></html>",
+            "<!DOCTYPE html><html></html>",
+            "<Error><Code>x</Code></Error>",
+        ] {
+            check(text).expect_err(text);
+        }
+        let list = |rest: &str| format!("<ListBucketResult><IsTruncated>true</IsTruncated>{rest}</ListBucketResult>");
+        assert_eq!(check(&list("<NextContinuationToken>a</NextContinuationToken>")), Ok(()));
+        for rest in ["", "<NextContinuationToken></NextContinuationToken>", "<NextContinuationToken/>"] {
+            check(&list(rest)).expect_err(rest);
+        }
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_or_a_host_is_refused() {
+        for good in ["http://127.0.0.1:9000", "https://s3.example.net/base"] {
+            assert_eq!(check_endpoint("AWS_ENDPOINT_URL", good), Ok(()));
+        }
+        for bad in ["", "minio:9000", "minio", "http://", "ftp://minio", "https:///x y"] {
+            let error = check_endpoint("AWS_ENDPOINT_URL", bad).expect_err(bad);
+            assert!(error.starts_with("AWS_ENDPOINT_URL is not a valid URL"), "{error}");
+        }
+    }
 }

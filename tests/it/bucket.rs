@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{BucketServer, Ran, SECRET, Service, Stage, definition};
+use crate::support::{BucketServer, OddServer, Ran, SECRET, Service, Stage, definition};
 
 /// A stack of two endpoints whose state is in the bucket.
 fn stage(service: &Service, bucket: &BucketServer) -> Stage {
@@ -226,4 +226,34 @@ fn a_run_of_100_changes_costs_few_requests_to_the_bucket() {
     println!("a run of 100 changes: {writes} writes and {reads} reads of the bucket");
     assert!(writes < 60 && reads < 15, "{writes} writes, {reads} reads");
     assert_eq!(bucket.names("runs").len(), 1, "what has ended is one object");
+}
+
+#[test]
+fn an_answer_that_is_not_a_list_is_not_an_empty_one() {
+    let cut = "<ListBucketResult><IsTruncated>true</IsTruncated><CommonPrefixes><Prefix>team/runs/x/</Prefix></CommonPrefixes></ListBucketResult>";
+    for (list, reason) in [
+        ("<html><body>Sign in</body></html>", "the answer is not a `ListBucketResult`"),
+        ("{}", "the answer is not a `ListBucketResult`"),
+        (cut, "the list is not whole"),
+    ] {
+        let bucket = OddServer::start(move |line, _| match line.contains("list-type=2") {
+            true => (200, list.into()),
+            false => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
+        });
+        let stage = bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
+        stage.run("history").code(1).stderr_contains("cannot list `s3://state/team/runs`").stderr_contains(reason);
+    }
+}
+
+#[test]
+fn the_address_of_an_object_store_without_a_scheme_is_refused() {
+    for (state, name) in
+        [("s3://b/team", "AWS_ENDPOINT_URL"), ("s3://b/team", "AWS_ENDPOINT"), ("gs://b/team", "GOOGLE_BASE_URL")]
+    {
+        for value in ["minio:9000", "minio", "http://"] {
+            let stage = Stage::new().env(name, value);
+            let ran = stage.run(&format!("history --state {state}"));
+            ran.code(1).stderr_contains(&format!("{name} is not a valid URL"));
+        }
+    }
 }
