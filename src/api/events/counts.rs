@@ -8,11 +8,11 @@ pub fn count_by(field: &str, most: u32) -> Json {
     serde_json::json!({ "field_aggregation": { "field": field.to_ascii_uppercase(), "topk": most } })
 }
 
-/// The counts of a [`count_by`] aggregation, in the order of the answer.
-pub fn counts(aggregations: &Json, name: &str) -> Vec<(String, u64)> {
-    let buckets = aggregations.get(name).and_then(|one| one.get("field_aggregation")?.get("buckets")?.as_array());
-    let buckets = buckets.map(Vec::as_slice).unwrap_or_default();
-    buckets
+/// The counts of a [`count_by`] aggregation, in the order of the answer; nothing where the answer does not have it.
+pub fn counts(aggregations: &Json, name: &str) -> Option<Vec<(String, u64)>> {
+    let counted = aggregations.get(name)?.get("field_aggregation")?.as_object()?;
+    let buckets = counted.get("buckets").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+    let counts = buckets
         .iter()
         .filter_map(|bucket| {
             let key = match bucket.get("key")? {
@@ -21,7 +21,8 @@ pub fn counts(aggregations: &Json, name: &str) -> Vec<(String, u64)> {
             };
             Some((key, as_count(bucket.get("count")?)?))
         })
-        .collect()
+        .collect();
+    Some(counts)
 }
 
 #[cfg(test)]
@@ -34,7 +35,12 @@ mod tests {
     fn counts_are_texts() {
         let aggregations = json!({"by_type": {"field_aggregation": {"buckets": [
             {"key": "waf_sec_event", "count": "20"}, {"key": 7, "count": 3}, {"key": "odd"}]}}});
-        assert_eq!(counts(&aggregations, "by_type"), [("waf_sec_event".to_owned(), 20), ("7".to_owned(), 3)]);
-        assert!(counts(&aggregations, "other").is_empty());
+        let of_type = vec![("waf_sec_event".to_owned(), 20), ("7".to_owned(), 3)];
+        assert_eq!(counts(&aggregations, "by_type"), Some(of_type));
+        assert_eq!(counts(&json!({"by_type": {"field_aggregation": {}}}), "by_type"), Some(Vec::new()));
+        for other in [aggregations, json!(null), json!({"other": null}), json!({"other": {"field_aggregation": null}})]
+        {
+            assert_eq!(counts(&other, "other"), None, "{other}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::service;
-use crate::support::{Ran, Service, Stage};
+use crate::support::{OddServer, Ran, Service, Stage};
 
 fn lines(ran: &Ran) -> Vec<Value> {
     ran.text().lines().map(|line| serde_json::from_str(line).expect("a document a line")).collect()
@@ -215,4 +215,45 @@ fn staged() -> (Service, Stage) {
     let service = service();
     let stage = Stage::new().at(&service);
     (service, stage)
+}
+
+/// A stage at a service that answers a query with `first` and a scroll with nothing more.
+fn answered(first: Value) -> Stage {
+    let server = OddServer::start(move |_, body| match String::from_utf8_lossy(body).contains("scroll_id") {
+        true => (200, json!({"events": [], "scroll_id": ""}).to_string().into()),
+        false => (200, first.to_string().into()),
+    });
+    Stage::new().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", "token-of-an-odd-service")
+}
+
+#[test]
+fn a_list_that_ends_early_is_not_reported_as_whole() {
+    let stage = answered(json!({"events": ["{}", "{}"], "total_hits": "1200", "scroll_id": "s"}));
+    for line in ["events --all --format ndjson", "events --limit 700 --format ndjson"] {
+        let ran = stage.run(line);
+        ran.code(1).stderr_contains("the service ended the list after 2 of 1200 events");
+        let printed = lines(&ran);
+        assert_eq!((printed.len(), &printed[2]["kind"]), (3, &json!("error")));
+    }
+    let ran = stage.run("events --all --format json");
+    assert!(ran.code(1).stderr_contains("the answer is not whole").json()["error"].is_object());
+    // A batch that is smaller than asked for is reported as it is.
+    stage.run("events --limit 100 --format ndjson").code(0).stderr_contains("2 of 1200 events; every one with --all");
+}
+
+#[test]
+fn an_answer_without_counts_is_not_an_answer_of_nothing() {
+    let counted = json!({"by_0": {"field_aggregation": {"buckets": [{"key": "DE", "count": "7"}]}}});
+    answered(json!({"events": ["{}"], "aggs": counted}))
+        .run("events --by country")
+        .code(1)
+        .stderr_contains("its answer has no `total_hits`");
+    answered(json!({"events": ["{}"], "total_hits": "500", "aggs": null}))
+        .run("events --by country")
+        .code(1)
+        .stderr_contains("the service did not count the events by `country`");
+    answered(json!({"events": [], "total_hits": "0"}))
+        .run("events --by country")
+        .code(0)
+        .stdout_contains("no security events");
 }

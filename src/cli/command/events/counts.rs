@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::EventsRequest;
 use crate::api::Reader;
-use crate::api::events::{self, COUNTED_FIELDS};
+use crate::api::events::{self, COUNTED_FIELDS, EventPage};
 use crate::cli::args::query::EventsArgs;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
 use crate::model::Json;
@@ -55,14 +55,29 @@ async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -
     // An answer has events whether they are wanted or not.
     question.query.limit = Some(1);
     let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
-    let total = page.total_hits.unwrap_or_default();
-    let field = |(at, field): (usize, &String)| field_tally(field, &page.aggregations, at, total);
-    Ok(Tally { fields: fields.iter().enumerate().map(field).collect(), total })
+    tally(fields, &page)
 }
 
-/// The counts of the field at this position of the query.
-fn field_tally(field: &str, aggregations: &Json, at: usize, total: u64) -> FieldTally {
-    let values = sorted(events::counts(aggregations, &format!("by_{at}")));
+/// The counts of all fields.
+fn tally(fields: &[String], page: &EventPage) -> Result<Tally> {
+    let total = page.total_hits.unwrap_or_default();
+    let field = |(at, field): (usize, &String)| match events::counts(&page.aggregations, &format!("by_{at}")) {
+        Some(counts) => Ok(field_tally(field, counts, total)),
+        // Where there is nothing, there is nothing to count.
+        None if total == 0 && page.events.is_empty() => Ok(field_tally(field, Vec::new(), total)),
+        None => Err(error!(Failed, "the service did not count the events by `{field}`")),
+    };
+    let fields: Vec<FieldTally> = fields.iter().enumerate().map(field).collect::<Result<_>>()?;
+    let has_events = !page.events.is_empty() || fields.iter().any(|field| !field.values.is_empty());
+    if page.total_hits.is_none() && has_events {
+        return Err(error!(Failed, "the service did not count the events: its answer has no `total_hits`"));
+    }
+    Ok(Tally { fields, total })
+}
+
+/// The counts of a field.
+fn field_tally(field: &str, counts: Vec<(String, u64)>, total: u64) -> FieldTally {
+    let values = sorted(counts);
     // A full list may not be all: what is missing of the total lies beyond it.
     let listed: u64 = values.iter().map(|(_, count)| count).sum();
     let is_full = u32::try_from(values.len()).is_ok_and(|length| length >= VALUES);
@@ -96,11 +111,30 @@ mod tests {
 
     #[test]
     fn events_beyond_a_full_list_of_values_are_counted() {
-        let answer = |values: u32| {
-            let bucket = |at: u32| serde_json::json!({"key": at.to_string(), "count": "2"});
-            serde_json::json!({"by_0": {"field_aggregation": {"buckets": (0..values).map(bucket).collect::<Vec<_>>()}}})
+        let answer = |values: u32| (0..values).map(|at| (at.to_string(), 2)).collect::<Vec<_>>();
+        assert_eq!(field_tally("country", answer(VALUES), 250).beyond, 50);
+        assert_eq!(field_tally("country", answer(VALUES - 1), 250).beyond, 0);
+    }
+
+    #[test]
+    fn an_answer_that_does_not_count_is_not_an_answer_of_nothing() {
+        let tally = |answer: serde_json::Value| {
+            tally(&["country".to_owned()], &serde_json::from_value(answer).expect("a page"))
         };
-        assert_eq!(field_tally("country", &answer(VALUES), 0, 250).beyond, 50);
-        assert_eq!(field_tally("country", &answer(VALUES - 1), 0, 250).beyond, 0);
+        let counted = serde_json::json!({"by_0": {"field_aggregation": {"buckets": [{"key": "DE", "count": "7"}]}}});
+        let event = serde_json::json!([{"country": "DE"}]);
+        assert_eq!(
+            tally(serde_json::json!({"events": event, "total_hits": "7", "aggs": counted})).expect("counts").total,
+            7
+        );
+        assert_eq!(tally(serde_json::json!({"events": [], "aggs": null})).expect("nothing").total, 0);
+        for answer in [
+            serde_json::json!({"events": [], "aggs": counted}),
+            serde_json::json!({"events": event, "aggs": {"by_0": {"field_aggregation": {}}}}),
+            serde_json::json!({"events": event, "total_hits": 500, "aggs": null}),
+            serde_json::json!({"events": [], "total_hits": 500}),
+        ] {
+            assert!(tally(answer.clone()).is_err(), "{answer}");
+        }
     }
 }

@@ -37,7 +37,7 @@ pub async fn run(
         () = interrupt::interrupted() => Err(error!(Interrupted, "interrupted")
             .hint("the answer is not whole")),
     };
-    let listed = match listed {
+    let listed = match listed.and_then(|listed| whole(listed, total, most)) {
         Ok(Some(listed)) => listed,
         Ok(None) => return Ok(ExitStatus::Done),
         Err(error) => {
@@ -54,6 +54,19 @@ pub async fn run(
         context.output.message(&format!("{listed} of {total} events; every one with --all"));
     }
     Ok(ExitStatus::Done)
+}
+
+/// A list that ends early is not the answer, though each batch of it was one.
+fn whole(listed: Option<u64>, total: Option<u64>, most: u64) -> Result<Option<u64>> {
+    let is_scrolled = most > u64::from(MOST_EVENTS);
+    match (listed, total) {
+        (Some(listed), Some(total)) if is_scrolled && listed < total.min(most) => {
+            Err(error!(Failed, "the service ended the list after {listed} of {total} events")
+                .hint("the answer is not whole")
+                .hint("start it again, over less time"))
+        }
+        _ => Ok(listed),
+    }
 }
 
 /// Writes batch after batch, up to `most` events; returns how many, or nothing where the reader went away.
