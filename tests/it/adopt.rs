@@ -181,3 +181,18 @@ fn a_value_of_an_object_that_nobody_owns_is_left_to_whoever_decides() {
         .stdout_contains("no file was edited");
     assert_eq!(stage.read(file), edited);
 }
+
+#[test]
+fn a_comment_is_not_removed_with_what_was_removed_outside() {
+    let service = Service::start();
+    let place = "  where:\n    virtual_site:\n      # the edge, as agreed\n      ref:\n      - name: all\n";
+    let stage = Stage::stack(&service, "shop")
+        .file("cart.yaml", &format!("{}{place}", definition("shop/cart", 80)))
+        .applied(".");
+    let before = stage.read("cart.yaml");
+    service.change("shop/cart", |object| {
+        object["spec"].as_object_mut().expect("a spec").remove("where");
+    });
+    stage.run("pull --drift .").code(3).stdout_contains("it contains a comment: edit it by hand");
+    assert_eq!(stage.read("cart.yaml"), before);
+}

@@ -10,7 +10,7 @@ use super::patch::{EditedDocument, Patch, below};
 use super::value::{self, Surrounding};
 use crate::kind::{self, KindName};
 use crate::load::source_map::{ValueStyle, WrittenValue};
-use crate::load::splice::{Splice, line_break, line_end, line_start};
+use crate::load::splice::{Splice, line_break, line_start};
 use crate::model::{Field, Json, is_unsafe};
 
 /// The splices that set `field` to `wanted` where it is `current`.
@@ -246,7 +246,7 @@ impl Patch<'_> {
                     if !self.slice(start..node.key.start)?.bytes().all(|b| b == b' ') {
                         return Err(NotEditable::Shape);
                     }
-                    self.splice(start..line_end(self.document.text, node.value.end), "");
+                    self.remove_lines(node)?;
                 }
                 if self.children(parent).len() == paths.len() {
                     // A mapping without entries would read as null.

@@ -8,7 +8,7 @@ use super::patch::{Patch, below};
 use super::value;
 use crate::kind;
 use crate::load::source_map::{ValueStyle, WrittenValue};
-use crate::load::splice::{line_end, line_start};
+use crate::load::splice::line_start;
 use crate::model::Json;
 
 impl Patch<'_> {
@@ -93,7 +93,7 @@ impl Patch<'_> {
         if node.writing == ValueStyle::Flow {
             return self.remove_in_brackets(items, gone);
         }
-        items.iter().enumerate().filter(|(at, _)| gone(*at)).try_for_each(|(_, (_, item))| self.remove_lines(item))
+        items.iter().enumerate().filter(|(at, _)| gone(*at)).try_for_each(|(_, (_, item))| self.remove_item(item))
     }
 
     /// What is before an item on its line: a dash and blanks.
@@ -101,6 +101,12 @@ impl Patch<'_> {
         let lead = self.slice(range)?;
         let is_lead = lead.trim_start_matches(' ').strip_prefix('-').is_some_and(|rest| rest.trim().is_empty());
         if is_lead { Ok(lead) } else { Err(NotEditable::Shape) }
+    }
+
+    /// Removes the lines of an item.
+    fn remove_item(&mut self, item: &WrittenValue) -> Result<(), NotEditable> {
+        self.lead(line_start(self.document.text, item.value.start)..item.value.start)?;
+        self.remove_lines(item)
     }
 
     fn set_in_brackets(
@@ -150,15 +156,7 @@ impl Patch<'_> {
         if !lines.is_empty() {
             self.line_behind(last.value.end, &lines.join(self.line_break()));
         }
-        items.iter().zip(kept).filter(|(_, kept)| !**kept).try_for_each(|((_, item), _)| self.remove_lines(item))
-    }
-
-    /// Removes the lines of an item.
-    fn remove_lines(&mut self, item: &WrittenValue) -> Result<(), NotEditable> {
-        let start = line_start(self.document.text, item.value.start);
-        self.lead(start..item.value.start)?;
-        self.splice(start..line_end(self.document.text, item.value.end), "");
-        Ok(())
+        items.iter().zip(kept).filter(|(_, kept)| !**kept).try_for_each(|((_, item), _)| self.remove_item(item))
     }
 }
 

@@ -121,6 +121,23 @@ impl<'a> Patch<'a> {
         line_break(self.document.text)
     }
 
+    /// Removes the lines of a value; not where one of several has a comment. That of a single line goes with it.
+    pub(super) fn remove_lines(&mut self, node: &WrittenValue) -> Result<(), NotEditable> {
+        let text = self.document.text;
+        let lines = line_start(text, self.start(node))..line_end(text, node.value.end);
+        let inside = match node.writing {
+            ValueStyle::Collection => self.slice(lines.clone())?,
+            ValueStyle::Flow => self.slice(node.value.clone())?,
+            // A `#` in a scalar is a character of it.
+            ValueStyle::Empty | ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Block => "",
+        };
+        if inside.contains('#') {
+            return Err(NotEditable::Comment);
+        }
+        self.splice(lines, "");
+        Ok(())
+    }
+
     /// Adds a line behind the line with `at`, with its line break.
     pub(super) fn line_behind(&mut self, at: usize, line: &str) {
         let end = line_end(self.document.text, at);

@@ -162,6 +162,17 @@ fn a_label_is_removed_with_its_line() {
 }
 
 #[test]
+fn what_has_a_comment_inside_is_not_removed() {
+    for place in ["    site:\n      # the old one\n", "    site:   # old\n", "    site:\n"] {
+        let file = FILE.replace("    site:\n", place);
+        let file = if place == "    site:\n" { file.replace("LOCAL\n", "LOCAL   # inside\n") } else { file };
+        assert_eq!(refused(&[("a.yaml", &file)], "where", Value::Null), NotEditable::Comment, "{file}");
+    }
+    let place = &FILE[FILE.find("  where").expect("a place")..FILE.find("# the end").expect("an end")];
+    assert_eq!(edited(FILE, &[("where", Value::Null)]), FILE.replace(place, ""));
+}
+
+#[test]
 fn a_prefix_list_keeps_its_order_and_comments() {
     let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
     assert_eq!(
