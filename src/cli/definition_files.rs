@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::kind::KindName;
-use crate::load::{self, Config, SourceFile};
+use crate::load::{self, Config, SourceFile, config};
 use crate::model::{Endpoint, Key, SourceLocation};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
@@ -32,6 +33,10 @@ pub struct DefinitionTarget<'a> {
     environment: Option<String>,
     /// From the stack's directory to that of the files, with `/` at its end where it is not empty.
     below: String,
+    /// The definitions that are there, with their files.
+    defined: BTreeMap<Key, Arc<str>>,
+    /// The same by file.
+    files: BTreeMap<Arc<str>, Vec<Key>>,
     /// The definitions that an overlay of the environment removes.
     removed: BTreeMap<Key, SourceLocation>,
 }
@@ -44,17 +49,25 @@ impl<'a> DefinitionTarget<'a> {
         let rest = output.strip_prefix(there).unwrap_or(output);
         let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
         let root = configuration::root(context, there).unwrap_or_default();
-        let overlays = !config.overlays.is_empty();
-        let options = configuration::load_options(context).ok().filter(|_| overlays);
+        // Without settings, what is around a directory is not its stack.
+        let is_stack = !root.as_os_str().is_empty() && (full == root || crate::file::exists(&root.join(config::FILE)));
+        let options = configuration::load_options(context).ok().filter(|_| is_stack);
         let loaded = options.and_then(|options| load::directory(&root, &options).ok());
-        let removed = loaded.map(|loaded| loaded.removed).unwrap_or_default();
+        let (definitions, removed) =
+            loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
+        let mut files: BTreeMap<Arc<str>, Vec<Key>> = BTreeMap::new();
+        for (key, definition) in &definitions {
+            files.entry(definition.file.clone()).or_default().push(key.clone());
+        }
+        let defined = definitions.into_iter().map(|(key, definition)| (key, definition.file)).collect();
         let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.chosen_environment();
-        Self { arguments, config, environment, below, removed }
+        Self { arguments, config, environment, below, defined, files, removed }
     }
 
-    /// Why the settings leave an endpoint out: they do not list it, remove it, or exclude its file.
+    /// Why an endpoint is left out: the settings do not list it, remove it, or exclude its file; or another file defines
+    /// it, or its file defines another one.
     pub fn leaves_out(&self, key: &Key) -> Option<String> {
         let namespaces = &self.config.namespaces;
         if !namespaces.is_empty() && !namespaces.contains(&key.namespace) {
@@ -64,6 +77,12 @@ impl<'a> DefinitionTarget<'a> {
             return Some(format!("the overlay {} removes it", place.file));
         }
         let path = self.below(&path(key));
+        if let Some(file) = self.defined.get(key).filter(|file| ***file != *path) {
+            return Some(format!("`{file}` defines it"));
+        }
+        if let Some(other) = self.files.get(&*path).into_iter().flatten().find(|other| *other != key) {
+            return Some(format!("its file `{path}` defines {other}, too"));
+        }
         let is_taken = !can_be_file(key) || load::takes(&self.config, self.environment.as_deref(), &path);
         (!is_taken).then(|| format!("the settings in trueup.yaml exclude `{path}`"))
     }
@@ -109,6 +128,55 @@ impl<'a> DefinitionTarget<'a> {
             }
         }
     }
+
+    /// Writes the files that differ from the existing ones, and the schema of their kinds, of `named` ones and of those of the
+    /// stack; returns how many.
+    ///
+    /// # Errors
+    /// A file with another content exists and must not be replaced, or a file cannot be written.
+    pub fn write(&self, named: &BTreeSet<KindName>, files: &[DefinitionFile]) -> Result<usize> {
+        let arguments = self.arguments;
+        if files.is_empty() {
+            return Ok(0);
+        }
+        let directory = crate::file::create_directory(&arguments.output).with_status(ExitStatus::Failed)?;
+        let mut news = Vec::new();
+        let mut there = Vec::new();
+        for one in files {
+            match directory.read(&one.path, limit::SETTINGS) {
+                Ok(text) if text == one.text.as_bytes() => {}
+                Err(error) if error.is_missing() => news.push(one),
+                Ok(_) | Err(FileError::TooLarge { .. }) if arguments.overwrite => news.push(one),
+                Ok(_) | Err(FileError::TooLarge { .. }) => {
+                    there.push(arguments.output.join(&one.path).display().to_string());
+                }
+                Err(error) => return Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
+            }
+        }
+        if let Some(first) = there.first() {
+            let message = match there.len() {
+                1 => format!("`{first}` exists already"),
+                more => format!("`{first}` and {} more files exist already", more - 1),
+            };
+            return Err(error!(Refused, "{message}").hint("to overwrite: --overwrite; nothing was written"));
+        }
+        let there = self.defined.keys().map(|key| key.kind);
+        let kinds: BTreeSet<KindName> = named
+            .iter()
+            .chain(&self.config.kinds)
+            .copied()
+            .chain(files.iter().map(|file| file.kind))
+            .chain(there)
+            .collect();
+        let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
+        let mut written: Vec<(&Path, &[u8])> =
+            news.iter().map(|one| (one.path.as_path(), one.text.as_bytes())).collect();
+        if arguments.schema.is_none() && !arguments.no_schema {
+            written.push((Path::new(SCHEMA), schema.as_bytes()));
+        }
+        file::write_all(&directory, &written, FileMode::Reproducible)?;
+        Ok(news.len())
+    }
 }
 
 fn can_be_file(key: &Key) -> bool {
@@ -142,47 +210,6 @@ fn free(name: &str) -> String {
         .iter()
         .any(|device| name.strip_prefix(device).is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9'])));
     if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
-}
-
-/// Writes the files that differ from the existing ones, and the schema of their kinds and of the listed ones; returns how
-/// many.
-///
-/// # Errors
-/// A file with another content exists and must not be replaced, or a file cannot be written.
-pub fn write(arguments: &DefinitionFileArgs, listed: &BTreeSet<KindName>, files: &[DefinitionFile]) -> Result<usize> {
-    if files.is_empty() {
-        return Ok(0);
-    }
-    let directory = crate::file::create_directory(&arguments.output).with_status(ExitStatus::Failed)?;
-    let mut news = Vec::new();
-    let mut there = Vec::new();
-    for one in files {
-        match directory.read(&one.path, limit::SETTINGS) {
-            Ok(text) if text == one.text.as_bytes() => {}
-            Err(error) if error.is_missing() => news.push(one),
-            Ok(_) | Err(FileError::TooLarge { .. }) if arguments.overwrite => news.push(one),
-            Ok(_) | Err(FileError::TooLarge { .. }) => {
-                there.push(arguments.output.join(&one.path).display().to_string());
-            }
-            Err(error) => return Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
-        }
-    }
-    if let Some(first) = there.first() {
-        let message = match there.len() {
-            1 => format!("`{first}` exists already"),
-            more => format!("`{first}` and {} more files exist already", more - 1),
-        };
-        return Err(error!(Refused, "{message}").hint("to overwrite: --overwrite; nothing was written"));
-    }
-    for one in &news {
-        directory.replace(&one.path, one.text.as_bytes(), FileMode::Reproducible).with_status(ExitStatus::Failed)?;
-    }
-    if arguments.schema.is_none() && !arguments.no_schema {
-        let kinds: BTreeSet<KindName> = listed.iter().copied().chain(files.iter().map(|file| file.kind)).collect();
-        let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
-        directory.replace(SCHEMA, schema.as_bytes(), FileMode::Reproducible).with_status(ExitStatus::Failed)?;
-    }
-    Ok(news.len())
 }
 
 /// How many files there are and what to do next.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::{CommandResult as _, ExitStatus, Result};
-use crate::file::{self, FileMode};
+use crate::file::{self, Directory, FileMode};
 
 /// The bytes of an input, at most `limit`.
 ///
@@ -46,6 +46,27 @@ pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Resu
 /// The file cannot be written.
 pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     file::replace(path, FileMode::Shared, write).with_status(ExitStatus::Failed)
+}
+
+/// Writes files into a directory. Each target is checked before the first one is written.
+///
+/// # Errors
+/// A target cannot be replaced, and nothing was written; the disk refuses, and what was written before is named.
+pub fn write_all(directory: &Directory, files: &[(&Path, &[u8])], mode: FileMode) -> Result<()> {
+    for (path, _) in files {
+        directory.check_replace(path).with_status(ExitStatus::Failed).hint("nothing was written")?;
+    }
+    for (at, (path, bytes)) in files.iter().enumerate() {
+        let Err(error) = directory.replace(path, bytes, mode) else { continue };
+        return match at {
+            0 => Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
+            _ => {
+                let written: Vec<String> = files[..at].iter().map(|(path, _)| path.display().to_string()).collect();
+                Err(error).with_status(ExitStatus::Partly).hint(format!("already written: {}", written.join(", ")))
+            }
+        };
+    }
+    Ok(())
 }
 
 /// Removes a file, if it is there.

@@ -152,6 +152,14 @@ impl Directory {
         }
     }
 
+    /// Whether [`Directory::replace`] may put a file there, as far as that can be known before.
+    ///
+    /// # Errors
+    /// The target is a link or not a regular file, or leads out.
+    pub fn check_replace(&self, below: impl AsRef<Path>) -> Result<(), FileError> {
+        self.regular(below.as_ref()).map(drop)
+    }
+
     /// The permissions of the regular file with this name; nothing where there is none, or it has none.
     fn regular(&self, below: &Path) -> Result<Option<std::fs::Permissions>, FileError> {
         let path = || self.path.join(below);

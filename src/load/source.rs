@@ -35,6 +35,14 @@ impl FileOrigin {
         Ok(SourceText::new(path, self.read(path, limits)?)?)
     }
 
+    /// Whether an edited file can take the place of the one at `path`: a link is left alone.
+    pub(super) fn is_replaceable(&self, path: &str) -> bool {
+        match self {
+            FileOrigin::Disk { directory } => directory.check_replace(path).is_ok(),
+            FileOrigin::Memory { .. } => true,
+        }
+    }
+
     /// Reads many files, one after the other.
     pub(super) fn files(&self) -> Files<'_> {
         match self {

@@ -196,3 +196,25 @@ fn a_comment_is_not_removed_with_what_was_removed_outside() {
     stage.run("pull --drift .").code(3).stdout_contains("it contains a comment: edit it by hand");
     assert_eq!(stage.read("cart.yaml"), before);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_definition_that_is_a_link_is_left_and_the_others_are_edited() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop")
+        .file(".shared/a.yaml", &definition("shop/a", 80))
+        .file("b.yaml", &definition("shop/b", 80));
+    std::os::unix::fs::symlink(".shared/a.yaml", stage.path("a.yaml")).expect("a link");
+    let stage = stage.applied(".");
+    for key in ["shop/a", "shop/b"] {
+        service.change(key, |object| object["spec"]["port"] = json!(81));
+    }
+    stage
+        .run("pull --drift .")
+        .code(3)
+        .stdout_contains("its file is a link")
+        .stdout_contains("a.yaml:6")
+        .stdout_contains("1 file was edited.");
+    assert_eq!(stage.read("a.yaml"), definition("shop/a", 80));
+    assert_eq!(stage.read("b.yaml"), definition("shop/b", 81));
+}

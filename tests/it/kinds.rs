@@ -322,6 +322,7 @@ fn every_file_that_a_pull_writes_names_a_schema_by_which_it_is_valid() {
     let service = Service::start();
     let stage = Stage::example("07-chain").at(&service);
     stage.run("apply . --yes").code(0).stderr_ignored();
+    let stage = Stage::new().at(&service).file("trueup.yaml", &stage.read("trueup.yaml"));
     stage.run("pull -o pulled").stderr_ignored();
     let schema: Value = serde_json::from_str(&stage.read("pulled/.trueup.schema.json")).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("a schema");

@@ -254,8 +254,8 @@ fn after_an_apply_of_every_kind_the_plan_is_empty_and_so_is_that_of_what_is_pull
     let plan = stage.run("plan . --format json");
     assert_eq!(changed(&plan.json()), Vec::<String>::new(), "TRUEUP_SEED={seed}");
     stage.run("drift .").code(0);
-    stage.run("pull --output p").stderr_ignored();
     std::fs::rename(stage.path("d"), stage.path(".d")).expect("the definitions");
+    stage.run("pull --output p").stderr_ignored();
     let plan = stage.run("plan . --format json").json();
     for kind in &kinds {
         let of_kind = |line: &&String| line.contains(&format!("{}:", kind.name));
@@ -291,6 +291,7 @@ fn a_changed_value_that_no_answer_shows_is_planned_once() {
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.edit("d/site.yaml", "  sw: {volterra_software_version: '2'}\n", "");
     stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.remove("d/site.yaml");
     stage.run("pull --output p").code(0).stderr_ignored();
     let pulled = stage.read("p/system/securemesh_site/edge.yaml");
     assert!(pulled.contains("latitude: -0.5") && pulled.contains("longitude: 7.25"), "{pulled}");

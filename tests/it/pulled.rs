@@ -10,7 +10,7 @@ use trueup::load;
 use trueup::model::{Endpoint, Key, Name, Namespace, StringMap, label};
 
 use crate::strategies;
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, definition};
 
 /// Texts that YAML reads as something else, or that end what they stand in.
 const TRAPS: &[&str] = &[
@@ -340,4 +340,63 @@ fn a_pull_that_leaves_an_endpoint_out_because_it_cannot_be_written_is_made_in_pa
     }));
     stage.run("pull -n shop -o part").code(7).stderr_contains("left out: shop/strange");
     assert!(stage.path("part/shop/cart.yaml").exists());
+}
+
+fn by_hand(name: &str, port: u16) -> serde_json::Value {
+    json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": port}})
+}
+
+#[test]
+fn what_another_file_defines_is_not_written_a_second_time() {
+    let service = Service::start();
+    for name in ["cart", "search"] {
+        service.create(&by_hand(name, 80));
+    }
+    let stage = Stage::stack(&service, "shop").file("all.yaml", &definition("shop/cart", 80));
+    let left_out = "left out: shop/cart: `all.yaml` defines it";
+    stage.run("pull").code(0).stderr_contains(left_out).stdout_contains("Pulled 1 endpoint into");
+    assert!(!stage.path("shop/cart.yaml").exists() && stage.path("shop/search.yaml").exists());
+    stage.run("validate .").code(0).stdout_contains("2 endpoints");
+    // Nor is a file replaced that defines something else.
+    stage.write("shop/search.yaml", &definition("shop/other", 80));
+    stage.run("pull --overwrite").code(0).stderr_contains("its file `shop/search.yaml` defines shop/other, too");
+    assert_eq!(stage.read("shop/search.yaml"), definition("shop/other", 80));
+    stage.remove("shop/search.yaml");
+    let attributes = |name: &str| json!({"name": name, "namespace": "shop", "ip": "10.0.0.7", "port": 80});
+    let resources = json!({"cart": attributes("cart"), "search": attributes("search")});
+    stage.write("../infra/a.tf.json", &json!({"resource": {"volterra_endpoint": resources}}).to_string());
+    let imported = stage.run("import terraform ../infra -o .");
+    imported.code(1).stderr_contains("`all.yaml` defines it").stdout_contains("Imported 1 endpoint into");
+    stage.run("validate .").code(0).stdout_contains("2 endpoints");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pull_that_meets_a_link_writes_nothing() {
+    let service = Service::start();
+    for name in ["a", "b"] {
+        service.create(&by_hand(name, 80));
+    }
+    let stage = Stage::stack(&service, "shop").file("shop/a.yaml", &definition("shop/a", 81));
+    stage.write(".shared/b.yaml", &definition("shop/b", 81));
+    std::os::unix::fs::symlink("../.shared/b.yaml", stage.path("shop/b.yaml")).expect("a link");
+    stage.run("pull --overwrite").code(1).stderr_contains("link").stderr_contains("nothing was written");
+    assert_eq!(stage.read("shop/a.yaml"), definition("shop/a", 81));
+}
+
+#[test]
+fn a_pull_of_one_kind_leaves_the_schema_of_the_others() {
+    let service = Service::start();
+    let stage = Stage::example("07-chain").at(&service);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let stage = Stage::new().at(&service).file("trueup.yaml", &stage.read("trueup.yaml"));
+    let schema = |line: &str| {
+        stage.run(line).stderr_ignored();
+        stage.read("pulled/.trueup.schema.json")
+    };
+    let whole = schema("pull -o pulled");
+    assert_eq!(schema("pull -o pulled --kind healthcheck"), whole);
+    // Also what no settings list.
+    stage.edit("trueup.yaml", "kinds:", "# kinds:");
+    assert_eq!(schema("pull -o pulled --kind healthcheck"), whole);
 }

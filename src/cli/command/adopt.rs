@@ -2,11 +2,12 @@
 //! files are edited in place, and what cannot be edited in place is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use crate::api;
 use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, planning};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::file::{Directory, FileMode};
 use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
@@ -43,9 +44,9 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
         }
     }
     let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
-    for (name, bytes) in &edits.files {
-        root.replace(&**name, bytes, FileMode::Shared).with_status(ExitStatus::Failed)?;
-    }
+    let files: Vec<(&Path, &[u8])> =
+        edits.files.iter().map(|(name, bytes)| (Path::new(&**name), bytes.as_slice())).collect();
+    file::write_all(&root, &files, FileMode::Shared)?;
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
     let unnamed: Vec<(&Key, &str)> =
         plan.notes.iter().filter(|_| !arguments.unnamed).filter_map(unnamed).filter(is_selected(&session)).collect();

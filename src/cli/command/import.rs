@@ -1,5 +1,6 @@
 //! `import`: objects that another tool manages, as definitions. Nothing is asked of the service.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -34,7 +35,6 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         });
     }
     let config = configuration::of_directory(context, &arguments.files.output)?;
-    let kinds = config.kinds.clone();
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let mut files = Vec::new();
     for (address, endpoint) in import.objects.into_values() {
@@ -58,7 +58,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
     if files.is_empty() && import.left_out.is_empty() {
         return Err(error!(Failed, "there are no `{TYPE_PREFIX}…` resources to import").hint("nothing was written"));
     }
-    let written = definition_files::write(&arguments.files, &kinds, &files)?;
+    let written = target.write(&BTreeSet::new(), &files)?;
     context.output.answer(&definition_files::summary(
         context,
         "Imported",

@@ -52,7 +52,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
             return Err(stack::unmatched(unmatched));
         }
     }
-    let written = definition_files::write(&arguments.files, &named, &pulled)?;
+    let written = target.write(&named, &pulled)?;
     let others: BTreeSet<&str> =
         pulled.iter().filter(|file| !file.kind.is_endpoint()).map(|file| file.kind.as_str()).collect();
     if named.is_empty() && !others.is_empty() {

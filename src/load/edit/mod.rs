@@ -84,6 +84,9 @@ pub enum NotEditable {
     /// What would be replaced contains a secret, which no answer shows.
     #[error("it contains a secret: edit it by hand")]
     Secret,
+    /// Its file is a link.
+    #[error("its file is a link, which is never replaced: edit the file that it leads to")]
+    Link,
     /// It is written in a way that no edit in place is made for.
     #[error("it is written in a way that cannot be edited in place: edit it by hand")]
     Shape,
@@ -149,6 +152,10 @@ impl<'l> Editor<'l> {
             return;
         };
         let places = self.places(&text, wanted);
+        if !self.loaded.origin.is_replaceable(&self.file) {
+            edits.left.extend(wanted.iter().zip(places).map(|(one, place)| left(one, place, NotEditable::Link)));
+            return;
+        }
         let made = self.splices(&text, &before, wanted, field::splices);
         let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
         let together = spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());

@@ -53,7 +53,7 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     let files = definition.overlays.iter().chain([&definition.file]);
     let is_there = files.into_iter().any(|file| file.starts_with(&format!("{directory}/")));
     let path = editor.path(key);
-    let is_free = editor.read(&path).is_empty();
+    let is_free = editor.read(&path).is_empty() && loaded.origin.is_replaceable(&path);
     (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
 }
 
@@ -93,6 +93,9 @@ impl OverlayEditor<'_> {
     ) -> Result<SourceLocation, NotEditable> {
         if !self.loaded.reads(file, false) {
             return Err(NotEditable::Withdrawn);
+        }
+        if !self.loaded.origin.is_replaceable(file) {
+            return Err(NotEditable::Link);
         }
         let before = self.effective(definition, None).ok_or(NotEditable::Withdrawn)?;
         let current = wanted.field.value(&before);

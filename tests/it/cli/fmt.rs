@@ -60,6 +60,7 @@ fn nothing_is_written_where_a_file_cannot_be_parsed() {
 fn what_pull_writes_is_in_canonical_form() {
     let service = Service::start();
     let stage = Stage::example("02-every-group").at(&service).applied(".");
+    let stage = Stage::new().at(&service).file("trueup.yaml", &stage.read("trueup.yaml"));
     stage.run("pull -o pulled").code(0).stdout_contains("Pulled 16 endpoints");
     stage.run("fmt --check pulled").code(0).stdout("");
 }

@@ -50,6 +50,7 @@ fn a_namespace_with_every_kind_is_pulled_and_applied_to_an_empty_tenant_which_th
     eprintln!("an object of these needs a secret: {kept:?}");
     assert!(kept.len() < 12, "{kept:?}");
     stage.run("apply . --yes").code(0).stderr_ignored();
+    std::fs::remove_dir_all(stage.path("d")).expect("the definitions");
     stage.run("pull --output p").stderr_ignored();
 
     let empty = Service::start();
