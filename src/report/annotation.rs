@@ -208,7 +208,8 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
             (true, _) => (Finding::Drift, AnnotationLevel::Warning),
         };
         let why = edit.cause.map_or("", of_cause);
-        let message = format!("{}: defined {}, live {} ({why})", edit.name, edit.wanted(), edit.live());
+        let blocked = if row.is_blocked { format!("; {}", row.because().unescaped()) } else { String::new() };
+        let message = format!("{}: defined {}, live {} ({why}){blocked}", edit.name, edit.wanted(), edit.live());
         let remark = annotation(finding, level, edit.place.clone().or_else(place), title.clone(), message);
         Annotation { part: edit.name.clone(), ..remark }
     };

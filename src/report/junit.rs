@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::facts::check::{self as facts, Row, State};
+use super::facts::check::{self as facts, Row};
 use super::facts::reason::of_cause;
 use super::fleet::Fleet;
 use super::safe;
@@ -34,10 +34,12 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
         let of = of(check, &format!("{}: ", part.name()));
         suites.extend(of.into_iter().map(|(name, suite)| (name, suite, Some(check))));
     }
-    for (part, reason) in fleet.failures() {
+    let failures = fleet.failures().map(|(part, reason)| (part.name(), "failed", reason));
+    let problems = fleet.problems.iter().map(|one| (one.place.as_str().into(), "incomplete", one.message.as_str()));
+    for (name, kind, reason) in failures.chain(problems) {
         let mut suite = Suite { errors: 1, ..Suite::default() };
-        suite.case(&part.name(), "check", &format!("<error type=\"failed\" message=\"{}\"/>", xml(reason)));
-        suites.push((part.name().into_owned(), suite, None));
+        suite.case(&name, "check", &format!("<error type=\"{kind}\" message=\"{}\"/>", xml(reason)));
+        suites.push((name.into_owned(), suite, None));
     }
     render_suites(&suites)
 }
@@ -155,7 +157,7 @@ fn case(key: &Key) -> String {
 
 /// What differs, a line a value.
 fn details(row: &Row<'_>) -> Vec<String> {
-    let whole = (row.values.is_empty() || row.state == State::Blocked).then(|| {
+    let whole = (row.values.is_empty() || row.is_blocked).then(|| {
         let [defined, live] = row.whole();
         if row.why.is_empty() { format!("defined: {defined}, live: {live}") } else { row.because().unescaped() }
     });
@@ -191,6 +193,7 @@ mod tests {
     use super::super::sample;
     use super::*;
     use crate::drift::{Acknowledgements, UnmanagedPolicy};
+    use crate::report::fleet::{FleetCommand, InputProblem};
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().expect("a time")
@@ -227,6 +230,17 @@ mod tests {
             assert!(is_well_formed(&text), "{text}");
             assert!(!text.contains("<script"), "{text}");
         }
+    }
+
+    #[test]
+    fn an_incomplete_merged_report_has_an_error_for_each_problem() {
+        let mut fleet = Fleet::new(FleetCommand::Drift, Vec::new());
+        let problem = |place: &str| InputProblem { place: place.to_owned(), message: "it is <cut off>".to_owned() };
+        fleet.problems = vec![problem("shard-1.json"), problem("shard-2.json")];
+        let text = super::fleet(&fleet);
+        assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"2\" skipped=\"0\">"), "{text}");
+        assert!(text.contains("<testsuite name=\"shard-2.json\""), "{text}");
+        assert!(text.contains("<error type=\"incomplete\" message=\"it is &lt;cut off&gt;\"/>"), "{text}");
     }
 
     #[test]

@@ -72,6 +72,22 @@ fn a_check_sends_nothing_that_changes_anything() {
 }
 
 #[test]
+fn what_was_changed_outside_and_is_blocked_is_restored_by_no_command() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.change("shop/cart", |object| {
+        object["spec"]["port"] = json!(9);
+        object["metadata"]["annotations"] = json!({"trueup/stack": "other"});
+    });
+    stage
+        .run("drift .")
+        .code(3)
+        .stdout_contains("it belongs to stack other")
+        .stdout_contains("accept the live values with:")
+        .does_not_say("restore with:");
+}
+
+#[test]
 fn an_accepted_value_raises_no_alarm_until_its_last_day_or_until_it_moves() {
     let service = Service::start();
     let stage = applied(&service);

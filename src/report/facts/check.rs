@@ -58,6 +58,8 @@ pub struct Row<'a> {
     pub state: State,
     /// Why, where the state is not all there is to know.
     pub why: Line<'a>,
+    /// An apply does nothing about it; `why` says why.
+    pub is_blocked: bool,
     /// What an apply would do.
     pub change: Option<&'a Change>,
     /// Its values that are not as defined, without what is accepted; none where the whole object is meant.
@@ -81,7 +83,7 @@ impl Row<'_> {
     pub fn because(&self) -> Line<'_> {
         let why = self.why.clone();
         match self.state {
-            State::Blocked => line!["blocked: ", why],
+            _ if self.is_blocked => line!["blocked: ", why],
             state if why.is_empty() => line![state.as_str()],
             _ => why,
         }
@@ -172,7 +174,7 @@ fn row<'a>(
         (None, None) => Line::default(),
     };
     let (_, since) = first.unwrap_or_else(|| if is_outside { since(None) } else { Default::default() });
-    Row { key, state, why, change, values, since }
+    Row { key, state, why, is_blocked: blocked.is_some(), change, values, since }
 }
 
 /// Since when something drifts: as the checks saw it, else when the object was last changed.
@@ -255,22 +257,21 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
     let accept =
         Command { label: "accept the live values with:", command: format!("trueup pull --drift {call}{unnamed}") };
+    let rows = rows(check);
+    // An apply does nothing about what is blocked.
+    let is_applied = |row: &Row<'_>| row.change.is_some() && !row.is_blocked;
+    let has_outside = rows.iter().any(|row| row.state.is_outside() && row.change.is_some());
     match check.verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
-        // An apply does nothing about what is blocked.
-        Verdict::Pending if rows(check).iter().all(|row| row.state == State::Blocked) => Vec::new(),
-        Verdict::Pending => vec![apply("apply:")],
-        // What nobody defines is left as it is by both.
-        Verdict::Drift if rows(check).iter().all(|row| row.change.is_none()) => {
-            if has_unnamed {
-                vec![accept]
-            } else {
-                Vec::new()
-            }
+        Verdict::Pending if rows.iter().all(|row| row.is_blocked) => Vec::new(),
+        Verdict::Drift | Verdict::Both if !rows.iter().any(is_applied) => {
+            // What nobody defines is left as it is by a pull as well.
+            if has_outside || has_unnamed { vec![accept] } else { Vec::new() }
         }
+        Verdict::Pending => vec![apply("apply:")],
         Verdict::Drift => vec![apply("restore with:"), accept],
         Verdict::Both => {
-            let outside = rows(check).into_iter().filter(|row| row.state.is_outside());
+            let outside = rows.into_iter().filter(|row| row.state.is_outside() && !row.is_blocked);
             // An apply keeps what no definition names, and would make what is pending.
             let is_restored = |change: &Change| {
                 let fields = change.fields();
@@ -280,13 +281,58 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
                 outside.filter(|row| row.change.is_some_and(is_restored)).map(|row| row.key).collect();
             let is_plain = keys.iter().all(|key| key.namespace.is_label() && key.name.is_label());
             if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
-                return vec![apply("restore, and apply what is pending:"), accept];
+                let restores =
+                    if keys.is_empty() { "apply what is pending:" } else { "restore, and apply what is pending:" };
+                return vec![apply(restores), accept];
             }
             // A glob without a kind would take in objects of other kinds that have its name.
             let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
             let glob = |key: &Key| format!("{}{key}", if key.kind.is_endpoint() { endpoint } else { "" });
             let only: String = keys.into_iter().map(|key| format!(" --only {}", glob(key))).collect();
             vec![Command { label: "restore with:", command: format!("trueup apply {call}{only}") }, accept]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drift::UnmanagedPolicy;
+    use crate::plan::{BlockReason, Plan};
+    use crate::report::{Format, Report, ReportOptions, TextView, render, sample};
+
+    /// A plan with two replaces that restore what was changed outside, of which so many are blocked.
+    fn plan(blocked: usize) -> Plan {
+        let mut plan = sample::plan(10, false);
+        plan.blocked.clear();
+        plan.notes.clear();
+        plan.changes.retain(|change| matches!(change.key.name.as_str(), "ep-7" | "ep-8"));
+        for change in &mut plan.changes {
+            let Action::Replace { fields, .. } = &mut change.action else { continue };
+            fields.retain(|field| field.cause == Cause::Drift);
+        }
+        for change in plan.changes.drain(..blocked).collect::<Vec<_>>() {
+            let reason = BlockReason::ForeignStack { stack: "kim-stack".to_owned() };
+            plan.blocked.push(BlockedChange::new(change.key.clone(), reason, Some(change)));
+        }
+        plan
+    }
+
+    #[test]
+    fn what_was_changed_outside_and_is_blocked_says_so_and_is_restored_by_no_command() {
+        let formats = [Format::Text, Format::Markdown, Format::Html, Format::Junit, Format::Github, Format::Sarif];
+        for (blocked, restores) in [(0, true), (1, true), (2, false)] {
+            let plan = plan(blocked);
+            let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
+            assert_eq!(check.verdicts.whole(), Verdict::Drift);
+            let commands: Vec<&str> = commands(&check, ".").iter().map(|command| command.label).collect();
+            let accept = "accept the live values with:";
+            assert_eq!(commands, if restores { vec!["restore with:", accept] } else { vec![accept] });
+            for format in formats {
+                let text = render(&Report::Check(&check), format, &ReportOptions::new(&TextView::default()));
+                assert_eq!(text.contains("kim-stack"), blocked > 0, "{format:?}: {text}");
+                assert!(blocked == 0 || text.contains("blocked"), "{format:?}: {text}");
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{escape, marker};
 use crate::model::{Field, Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::ReportOptions;
-use crate::report::facts::check::{Row, State, Value};
+use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removal, short_commit};
@@ -103,7 +103,7 @@ fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
         let [defined, live] = row.whole();
         return vec![[name(), Line::default(), line![defined], line![live], row.because(), row.since.clone()]];
     }
-    let blocked = (row.state == State::Blocked).then(|| line![", ", row.because()]);
+    let blocked = row.is_blocked.then(|| line![", ", row.because()]);
     let cells = |value: &'a Value| {
         let edit = &value.edit;
         let cause = line![edit.cause.map_or("", of_cause), blocked.clone()];

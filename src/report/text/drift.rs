@@ -27,7 +27,8 @@ pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     let (outside, rest): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state.is_outside());
     let changed: Vec<Vec<Line<'_>>> = outside.iter().flat_map(|row| cells(row, true)).collect();
     text.push_str(&table("changed outside", check.plan.noun(), changed, view));
-    let blocked = rest.iter().filter(|row| row.state == State::Blocked);
+    // Of a whole object the table above says it.
+    let blocked = rows.iter().filter(|row| row.is_blocked && !(row.state.is_outside() && row.values.is_empty()));
     let pending: Vec<&Row<'_>> = rest.iter().copied().filter(|row| row.state == State::Pending).collect();
     let mixed = outside.iter().flat_map(|row| cells(row, false));
     let (shown, named) = pending.split_at(pending.len().min(VALUES));
@@ -112,7 +113,8 @@ fn cells<'a>(row: &'a Row<'_>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
         let [defined, live] = row.whole();
         let place = row.change.and_then(|change| change.place.as_ref()).filter(|_| !is_outside);
         let defined = line![defined];
-        let known: Vec<Line<'_>> = [row.why.clone(), row.since.clone(), line![place.map(at)]]
+        let why = if row.is_blocked { row.because() } else { row.why.clone() };
+        let known: Vec<Line<'_>> = [why, row.since.clone(), line![place.map(at)]]
             .into_iter()
             .filter(|line| !line.is_empty() && *line != defined)
             .collect();
