@@ -259,6 +259,12 @@ impl<'a> Fleet<'a> {
         })
     }
 
+    /// Whether an apply of these plans changes something, and is not refused because a list could not be read.
+    pub fn can_apply(&self) -> bool {
+        let is_whole = |plan: &Plan| plan.unknown().next().is_none();
+        self.plans().all(|(_, plan)| is_whole(plan)) && self.plans().any(|(_, plan)| !plan.changes.is_empty())
+    }
+
     /// The stacks that have no result, with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&FleetPart<'a>, &str)> {
         self.parts.iter().filter_map(|part| match &part.outcome {

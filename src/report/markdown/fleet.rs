@@ -46,14 +46,17 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         let from = line!["From ", Line::count(merged.files, "file"), merged.period(), "."];
         text.push_str(&format!("\n{}\n", draw(&from)));
     }
-    let shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(|part| is_shown(part)).collect();
+    let mut shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(|part| is_shown(part)).collect();
+    // Mere notes take only the room that is left.
+    shown.sort_by_key(|part| has_only_notes(part));
     let end = match &fleet.plans {
-        Some((digest, call)) if !shown.is_empty() => {
+        Some((digest, call)) if fleet.can_apply() => {
             format!("\nApply exactly these: {}\n", escape::code(&format!("trueup apply {call} --digest {digest}")))
         }
         _ => String::new(),
     };
-    let share = options.budget.saturating_sub(text.len() + end.len()) / shown.len().max(1);
+    let loud = shown.iter().filter(|part| !has_only_notes(part)).count();
+    let share = options.budget.saturating_sub(text.len() + end.len()) / loud.max(1);
     for part in shown {
         let command = format!("trueup {word} {}", part.call);
         let heading = escape::code(&part.name());
@@ -62,7 +65,9 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         let (one, is_needed) = match &part.outcome {
             Ok(StackReport::Checked(check)) => (report(&View::of_check(check, &part.call), &under), false),
             // What is left of a plan under any budget is never left out.
-            Ok(StackReport::Planned(made)) => (report(&View::of_plan(made, &made.digest(), None, &view), &under), true),
+            Ok(StackReport::Planned(made)) => {
+                (report(&View::of_plan(made, &made.digest(), None, &view), &under), !has_only_notes(part))
+            }
             _ => continue,
         };
         // One report has one marker, and of several each is headed by the name of its stack.
@@ -116,5 +121,12 @@ fn headline(fleet: &Fleet<'_>) -> Line<'static> {
 
 /// Whether a stack has more to show than its line of the table.
 fn is_shown(part: &FleetPart<'_>) -> bool {
-    part.reason().is_none() && !matches!(State::of(part), State::InSync | State::Skipped | State::Elsewhere)
+    part.reason().is_none() && part.outcome.is_ok() && !part.is_quiet()
+}
+
+/// Whether it is in sync, and nothing that decides about it was changed.
+fn has_only_notes(part: &FleetPart<'_>) -> bool {
+    let has_changed_settings =
+        matches!(&part.outcome, Ok(StackReport::Planned(plan)) if !plan.setting_changes.is_empty());
+    State::of(part) == State::InSync && !has_changed_settings
 }

@@ -27,6 +27,10 @@ const NAMES: usize = 4;
 const LEAST: usize = 80;
 /// How many blocks that are too long are tried in search of one that fits.
 const MISSES: usize = 40;
+/// The bytes that replaces without their values leave to the creates.
+const FOR_CREATES: usize = 400;
+/// What is instead of values that do not fit.
+const TOO_LONG: &str = "The values are too long for this report.\n";
 
 /// The report in at most `options.budget` bytes, unless what is never left out takes more.
 pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
@@ -190,38 +194,50 @@ impl<'a> PlanReport<'_, 'a> {
         changes.flatten().collect()
     }
 
-    /// The replaces as blocks, those that can hurt most first; how many of them are named.
+    /// The replaces as blocks, part by part, in each those that can hurt most first; how many of them are named. Whose
+    /// they are, those that can hurt most take their room first.
     fn replaces(&self, room: &mut Room, is_open: bool) -> usize {
         let (mut shown, mut misses) = (0, 0);
-        for (part, items) in self.parts {
-            let mut heading = match part {
+        let (mut texts, mut left) = (vec![String::new(); self.parts.len()], room.left);
+        for (at, fold) in self.folds() {
+            let heading = match self.parts[at].0 {
+                _ if !texts[at].is_empty() => "",
                 Part::ThisChange if self.parts.len() == 1 => "#### Changes\n\n",
                 Part::ThisChange => "#### This change\n\n",
                 Part::BehindBase => "#### Behind base: applying would revert merged work\n\n",
                 Part::Others => "#### Not of this change, and an apply does it as well\n\n",
             };
-            let replaces = [Rank::Both, Rank::Drift, Rank::Pending];
-            for rank in replaces {
-                let of_rank = items.iter().filter(|item| item.rank() == rank);
-                // Many endpoints with one edit take little room.
-                let folds = of_rank.clone().filter(|item| is_many(item)).chain(of_rank.filter(|item| !is_many(item)));
-                for item in folds {
-                    let Item::Changes(fold) = item else { continue };
-                    if room.left < LEAST + heading.len() || misses == MISSES {
-                        return shown;
-                    }
-                    match block(fold, is_open, room.left - heading.len()) {
-                        None => misses += 1,
-                        Some((block, named)) => {
-                            room.put(std::mem::take(&mut heading));
-                            room.put(&block);
-                            shown += named;
-                        }
-                    }
+            if left < LEAST + heading.len() || misses == MISSES {
+                break;
+            }
+            let room = left - heading.len();
+            let named = || block(fold, TOO_LONG, is_open, room.saturating_sub(FOR_CREATES));
+            match block(fold, &diff(fold), is_open, room).or_else(named) {
+                None => misses += 1,
+                Some((block, named)) => {
+                    left -= heading.len() + block.len();
+                    texts[at].extend([heading, &block]);
+                    shown += named;
                 }
             }
         }
+        room.put(&texts.concat());
         shown
+    }
+
+    /// The replaces with the index of their part, those that can hurt most first.
+    fn folds(&self) -> impl Iterator<Item = (usize, &FoldedChanges<'a>)> {
+        [Rank::Both, Rank::Drift, Rank::Pending].into_iter().flat_map(move |rank| {
+            self.parts.iter().enumerate().flat_map(move |(at, (_, items))| {
+                let of_rank = items.iter().filter(move |item| item.rank() == rank);
+                // Many endpoints with one edit take little room.
+                let folds = of_rank.clone().filter(|item| is_many(item)).chain(of_rank.filter(|item| !is_many(item)));
+                folds.filter_map(move |item| match item {
+                    Item::Changes(fold) => Some((at, fold)),
+                    Item::Blocked(_) => None,
+                })
+            })
+        })
     }
 
     fn foot(&self, shown: &ShownCount) -> String {
@@ -270,7 +286,7 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     let mut blocks = title.clone();
     for change in creates {
         let one = FoldedChanges { changes: vec![change] };
-        match block(&one, is_open, room.left.saturating_sub(blocks.len())) {
+        match block(&one, &diff(&one), is_open, room.left.saturating_sub(blocks.len())) {
             Some((block, _)) => blocks.push_str(&block),
             None => {
                 blocks.clear();
@@ -457,20 +473,24 @@ fn namespaces(plan: &Plan) -> String {
     if rows.is_empty() { rows } else { format!("{heads}{rows}\n") }
 }
 
-/// One change, or many with one edit, as a folded block of at most `room` bytes, and how many it names; nothing where not
-/// even one fits.
-fn block(fold: &FoldedChanges<'_>, is_open: bool, room: usize) -> Option<(String, usize)> {
+/// The values of one change, or those of many with one edit.
+fn diff(fold: &FoldedChanges<'_>) -> String {
+    let Some(first) = fold.changes.first() else { return String::new() };
+    let (kind, single) = (first.action.kind(), fold.changes.len() == 1);
+    let lines: Vec<String> = fold.edits().iter().flat_map(|edit| hunk(edit, kind, single)).collect();
+    escape::fenced("diff", &lines)
+}
+
+/// One change, or many with one edit, and its values as a folded block of at most `room` bytes, and how many it names;
+/// nothing where not even one fits.
+fn block(fold: &FoldedChanges<'_>, values: &str, is_open: bool, room: usize) -> Option<(String, usize)> {
     let first = fold.changes.first()?;
-    let edits = fold.edits();
-    let single = fold.changes.len() == 1;
     let kind = first.action.kind();
-    let lines: Vec<String> = edits.iter().flat_map(|edit| hunk(edit, kind, single)).collect();
-    let heading = element(&line![&sign(kind).0[..2], heading(fold, &edits, kind)]);
-    let diff = escape::fenced("diff", &lines);
+    let heading = element(&line![&sign(kind).0[..2], heading(fold, &fold.edits(), kind)]);
     let open = if is_open { " open" } else { "" };
-    let draw = |names: &str| format!("<details{open}><summary>{heading}</summary>\n\n{names}{diff}\n</details>\n\n");
+    let draw = |names: &str| format!("<details{open}><summary>{heading}</summary>\n\n{names}{values}\n</details>\n\n");
     let bare = draw("").len();
-    if single {
+    if fold.changes.len() == 1 {
         return (bare <= room).then(|| (draw(""), 1));
     }
     // The names take part of the block: as many as there is room for.

@@ -7,10 +7,12 @@ use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagE
 use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
-use crate::plan::{Action, ActionKind, Plan};
+use crate::model::policy::{Direction, SettingChange};
+use crate::plan::{Action, ActionKind, Attribution, Cause, Plan, ScopeRead};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, StackReport};
 use crate::report::line::digits;
 use crate::report::view::View;
-use crate::report::{ReportOptions, TextView};
+use crate::report::{ReportOptions, TextView, text};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -233,6 +235,104 @@ fn what_can_hurt_most_is_shown_first_and_creates_become_a_table_under_a_budget()
     ];
     assert!(order.map(at).is_sorted(), "{:?} in {text}", order.map(at));
     assert!(text.contains("with the same edit"), "{text}");
+}
+
+#[test]
+fn a_change_whose_values_are_too_long_is_named() {
+    let mut plan = sample::plan(10, false);
+    plan.changes.retain(|change| matches!(change.key.name.as_str(), "ep-4" | "ep-7" | "ep-8"));
+    for change in &mut plan.changes[1..] {
+        let Action::Replace { fields, .. } = &mut change.action else { continue };
+        fields[0].after = "long ".repeat(BUDGET).into();
+    }
+    let text = of_plan(&plan, &options(BUDGET));
+    assert!(text.contains("3 of 3 changes shown") && text.len() <= BUDGET, "{text}");
+    for change in &plan.changes[1..] {
+        let heading = format!("~ replace <code>{}</code>: <code>description</code>", change.key);
+        assert!(text.contains(&heading), "{text}");
+    }
+    assert_eq!(text.matches("The values are too long for this report.").count(), 2, "{text}");
+}
+
+#[test]
+fn what_an_apply_overwrites_is_shown_before_what_only_follows_from_this_change() {
+    let mut plan = sample::attributed(sample::plan(100, false));
+    plan.changes.retain(|change| change.fields().len() > 1);
+    let last = plan.changes.len() - 1;
+    for (at, change) in plan.changes.iter_mut().enumerate() {
+        let Action::Replace { fields, .. } = &mut change.action else { continue };
+        for field in fields {
+            (field.attribution, field.cause) = match at == last {
+                true => (Some(Attribution::Drift), Cause::Drift),
+                false => (Some(Attribution::ThisChange), Cause::Pending),
+            };
+        }
+    }
+    let text = of_plan(&plan, &options(4_000));
+    let own = text.find("#### This change").expect("it is shown");
+    let outside = text.find("#### Not of this change").expect("it is shown");
+    let key = plan.changes[last].key.to_string();
+    assert!(own < outside && text[outside..].contains(&key), "{text}");
+}
+
+fn fleet_of<'p>(plans: &[(&str, &'p Plan)]) -> Fleet<'p> {
+    let part = |(directory, plan): &(&str, &'p Plan)| FleetPart {
+        directory: (*directory).to_owned(),
+        environment: None,
+        id: String::new(),
+        call: (*directory).to_owned(),
+        flags: String::new(),
+        outcome: Ok(StackReport::Planned(plan)),
+    };
+    let mut fleet = Fleet::new(FleetCommand::Plan, plans.iter().map(part).collect());
+    fleet.plans = Some((plans[0].1.digest(), "-R .".to_owned()));
+    fleet
+}
+
+fn in_sync() -> Plan {
+    Plan { changes: Vec::new(), blocked: Vec::new(), guards: Vec::new(), notes: Vec::new(), ..sample::plan(0, false) }
+}
+
+#[test]
+fn loosened_settings_and_notes_of_a_stack_in_sync_are_shown_among_several() {
+    let change = SettingChange {
+        setting: "guards.percent".to_owned(),
+        direction: Direction::Loosened,
+        base: Some("5".to_owned()),
+        head: "100".to_owned(),
+        in_force: "5".to_owned(),
+    };
+    let loosened = Plan { setting_changes: vec![change], ..in_sync() };
+    let noted = Plan { notes: sample::plan(0, false).notes, ..in_sync() };
+    let (changed, quiet) = (sample::plan(300, false), in_sync());
+    let plans = [("noted", &noted), ("changed", &changed), ("loosened", &loosened), ("quiet", &quiet)];
+    let text = fleet(&fleet_of(&plans), &options(BUDGET));
+    assert!(text.contains("### `loosened`: in sync"), "{text}");
+    assert!(text.contains("| **loosened** | `guards.percent` | `5 -> 100` |"), "{text}");
+    assert!(!text.contains("### `quiet`"), "{text}");
+    // Mere notes give way to what an apply does.
+    assert!(text.find("### `changed`") < text.find("### `noted`: in sync") && text.len() <= BUDGET, "{text}");
+    let text = fleet(&fleet_of(&plans), &options(1_500));
+    assert!(text.contains("### `loosened`") && !text.contains("### `noted`"), "{text}");
+}
+
+#[test]
+fn no_digest_is_proposed_where_nothing_changes_or_a_list_could_not_be_read() {
+    let (changed, quiet, mut unread) = (sample::plan(3, false), in_sync(), in_sync());
+    for scope in unread.scope.values_mut() {
+        scope.read = ScopeRead::Unknown { reason: "403".to_owned() };
+    }
+    let noted = Plan { notes: sample::plan(0, false).notes, ..in_sync() };
+    let is_proposed = |plans: &[(&str, &Plan)]| {
+        let fleet = fleet_of(plans);
+        let (markdown, text) = (super::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()));
+        let [markdown, text] = [markdown, text].map(|text| text.contains("Apply exactly these:"));
+        assert_eq!(markdown, text);
+        text
+    };
+    assert!(is_proposed(&[("changed", &changed), ("quiet", &quiet)]));
+    assert!(!is_proposed(&[("changed", &changed), ("unread", &unread)]));
+    assert!(!is_proposed(&[("noted", &noted), ("quiet", &quiet)]));
 }
 
 #[test]

@@ -111,9 +111,8 @@ fn endpoints(fleet: &Fleet<'_>) -> Line<'static> {
 
 /// The command that applies exactly these plans.
 fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
-    let has_changes = fleet.plans().any(|(_, plan)| !plan.changes.is_empty());
     let command = match &fleet.plans {
-        Some((digest, call)) if has_changes && fleet.command == FleetCommand::Plan => {
+        Some((digest, call)) if fleet.command == FleetCommand::Plan && fleet.can_apply() => {
             Command { label: "Apply exactly these:", command: format!("trueup apply {call} --digest {digest}") }
         }
         Some((_, call))
