@@ -31,12 +31,13 @@ const STATUSES: [(AcknowledgementStatus, &str); 4] = [
 
 /// The check as gauges.
 pub fn report(check: &Check<'_>) -> String {
-    gauges(&[check])
+    gauges(&[(None, check)])
 }
 
 /// The checks of several stacks as gauges, and how many could not be made.
 pub fn fleet(fleet: &Fleet<'_>) -> String {
-    let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
+    // Two stacks may have one name, such as the environments of a directory.
+    let checks: Vec<_> = fleet.checks().map(|(part, check)| (Some(part.name().into_owned()), check)).collect();
     let mut text = Text { lines: gauges(&checks), common: Vec::new() };
     text.metric("trueup_drift_unchecked", "1 for each stack of a fleet that could not be checked.");
     for (part, _) in fleet.failures() {
@@ -181,15 +182,17 @@ const METRICS: [(&str, &str, Sample); 8] = [
 /// Left out without samples, which only checks with a drift state have.
 const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 
-fn gauges(checks: &[&Check<'_>]) -> String {
+/// The checks as gauges; each of several with the directory of its stack.
+fn gauges(checks: &[(Option<String>, &Check<'_>)]) -> String {
     let mut text = Text { lines: String::new(), common: Vec::new() };
     for (name, help, samples) in METRICS {
         let before = text.lines.len();
         text.metric(name, help);
         let empty = text.lines.len();
-        for check in checks {
+        for (directory, check) in checks {
             let stack = check.plan.stack.clone().unwrap_or_default();
             text.common = vec![("service", check.plan.service.base_url.clone()), ("stack", stack)];
+            text.common.extend(directory.clone().map(|directory| ("directory", directory)));
             samples(&mut text, check);
         }
         if name == FIRST_SEEN && text.lines.len() == empty {
@@ -227,10 +230,13 @@ fn label(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::super::sample;
     use super::*;
     use crate::drift::{CheckRecord, DriftState, UnmanagedPolicy};
     use crate::model::Desired;
+    use crate::report::fleet::{FleetCommand, FleetPart, StackReport};
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().expect("a time")
@@ -248,6 +254,26 @@ mod tests {
                 assert!(line.starts_with("# HELP ") || line.starts_with("# TYPE ") || sample.is_match(line), "{line}");
             }
         }
+    }
+
+    #[test]
+    fn stacks_of_one_name_have_series_of_their_own() {
+        let [one, other] = [sample::plan(40, false), sample::plan(0, false)];
+        let part = |environment: &str, plan| FleetPart {
+            directory: ".".to_owned(),
+            environment: Some(environment.to_owned()),
+            id: String::new(),
+            call: String::new(),
+            flags: String::new(),
+            outcome: Ok(StackReport::Checked(Check::new(plan, plan.verdicts(UnmanagedPolicy::Note), now()))),
+        };
+        let text = fleet(&Fleet::new(FleetCommand::Drift, vec![part("dev", &one), part("prod", &other)]));
+        let series: Vec<&str> =
+            text.lines().filter_map(|line| line.rsplit_once(' ').map(|(series, _)| series)).collect();
+        let series: Vec<&str> = series.into_iter().filter(|line| !line.starts_with('#')).collect();
+        let different: BTreeSet<&str> = series.iter().copied().collect();
+        assert_eq!(different.len(), series.len(), "{text}");
+        assert!(text.contains("stack=\"shop-prod\",directory=\". (dev)\",verdict=\"both\"} 1\n"), "{text}");
     }
 
     #[test]

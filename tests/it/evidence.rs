@@ -133,6 +133,19 @@ fn a_document_that_cannot_be_written_makes_an_apply_fail_visibly_and_several_sta
         .collect();
     stacks.sort();
     assert_eq!(stacks, ["one", "two"]);
+    // Metrics are of the last run of each stack.
+    std::fs::create_dir(many.path("metrics")).expect("a directory");
+    for port in [81, 82] {
+        for stack in ["one", "two"] {
+            many.write(&format!("{stack}/a.yaml"), &definition(&format!("{stack}/a"), port));
+        }
+        many.run("apply one two --yes --write prometheus=metrics --quiet").code(0);
+    }
+    let files = std::fs::read_dir(many.path("metrics")).expect("the directory");
+    let names: Vec<String> =
+        files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names.iter().any(|name| name.ends_with("_one.prom")), "{names:?}");
 }
 
 /// The value of a series whose labels contain these texts.

@@ -2,6 +2,7 @@
 //! it did.
 
 use crate::cli::args::shared::WrittenReport;
+use crate::cli::stacks::fleet::file_stem;
 use crate::cli::{Context, ExitStatus, Result, file, state};
 use crate::journal;
 use crate::model::RunId;
@@ -21,6 +22,16 @@ pub fn find(context: &Context, name: &str) -> Result<RunDocument> {
     let mut document = RunDocument::of(&record, known.as_ref().and_then(|summary| summary.resumed_by.clone()));
     document.run.superseded_by = known.and_then(|summary| summary.superseded_by);
     Ok(document)
+}
+
+/// The file of a run of several: metrics of the stack, which the next run replaces, or the record of this run.
+fn file_name(document: &RunDocument, format: Format) -> String {
+    let RunDocument { run, plan, .. } = document;
+    if format != Format::Prometheus {
+        return format!("{}.json", run.run);
+    }
+    let stack = run.stack.clone().unwrap_or_else(|| plan.source.origin.to_string());
+    format!("{}.prom", file_stem(&run.base_url, &stack, plan.source.environment.as_deref()))
 }
 
 /// What decides beside the plan of a run.
@@ -43,8 +54,7 @@ pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool
     let written = read.and_then(|document| {
         let view = TextView::default();
         for WrittenReport { format, path } in files {
-            let ending = if *format == Format::Prometheus { "prom" } else { "json" };
-            let path = if is_one_of_several { path.join(format!("{run}.{ending}")) } else { path.clone() };
+            let path = if is_one_of_several { path.join(file_name(&document, *format)) } else { path.clone() };
             let report = Report::Run(&document);
             let options = ReportOptions::new(&view);
             match format {

@@ -213,6 +213,14 @@ pub fn print_errors<T>(context: &Context, members: &[Member], done: &[StackResul
     }
 }
 
+/// The name of the file of a stack, without its ending.
+pub fn file_stem(base_url: &str, stack: &str, environment: Option<&str>) -> String {
+    let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
+    let parts = [Some(host), Some(stack), environment].into_iter().flatten();
+    parts.map(|part| part.chars().map(plain).collect::<String>()).collect::<Vec<_>>().join("_")
+}
+
 impl MissingEnvironment {
     fn result(&self, member: &Member) -> NoResult<CommandError> {
         if member.target.skips_missing_environment {
@@ -358,10 +366,6 @@ impl Member {
 
     /// The file of a directory that is for this stack: by service, stack and environment.
     pub fn file_in(&self, directory: &Path) -> PathBuf {
-        let plain = |text: &str| -> String {
-            let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
-            text.chars().map(plain).collect()
-        };
         // Without the environment of the call a stack has its file by the other settings.
         let bare = || {
             let given = configuration::load_options(&self.context).ok()?;
@@ -370,11 +374,9 @@ impl Member {
         };
         let config = self.config.clone().or_else(bare);
         let url = config.as_ref().and_then(|config| settings::base_url(&self.context, config)).unwrap_or_default();
-        let host = url.split_once("://").map_or(&*url, |(_, host)| host);
         let stack = config.as_ref().and_then(|config| settings::stack(&self.context, config).ok().flatten());
         let stack = stack.unwrap_or_else(|| self.target.directory());
-        let environment = self.target.environment().map(|name| format!("_{}", plain(name))).unwrap_or_default();
-        directory.join(format!("{}_{}{environment}.json", plain(host), plain(&stack)))
+        directory.join(format!("{}.json", file_stem(&url, &stack, self.target.environment())))
     }
 
     fn stack_name(&self) -> Option<String> {
