@@ -4,7 +4,7 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::model::shape::order;
-use crate::model::{Endpoint, LiveObject, PLATFORM_PREFIX, UnknownField, is_ownership_annotation, is_unsafe};
+use crate::model::{Endpoint, LiveObject, PLATFORM_PREFIX, UnknownField, is_ownership_annotation};
 use crate::report::safe;
 
 /// What a definition file says beside the endpoint, and what it need not say.
@@ -46,44 +46,15 @@ pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
     if let Some(spec) = described {
         tree["spec"] = as_is(&spec.unfilled(options.tenant));
     }
-    let mut body = serde_yaml::to_string(&tree).unwrap_or_default();
     // Only in quotes is `<<` a key like any other.
     let has_merge_key = endpoint.labels.contains_key("<<") || endpoint.annotations.contains_key("<<");
-    if has_merge_key || body.contains(must_be_escaped) || safe::log(&body) != body {
-        body = escaped(&tree);
-    }
+    let body = if has_merge_key { safe::quoted_yaml(&tree) } else { safe::yaml(&tree) };
     let schema = options.schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n"));
     let mut head = schema.unwrap_or_default();
     for field in options.unknown {
         head.push_str(&format!("# not written, this trueup does not know it: {}\n", safe::line(&field.path)));
     }
     format!("{head}{body}")
-}
-
-/// Whether a character acts on a terminal or is not seen in it, or is a line break for some readers of YAML only.
-fn must_be_escaped(c: char) -> bool {
-    is_unsafe(c) && !matches!(c, '\n' | '\t')
-}
-
-/// The tree as JSON, which is YAML as well, with escapes for what a reader could take for a line break, does not see, or
-/// has to obey.
-fn escaped(tree: &Value) -> String {
-    let json = serde_json::to_string_pretty(tree).unwrap_or_default();
-    let mut text = String::with_capacity(json.len() + 1);
-    let mut before = ' ';
-    for c in json.chars() {
-        match u32::from(c) {
-            code @ 0x1_0000.. if must_be_escaped(c) => text.push_str(&format!("\\U{code:08x}")),
-            // A second `#` can make a command of a runner of the first.
-            code if must_be_escaped(c) || matches!(code, 0xfffe | 0xffff) || (c, before) == ('#', '#') => {
-                text.push_str(&format!("\\u{code:04x}"));
-            }
-            _ => text.push(c),
-        }
-        before = c;
-    }
-    text.push('\n');
-    text
 }
 
 /// A value with its keys in order, without defaults and what the service fills in the references of `tenant`.

@@ -330,6 +330,5 @@ fn acknowledgements(check: &Check<'_>) -> String {
     let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
     let offered = Acknowledgements::offered(check.plan, &check.found, "say why it is accepted", expires);
-    // Plain keys and texts: nothing that fails.
-    serde_yaml::to_string(&offered).unwrap_or_default()
+    safe::yaml(&offered)
 }

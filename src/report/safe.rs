@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 pub use crate::model::is_unsafe;
 
 /// `text` on one line: control characters, direction marks, invisible characters and what a runner of
@@ -116,11 +118,10 @@ pub fn json(document: &str) -> Cow<'_, str> {
     if !marks && !document.bytes().any(may_need) {
         return Cow::Borrowed(document);
     }
-    let escaped = |character: char| is_unsafe(character) && !matches!(character, '\n' | '\t');
     let mut clean = String::with_capacity(document.len() + 64);
     let mut before = ' ';
     for character in document.chars() {
-        if escaped(character) || (before == '#' && character == '#') {
+        if is_escaped(character) || (before == '#' && character == '#') {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 clean.push_str(&format!("\\u{unit:04x}"));
             }
@@ -130,6 +131,38 @@ pub fn json(document: &str) -> Cow<'_, str> {
         before = character;
     }
     Cow::Owned(clean)
+}
+
+/// Values as YAML: in quotes, with escapes, where a reader could take something for a line break, does not see it, or has
+/// to obey it. What cannot be written is left out.
+pub fn yaml(values: &impl Serialize) -> String {
+    let text = serde_yaml::to_string(values).unwrap_or_default();
+    if text.contains(is_escaped) || log(&text) != text { quoted_yaml(values) } else { text }
+}
+
+/// Values as JSON, which is YAML as well, with such escapes.
+pub fn quoted_yaml(values: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(values).unwrap_or_default();
+    let mut text = String::with_capacity(json.len() + 1);
+    let mut before = ' ';
+    for c in json.chars() {
+        match u32::from(c) {
+            code @ 0x1_0000.. if is_escaped(c) => text.push_str(&format!("\\U{code:08x}")),
+            // A second `#` can make a command of a runner of the first.
+            code if is_escaped(c) || matches!(code, 0xfffe | 0xffff) || (c, before) == ('#', '#') => {
+                text.push_str(&format!("\\u{code:04x}"));
+            }
+            _ => text.push(c),
+        }
+        before = c;
+    }
+    text.push('\n');
+    text
+}
+
+/// Whether a character acts on a terminal or is not seen in it, or is a line break for some readers of YAML only.
+fn is_escaped(character: char) -> bool {
+    is_unsafe(character) && !matches!(character, '\n' | '\t')
 }
 
 /// Passes a JSON document on as [`json`] writes it, in pieces of whole lines.
@@ -184,6 +217,20 @@ impl Write for JsonWriter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn yaml_with_what_acts_or_hides_is_escaped_and_reads_back() {
+        for text in ["##vso[task.setvariable variable=x]y", "\u{202e}", "\u{200b}", "\u{e0041}", "a: b\n::error::c"] {
+            let values = std::collections::BTreeMap::from([(text.to_owned(), text.to_owned())]);
+            let yaml = yaml(&values);
+            assert!(!yaml.contains(is_escaped) && log(&yaml) == yaml, "{yaml}");
+            assert_eq!(
+                serde_yaml::from_str::<std::collections::BTreeMap<String, String>>(&yaml).expect("YAML"),
+                values
+            );
+        }
+        assert_eq!(yaml(&["plain"]), "- plain\n");
+    }
 
     #[test]
     fn escape_sequences_and_direction_marks_are_written_out() {
