@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::line::{Line, code, line, styled};
 use super::markdown::{self, draw};
-use super::stacks::{LeftEndpoints, StackChange, StackEntry, StackList};
+use super::stacks::{ALLOW_EMPTY, LeftEndpoints, StackChange, StackEntry, StackList};
 use super::view::Table;
 use super::{Role, safe};
 use crate::model::Key;
@@ -61,7 +61,12 @@ impl StackEntry {
         });
         [
             format!("git checkout {} -- {settings}", safe::shell(commit)),
-            format!("printf '\\nallow_empty: true\\n' >> {settings}"),
+            match self.by_hand {
+                true => {
+                    format!("# set `{ALLOW_EMPTY}` and `prune: owned` in {settings} by hand, wherever it has others")
+                }
+                false => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),
+            },
         ]
         .into_iter()
         .chain(kinds)

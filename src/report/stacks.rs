@@ -14,6 +14,9 @@ use super::view::{Blocks, Table};
 use crate::kind::KindName;
 use crate::model::{Json, Key};
 
+/// The line of the settings with which a stack may define nothing.
+pub const ALLOW_EMPTY: &str = "allow_empty: true";
+
 /// The stacks below some directories.
 #[derive(Debug, Default)]
 pub struct StackList {
@@ -64,6 +67,10 @@ pub struct StackEntry {
     /// Of a removed stack, what it defined and what no stack defines now; nothing where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<Vec<LeftEndpoints>>,
+    /// Of a removed stack, whether [`ALLOW_EMPTY`] at the end of its settings is not enough for an apply to delete what
+    /// is left.
+    #[serde(skip)]
+    pub by_hand: bool,
     /// Why its settings cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

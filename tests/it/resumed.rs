@@ -57,6 +57,26 @@ fn a_resume_takes_its_configuration_from_the_working_directory() {
 }
 
 #[test]
+fn the_history_resumes_an_earlier_run_with_the_flags_of_that_run() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("my stack/trueup.yaml", "stack: s\nnamespaces: [shop]\n")
+        .file("my stack/cart.yaml", &definition("shop/cart", 80))
+        .file("other/trueup.yaml", "stack: other\nnamespaces: [pay]\n")
+        .file("other/card.yaml", &definition("pay/card", 80));
+    service
+        .misbehave("rules: [{operation: endpoint-create, cut: after}, {operation: endpoint-get, status: {code: 404}}]");
+    stage.run_words(&["apply", "my stack", "--yes", "--quiet"]).code(7).stderr_ignored();
+    service.misbehave("rules: []");
+    stage.run("apply other --yes --quiet").code(0);
+    let history = stage.run("history --format json").json();
+    let run = history["runs"][1]["run"].as_str().expect("a run").to_owned();
+    let command = format!("trueup apply --resume {run} --config 'my stack/trueup.yaml'\n");
+    stage.run("history").code(0).stdout_contains(&command);
+}
+
+#[test]
 fn a_rollback_takes_its_configuration_from_the_same_places() {
     let service = Service::start();
     let stage = stage(&service);

@@ -180,6 +180,31 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     stage.run("stacks --removed").code(64).stderr_contains("--changed-since");
 }
 
+#[test]
+fn settings_that_a_line_at_their_end_does_not_empty_are_changed_by_hand() {
+    let settings = [
+        ("plain", "namespaces: [NAME]\nenvironments: {dev: {}}\n"),
+        ("twice", "namespaces: [NAME]\nallow_empty: true\n"),
+        ("flow", "{namespaces: [NAME]}\n"),
+        ("dots", "namespaces: [NAME]\n...\n"),
+        ("env", "namespaces: [NAME]\nenvironments: {dev: {allow_empty: false}}\n"),
+        ("none", "namespaces: [NAME]\nprune: none\n"),
+    ];
+    let stage = Stage::new().file("keep/trueup.yaml", "stack: keep\nnamespaces: [keep]\n");
+    for (name, settings) in settings {
+        stage.write(&format!("{name}/trueup.yaml"), &settings.replace("NAME", name));
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}/x"), 80));
+    }
+    let stage = stage.committed();
+    for (name, _) in settings {
+        std::fs::remove_dir_all(stage.path(name)).expect("a directory");
+        let ran = stage.run("stacks --changed-since main --removed --format markdown");
+        let (line, hint) = ("printf '\\nallow_empty: true\\n' >> ", "# set `allow_empty: true` and `prune: owned` in ");
+        let [line, hint] = [line, hint].map(|text| ran.text().contains(&format!("{text}{name}/trueup.yaml")));
+        assert_eq!((line, hint), (name == "plain", name != "plain"), "{name}: {}", ran.code(0).text());
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_behind_a_link_counts_whatever_its_name_is() {

@@ -43,6 +43,7 @@ fn waves_by_label_take_their_stacks_and_the_rest_is_the_last() {
         .stderr_contains("wave 2 of 4, ring=early up to 50%: 1 stack\n")
         .stderr_contains("wave 3 of 4, ring=early up to 100%: 1 stack\n")
         .stdout_contains("5 stacks: 2 applied, 1 with no change made, 2 skipped")
+        .stdout_contains(&format!("Apply the rest:  trueup apply s --recursive --env prod --waves '{WAVES}'\n"))
         .does_not_say("wave 4 of 4");
     assert_eq!(there(), [true, false, false, true, false]);
     service.misbehave("rules: []");

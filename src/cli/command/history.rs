@@ -22,9 +22,10 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus> {
     history.runs.reverse();
     let view = TextView { flags: context.call.settings(), ..context.output.view() };
     let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
-    // The commands below the table are about the newest run.
-    let newest = history.runs.first().and_then(|newest| journal::find(store, &newest.run.to_string()).ok());
-    let flags = newest.map_or(view.flags.clone(), |newest| hint::of_recorded(context, &newest.header.plan));
+    // The commands below the table are about the newest open run, else about the newest.
+    let run = history.runs.iter().find(|run| run.is_open()).or(history.runs.first());
+    let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
+    let flags = run.map_or(view.flags.clone(), |run| hint::of_recorded(context, &run.header.plan));
     let view = TextView { flags, ..view };
     let runs = Report::History(&history.runs, &unreadable);
     context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));

@@ -12,7 +12,8 @@ use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config};
 use crate::model::Key;
-use crate::report::stacks::{EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
+use crate::model::policy::Prune;
+use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
 
 /// Files and bytes that are compared at a time.
 const CHUNK: (usize, u64) = (5_000, 64 * 1024 * 1024);
@@ -197,12 +198,13 @@ impl<'r> TreeThen<'r> {
         let contents = self.repository.contents(&gone)?;
         let entry = |(entry, bytes): (&&TreeEntry, Vec<u8>)| {
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
-            let config = load::settings_of(Some(file), &LoadOptions::default()).unwrap_or_default();
+            let config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
+            let by_hand = !deletes_with_a_line_more(file, &config);
             let directory = top.join(&entry.path).parent().map(Path::to_owned).unwrap_or_default();
             let shown = context.environment.directory_from_here(&directory);
             let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
             let left = self.left(context, prefix, &config)?;
-            Ok(StackEntry { change: Some(StackChange::Removed), left, ..self::entry(shown, &config) })
+            Ok(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..self::entry(shown, &config) })
         };
         gone.iter().zip(contents).map(entry).collect()
     }
@@ -242,6 +244,18 @@ impl<'r> TreeThen<'r> {
         });
         Ok(left.collect())
     }
+}
+
+/// Whether these settings delete everything once [`ALLOW_EMPTY`] is added at their end, in each environment.
+fn deletes_with_a_line_more(mut file: SourceFile, config: &Config) -> bool {
+    file.bytes.extend(format!("\n{ALLOW_EMPTY}\n").bytes());
+    let named = config.environments.keys().cloned().map(Some);
+    let alone = config.environments.is_empty().then_some(None);
+    named.chain(alone).all(|environment| {
+        let options = LoadOptions { environment, ..LoadOptions::default() };
+        load::settings_of(Some(file.clone()), &options)
+            .is_ok_and(|config| config.allow_empty && config.safeguards.prune != Prune::None)
+    })
 }
 
 /// Whether a path below a stack's directory can be one of definitions or settings.

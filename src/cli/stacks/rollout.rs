@@ -71,7 +71,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         }
     }
     let mut report = Fleet::new(FleetCommand::Apply, parts);
-    report.plans = Some((digest, targets::call_of_plans(context)));
+    report.plans = Some((digest, targets::call_of_plans(context) + &context.call.flags("waves keep_going")));
     let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
     context.output.answer(&render(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view)));
     if !was_applied && status != ExitStatus::Done {

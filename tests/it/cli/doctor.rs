@@ -121,6 +121,20 @@ fn a_namespace_that_may_not_be_read_is_named_with_the_others_of_its_cause() {
 }
 
 #[test]
+fn a_list_that_fails_for_another_reason_than_the_token_asks_for_no_role() {
+    let service = Service::start();
+    let stage = stage().at(&service);
+    let role = "fix: give the token's user a role";
+    service.misbehave("rules: [{operation: endpoint-list, namespace: pay, status: {code: 403}}]");
+    stage.run("doctor").code(1).stdout_contains(role);
+    for fault in ["status: {code: 500}", "partial: {missing: 1}"] {
+        service.misbehave(&format!("rules: [{{operation: endpoint-list, namespace: pay, {fault}}}]"));
+        let ran = stage.run("doctor");
+        ran.code(1).stdout_contains("could not read `pay`").stdout_contains("fix: try again later").does_not_say(role);
+    }
+}
+
+#[test]
 fn a_path_that_is_not_the_services_is_a_wrong_url() {
     let service = Service::start();
     let stage = stage().env("TRUEUP_BASE_URL", &format!("{}/nosuch", service.url())).env("TRUEUP_TOKEN", TOKEN);
@@ -135,6 +149,10 @@ fn a_path_that_is_not_the_services_is_a_wrong_url() {
 fn wrong_settings_and_definitions_are_reported_and_explained() {
     let broken = Stage::new().file("trueup.yaml", "stak: s\n");
     broken.run("doctor").code(1).stderr_contains("trueup.yaml:1:1").stdout_contains("failed  settings");
+    let again = "fix: to see each with its place: trueup validate . --env dev";
+    broken.run("doctor --env dev").code(1).stderr_ignored().stdout_contains(again);
+    let fix = broken.run("doctor --env dev --format json").code(1).stderr_ignored().json()["checks"][0]["fix"].clone();
+    assert!(fix.to_string().contains("trueup validate . --env dev") && !fix.to_string().contains("above"), "{fix}");
     let wrong = Stage::new().file("trueup.yaml", "stack: s\n").file("a.yaml", "metadata: {}\n");
     wrong.run("doctor --sandbox").code(1).stdout_contains("fix: to see each with its place: trueup validate .");
     wrong.run("doctor nosuch --sandbox").code(1).stderr_contains("`nosuch` cannot be read");

@@ -89,6 +89,12 @@ fn with_a_token_the_next_command_is_the_doctor() {
 fn a_directory_in_a_stack_and_wrong_flags_are_refused_before_anything_is_written() {
     let stage = Stage::new().file("mesh/trueup.yaml", "stack: s\n");
     stage.run("init mesh/inner").code(6).stderr_contains("is in the stack of").stderr_contains("nothing was written");
+    stage
+        .run("init . --stack s")
+        .code(6)
+        .stderr_contains("contains the stack of")
+        .stderr_contains("nothing was written");
+    assert!(!stage.path("trueup.yaml").exists());
     stage.run("init new --namespaces Shop").code(64).stderr_contains("the namespace `Shop` ");
     stage.run("init new --url http://elsewhere.example.net").code(1).stderr_contains("use https");
     stage.run("init new --stack ../x").code(64).stderr_contains("`--stack` is `../x`");

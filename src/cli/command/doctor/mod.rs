@@ -69,7 +69,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     match read() {
         Err(error) => {
             failed(health, "settings", &error);
-            health.fix(format!("the details are above; check again with `trueup validate {shown}`"));
+            health.fix(format!("to see each with its place: trueup validate {shown}{}", context.call.settings()));
             None
         }
         Ok((config, root)) => {

@@ -181,9 +181,13 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
             health.add("namespace", HealthStatus::Note, message);
         }
     }
-    for message in unread::messages(live.unknown()) {
-        health.add("namespace", HealthStatus::Failed, message);
-        health.fix("give the token's user a role that reads it, or take it off `namespaces:` or `kinds:`");
+    for unread in unread::by_reason(live.unknown()) {
+        health.add("namespace", HealthStatus::Failed, unread.line().unescaped());
+        let is_refused = ["401", "403"].iter().any(|status| unread.reason.contains(&format!("answered {status}")));
+        health.fix(match is_refused {
+            true => "give the token's user a role that reads it, or take it off `namespaces:` or `kinds:`",
+            false => "try again later: the service did not answer in full",
+        });
     }
 }
 

@@ -60,17 +60,27 @@ fn full(directory: &Path) -> Result<PathBuf> {
     }))
 }
 
-/// Refuses a directory in another stack: one directory is one stack.
+/// Refuses a directory in another stack or around one: one directory is one stack.
 fn outside_of_stacks(context: &Context, directory: &Path) -> Result<()> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(directory);
     let options = configuration::load_options(context)?;
     let root = load::root(there, &options).map_err(|found| diagnostics::error(context, &found))?;
-    if root == *directory || !crate::file::exists(&root.join(config::FILE)) {
-        return Ok(());
+    let refused = |problem: String| {
+        let hint = "one directory is one stack: give a directory beside it";
+        Err(error!(Refused, "{problem}").hint(hint).hint("nothing was written"))
+    };
+    if root != *directory && crate::file::exists(&root.join(config::FILE)) {
+        let file = root.join(config::FILE);
+        return refused(format!("`{}` is in the stack of `{}`", directory.display(), file.display()));
     }
-    Err(error!(Refused, "`{}` is in the stack of `{}`", directory.display(), root.join(config::FILE).display())
-        .hint("one directory is one stack: give a directory beside it")
-        .hint("nothing was written"))
+    // A directory that cannot be searched is read later on.
+    let below = if directory.is_dir() { load::stacks_below(directory).unwrap_or_default() } else { Vec::new() };
+    match below.iter().find(|stack| *stack != directory) {
+        Some(stack) => {
+            refused(format!("`{}` contains the stack of `{}`", directory.display(), stack.join(config::FILE).display()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The top of the repository around the directory; where there is none, the working directory or the directory itself.
