@@ -14,6 +14,8 @@ use crate::report::{Charset, Palette, Role, safe};
 const GAP: usize = 2;
 /// A column is not made narrower than this, as long as there is a wider one.
 const NARROW: usize = 6;
+/// A column is padded to at most as much: a longer cell, such as an annotation of an object, is whole and pads no other.
+const WIDEST: usize = 200;
 
 /// A line as text without colours, its foreign parts escaped.
 pub(in crate::report) fn plain(line: &Line<'_>) -> String {
@@ -136,9 +138,12 @@ impl Widths {
     /// Widths with which the rows that are there fit into the columns of the terminal, if that is possible. Whoever is
     /// no terminal gets every cell whole, also those of later rows.
     pub fn of(table: &Table<'_>, view: &TextView) -> Self {
+        let is_limited = view.limit() < usize::MAX;
         let width = |line: &Line<'_>| columns(&view.plain(line));
         let natural = |at: usize| {
+            let is_cut = is_limited && table.columns[at].is_free;
             let cells = table.rows.iter().filter_map(|row| row.get(at)).map(width);
+            let cells = cells.filter(|width| is_cut || *width <= WIDEST);
             cells.chain([width(&table.columns[at].heading)]).max().unwrap_or_default()
         };
         let mut widths: Vec<usize> = (0..table.columns.len()).map(natural).collect();
@@ -150,7 +155,7 @@ impl Widths {
             widths[at] -= 1;
             excess -= 1;
         }
-        Self { columns: widths, is_limited: view.limit() < usize::MAX }
+        Self { columns: widths, is_limited }
     }
 
     /// Columns before the last one.
@@ -277,6 +282,16 @@ mod tests {
         assert!(drawn(&sample(), 40, Charset::Unicode).lines().all(|line| columns(line) <= 40));
         assert_eq!(cut("日本語", 4, Charset::Unicode), "日…");
         assert_eq!(cut("ab", 0, Charset::Unicode), "");
+    }
+
+    #[test]
+    fn a_very_long_cell_is_whole_and_widens_no_other_row() {
+        let mut table = Table::new(["NAME", "OWNER", "PORT"]).free([1]);
+        let long = "o".repeat(WIDEST + 1);
+        table.row(["a", long.as_str(), "80"].map(code));
+        table.row(["b", "kim", "443"].map(code));
+        let text = super::table(&table, &TextView::default());
+        assert_eq!(text, format!("NAME  OWNER  PORT\na     {long}  80\nb     kim    443\n"));
     }
 
     #[test]
