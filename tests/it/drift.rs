@@ -72,6 +72,23 @@ fn a_check_sends_nothing_that_changes_anything() {
 }
 
 #[test]
+fn two_reports_in_one_file_are_refused_before_anything_is_read() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.write(".checks/a.json", stage.run("drift . --format json").code(0).text());
+    let requests = service.log().len();
+    for command in ["drift .", "fleet report .checks"] {
+        for files in ["--write json=a --write html=a", "--output a --write json=./a"] {
+            let ran = stage.run(&format!("{command} {files}"));
+            ran.code(64).stderr_contains("two reports are to be written to").stdout("");
+            assert!(!stage.path("a").exists());
+        }
+    }
+    assert_eq!(service.log().len(), requests);
+    stage.run("drift . --output a --write markdown=b --write html=c").code(0);
+}
+
+#[test]
 fn what_was_changed_outside_and_is_blocked_is_restored_by_no_command() {
     let service = Service::start();
     let stage = applied(&service);

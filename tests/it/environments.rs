@@ -396,7 +396,16 @@ guards.percent  5              the policy's limit
     let all = json["settings"].as_array().expect("settings").clone();
     let domain = all.iter().find(|setting| setting["path"] == json!(["variables", "domain"])).expect("it is set");
     assert_eq!((&domain["value"], &domain["layer"]), (&json!("live.example.net"), &json!({"environment": "live"})));
-    stage.run("explain guards.percnt d").code(0).stdout_contains("Nothing: the defaults apply");
+    for (asked, meant) in
+        [("guards.percnt", "guards.percent"), ("stak", "stack"), ("orgin_pool.spec.port", "origin_pool.spec.port")]
+    {
+        let hint = format!("did you mean `{meant}`?");
+        stage.run(&format!("explain {asked} d")).code(64).stderr_contains(&hint).stdout("");
+    }
+    stage.run("explain nothing.like.it d").code(64).stderr_contains("there is no setting, kind or definition");
+    for unset in ["gates.events.mode", "hide_notes", "variables.other", "labels", "extends", "least"] {
+        stage.run(&format!("explain {unset} d")).code(0).stdout_contains("Nothing: the defaults apply");
+    }
 }
 
 #[test]

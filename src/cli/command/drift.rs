@@ -30,6 +30,7 @@ pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus>
         return Err(error!(Usage, "`drift` compares with what was applied, and takes no --base")
             .hint("to see whose change each difference is: trueup plan --base REF"));
     }
+    report_files::check(&arguments.files)?;
     let shard = shard::given(&context.environment, arguments.shard)?;
     match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
         Targets::One(paths) => one(arguments, context, &paths, shard, begun).await,

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use crate::cli::args::ExplainArgs;
-use crate::cli::{Context, ExitStatus, Result, configuration, diagnostics, policy, settings};
-use crate::load::config::LayerName;
+use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, diagnostics, policy, settings};
+use crate::kind;
+use crate::load::config::{self, LayerName};
 use crate::load::explain::ExplainedDefinition;
 use crate::load::{self, ExplainedSetting, LoadOptions};
 use crate::model::{Json, Key, SourceLocation};
@@ -71,12 +72,30 @@ fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Resul
     /// The word for all of them.
     const ALL: &str = "settings";
     let path: Vec<&str> = asked.split('.').filter(|part| !part.is_empty() && asked != ALL).collect();
+    let known = config::setting_paths();
     let mut settings = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
     settings.retain(|setting| {
         let set: Vec<&str> = setting.path.iter().map(String::as_str).collect();
         set.starts_with(&path) || set.ends_with(&path)
     });
+    let begins = |known: &Vec<&str>| {
+        known.len() >= path.len() && known.iter().zip(&path).all(|(known, part)| *known == "*" || known == part)
+    };
+    if settings.is_empty() && !known.iter().any(|known| begins(known) || known.ends_with(&path)) {
+        return Err(unknown(asked, &known));
+    }
     Ok(Explanation { environment: context.chosen_environment(), settings: Some(settings), ..Explanation::default() })
+}
+
+/// The error of what is neither a setting nor a kind.
+fn unknown(asked: &str, known: &[Vec<&str>]) -> CommandError {
+    let settings: Vec<String> = known.iter().map(|path| path.join(".")).collect();
+    let (first, below) = asked.split_at(asked.find('.').unwrap_or(asked.len()));
+    let of_kind = || Some(format!("{}{below}", load::nearest(first, kind::all().map(|kind| kind.name))?));
+    let near = load::nearest(asked, settings.iter().map(String::as_str)).map(str::to_owned).or_else(of_kind);
+    error!(Usage, "there is no setting, kind or definition `{asked}`")
+        .hint_each(near.map(|near| format!("did you mean `{near}`?")))
+        .hint("to list the kinds: trueup kinds; the settings: trueup schema --of config")
 }
 
 /// What is in force in the environment of the call, with the layers that set it.

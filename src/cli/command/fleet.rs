@@ -15,6 +15,7 @@ use crate::report::{Report, TextView};
 
 /// Merges the checks of the files into one report.
 pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus> {
+    report_files::check(&arguments.files)?;
     let mut seen = BTreeSet::new();
     let found = arguments.paths.iter().flat_map(|path| files(path));
     // A file that is named twice is one file.

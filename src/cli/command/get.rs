@@ -11,7 +11,7 @@ use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, Scope};
-use crate::plan::{MatchedFilters, Selection};
+use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::endpoints::{self, Column, EndpointListing};
 use crate::report::facts::unread;
 use crate::report::safe;
@@ -27,7 +27,7 @@ pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
     let connection = service::connect(context, &config).await?;
     let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
     let items = wanted.items(&live);
-    wanted.found(&live, &items)?;
+    wanted.found(&live, &items, &arguments.filter.only)?;
     let service = connection.service();
     let listing =
         EndpointListing { base_url: &service.base_url, layout: service.layout, taken: None, live: &live, items };
@@ -102,8 +102,9 @@ impl Wanted {
         live.items().filter(|(key, item)| selects(key, item)).map(|(_, item)| item).collect()
     }
 
-    /// Every endpoint that is named exists, and every filter matches something, as far as the reads show.
-    fn found(&self, live: &Live, items: &[&LiveItem]) -> Result<()> {
+    /// Every endpoint that is named exists, and every filter matches something, as far as the reads show; `only` are the
+    /// globs of the call.
+    fn found(&self, live: &Live, items: &[&LiveItem], only: &[String]) -> Result<()> {
         for key in &self.named {
             let Some(items) = live.lists[&key.into()].items() else { continue };
             if !items.contains_key(key) {
@@ -115,14 +116,20 @@ impl Wanted {
                 });
             }
         }
-        if !items.is_empty() || live.unknown().next().is_some() {
+        if live.unknown().next().is_some() {
             return Ok(());
         }
         let mut matched = MatchedFilters::default();
         for (_, item) in live.items() {
             self.selection.note(&mut matched, item.key(), None, object(item).map(|object| &object.endpoint));
         }
-        self.selection.unmatched(&matched).map_or(Ok(()), |unmatched| Err(stack::unmatched(unmatched)))
+        // Where something is shown, an argument may match nothing.
+        let is_wrong = |unmatched: &UnmatchedFilter| match unmatched {
+            UnmatchedFilter::Only { glob } => items.is_empty() || only.contains(glob),
+            UnmatchedFilter::Selector | UnmatchedFilter::Together => true,
+        };
+        let unmatched = self.selection.unmatched(&matched).filter(is_wrong);
+        unmatched.map_or(Ok(()), |unmatched| Err(stack::unmatched(unmatched)))
     }
 }
 

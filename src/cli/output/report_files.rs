@@ -1,5 +1,6 @@
 //! A report where the call wants it: on standard output or in a file, and in files of other formats.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::cli::args::shared::ReportFileArgs;
@@ -25,6 +26,22 @@ pub fn write(
     let formats = files.write.iter().map(|written| written.format).chain([format]);
     for words in formats.filter_map(|format| left_out(report, format)) {
         context.output.message(&words);
+    }
+    Ok(())
+}
+
+/// Refuses two reports in one file: the later one would replace the other.
+///
+/// # Errors
+/// There are such.
+pub fn check(files: &ReportFileArgs) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for path in files.output.iter().chain(files.write.iter().map(|written| &written.path)) {
+        if !seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.clone())) {
+            return Err(
+                error!(Usage, "two reports are to be written to `{}`", path.display()).hint("name a file for each")
+            );
+        }
     }
     Ok(())
 }

@@ -53,6 +53,27 @@ fn document(name: &str) -> Json {
     document
 }
 
+/// Every setting, as the keys to it in its layer; a free key is `*`.
+pub fn setting_paths() -> Vec<Vec<&'static str>> {
+    let mut paths = vec![vec!["defaults"], vec!["environments"]];
+    collect_paths(&SETTINGS["properties"]["environments"]["additionalProperties"], &[], &mut paths);
+    paths
+}
+
+fn collect_paths(node: &'static Json, above: &[&'static str], paths: &mut Vec<Vec<&'static str>>) {
+    if let Some(target) = node["$ref"].as_str() {
+        return collect_paths(SETTINGS.pointer(&target[1..]).expect(IN_FILE), above, paths);
+    }
+    node["anyOf"].as_array().into_iter().flatten().for_each(|option| collect_paths(option, above, paths));
+    let named = node["properties"].as_object().into_iter().flatten().map(|(key, below)| (key.as_str(), below));
+    let free = Some(&node["additionalProperties"]).filter(|below| below.is_object()).map(|below| ("*", below));
+    for (key, below) in named.chain(free) {
+        let path = [above, &[key]].concat();
+        collect_paths(below, &path, paths);
+        paths.push(path);
+    }
+}
+
 fn without_null(node: &mut Json) {
     match node {
         Json::Object(map) => {

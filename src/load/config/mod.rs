@@ -9,7 +9,7 @@ mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use described::{POLICY, SETTINGS};
+pub use described::{POLICY, SETTINGS, setting_paths};
 pub(super) use explain::settings as explained;
 pub use explain::{ExplainedSetting, ReplacedSetting};
 pub use layers::LayerName;

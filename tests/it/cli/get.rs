@@ -108,6 +108,9 @@ fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
     stage.run("get shop/nothing-like-it").code(1).stderr_contains("trueup get shop");
     stage.run("get --columns traget").code(64).stderr_contains("did you mean `target`?").stderr_contains("labels.KEY");
     stage.run("get -l tier=cache").code(64).stderr_contains("`--selector` matches nothing");
+    let unmatched = "`--only zz/*` matches nothing";
+    stage.run("get shop --only zz/* --only shop/cart").code(64).stderr_contains(unmatched).stdout("");
+    stage.run("get shop/s* pay/zz* --only shop/*").code(0).stdout_contains("shop/search");
     stage.run("get --format json --columns name").code(64).stderr_contains("--columns");
     stage.run("get nosuch").code(0).stderr("Nothing is there, or there is no such namespace.\n").stdout("");
     stage.run("get Shop").code(64).stderr_contains("the namespace `Shop` ");
