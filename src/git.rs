@@ -26,6 +26,8 @@ use view::PrivateView;
 
 /// The largest list of entries or commits, in bytes.
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
+/// Bytes of the settings of a repository.
+const LARGEST_SETTINGS: u64 = 1024 * 1024;
 /// The commit of the working tree.
 const HEAD: &str = "HEAD^{commit}";
 
@@ -199,7 +201,8 @@ impl Repository {
     /// Whether the working tree may lack files of its commit that nobody deleted (`git sparse-checkout`).
     pub fn is_sparse(&self) -> bool {
         let says_so = |file: PathBuf| {
-            std::fs::read_to_string(file).is_ok_and(|text| text.to_lowercase().contains("sparsecheckout = true"))
+            let text = crate::file::read(&file, LARGEST_SETTINGS).unwrap_or_default();
+            String::from_utf8_lossy(&text).to_lowercase().contains("sparsecheckout = true")
         };
         says_so(self.found.directory.join("config.worktree")) || says_so(self.found.common.join("config"))
     }
