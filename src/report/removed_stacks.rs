@@ -62,10 +62,8 @@ impl StackEntry {
         [
             format!("git checkout {} -- {settings}", safe::shell(commit)),
             match self.by_hand {
-                true => {
-                    format!("# set `{ALLOW_EMPTY}` and `prune: owned` in {settings} by hand, wherever it has others")
-                }
-                false => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),
+                Some(what) => format!("# set {what} in {settings} by hand, wherever it has others"),
+                None => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),
             },
         ]
         .into_iter()

@@ -67,10 +67,10 @@ pub struct StackEntry {
     /// Of a removed stack, what it defined and what no stack defines now; nothing where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<Vec<LeftEndpoints>>,
-    /// Of a removed stack, whether [`ALLOW_EMPTY`] at the end of its settings is not enough for an apply to delete what
-    /// is left.
+    /// Of a removed stack, what to set by hand so that an apply deletes what is left, where [`ALLOW_EMPTY`] at the end of
+    /// its settings is not enough.
     #[serde(skip)]
-    pub by_hand: bool,
+    pub by_hand: Option<&'static str>,
     /// Why its settings cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -111,7 +111,7 @@ pub enum StackChange {
     Changed,
     /// It is new.
     Added,
-    /// Its directory has no settings any more.
+    /// Its directory has no settings any more, or not these environments.
     Removed,
 }
 

@@ -94,13 +94,23 @@ fn what_was_changed_outside_and_is_blocked_is_restored_by_no_command() {
     let stage = applied(&service);
     service.change("shop/cart", |object| {
         object["spec"]["port"] = json!(9);
-        object["metadata"]["annotations"] = json!({"trueup/stack": "other"});
+        object["metadata"]["annotations"]["trueup/stack"] = json!("other");
     });
     stage
         .run("drift .")
         .code(3)
         .stdout_contains("it belongs to stack other")
         .stdout_contains("accept the live values with:")
+        .does_not_say("restore with:");
+    // Without the other annotations nothing says whose change it is, and a pull leaves it too.
+    service.change("shop/cart", |object| {
+        object["metadata"]["annotations"] = json!({"trueup/stack": "other"});
+    });
+    stage
+        .run("drift .")
+        .code(3)
+        .stdout_contains("it belongs to stack other")
+        .does_not_say("accept the live values with:")
         .does_not_say("restore with:");
 }
 

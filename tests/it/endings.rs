@@ -163,9 +163,7 @@ fn a_call_that_is_wrong_after_it_was_parsed_is_a_document() {
     assert_eq!((code, &finished["kind"]), (0, &json!("run")));
     let (code, nothing) = ended(&stage, "apply .");
     assert_eq!((code, &nothing["kind"]), (0, &json!("plan_report")));
-    // Before the arguments are read there is no format: text on stderr.
-    let unread = stage.run("plan . --format json --nothing-such");
-    unread.code(64).stdout("").stderr_contains("--nothing-such");
+    is_error(&stage, "plan . --nothing-such", 64);
 }
 
 #[test]

@@ -291,3 +291,32 @@ fn a_matrix_names_the_stack_of_each_environment() {
         matrix["include"].as_array().expect("a list").iter().map(|entry| &entry["stack"]).collect();
     assert_eq!(names, ["shop", "shop-prod"]);
 }
+
+#[test]
+fn a_removed_environment_is_listed_with_what_nothing_deletes_any_more() {
+    let service = |name: &str| format!("{name}: {{base_url: 'https://{name}.example.net'}}");
+    let settings = |environments: &[String]| {
+        format!("stack: envs\nnamespaces: [envs]\nenvironments: {{{}}}\n", environments.join(", "))
+    };
+    let stage = repository();
+    stage.write("envs/trueup.yaml", &settings(&[service("dev"), service("prod")]));
+    stage.write("envs/x.yaml", &definition("envs/x", 80));
+    commit(&stage, "environments");
+    git(&stage, "checkout -q -b change");
+    stage.write("envs/trueup.yaml", &settings(&[service("dev")]));
+    commit(&stage, "remove");
+    stage
+        .run("stacks --changed-since main --removed")
+        .code(0)
+        .stdout_contains("removed: envs: nothing deletes what it defined: 1 endpoint of prod (envs/x)\n")
+        .stdout_contains("# set `allow_empty: true`, `prune: owned` and `files: {exclude: ['**']}` in envs/trueup.yaml")
+        .stdout_contains("trueup apply envs --env prod --allow empty-namespace --allow mass-change\n")
+        .does_not_say("--env dev");
+    let list = stage.run("stacks --changed-since main --removed --format json").code(0).json();
+    assert_eq!(list["stacks"][0]["environments"], json!(["prod"]));
+    // What is there stays in the matrix, once.
+    let matrix = stage.run("stacks --changed-since main --format github-matrix").code(0).json();
+    assert_eq!(matrix["include"].as_array().map(Vec::len), Some(1), "{matrix}");
+    stage.write("envs/trueup.yaml", &settings(&[service("dev"), service("prod"), service("new")]));
+    stage.run("stacks --changed-since main --removed").code(0).stdout_contains("No stack changed");
+}

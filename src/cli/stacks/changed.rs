@@ -8,6 +8,7 @@ use crate::cli::commits::base;
 use crate::cli::commits::repository::LazyRepository;
 use crate::cli::stacks::defined_elsewhere;
 use crate::cli::{Context, Result, stack};
+use crate::file::limit;
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config};
@@ -178,7 +179,7 @@ impl<'r> TreeThen<'r> {
         Some(if below.is_empty() { below } else { format!("{below}/") })
     }
 
-    /// The stacks of the merge base whose settings are gone.
+    /// The stacks of the merge base whose settings are gone, or have lost environments: then with these alone.
     fn removed(&self, context: &Context, below: &[PathBuf]) -> Result<Vec<StackEntry>, crate::git::GitError> {
         let top = self.repository.top();
         let prefixes: Vec<String> = below
@@ -187,26 +188,41 @@ impl<'r> TreeThen<'r> {
             .collect();
         let is_settings = |path: &str| path.rsplit('/').next() == Some(config::FILE);
         let is_shown = |path: &str| !path.split('/').any(|part| part.starts_with('.'));
-        let gone = self.tree.values().filter(|entry| {
+        let settings = self.tree.values().copied().filter(|entry| {
             let path = entry.path.as_str();
             is_settings(path)
                 && is_shown(path)
                 && prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
-                && top.join(path).symlink_metadata().is_err()
+                && entry.kind == EntryKind::File
         });
-        let gone: Vec<&TreeEntry> = gone.copied().filter(|entry| entry.kind == EntryKind::File).collect();
-        let contents = self.repository.contents(&gone)?;
+        let settings: Vec<&TreeEntry> = settings.collect();
+        let contents = self.repository.contents(&settings)?;
         let entry = |(entry, bytes): (&&TreeEntry, Vec<u8>)| {
+            let there = top.join(&entry.path);
+            let directory = there.parent().map(Path::to_owned).unwrap_or_default();
+            let is_gone = there.symlink_metadata().is_err();
+            if !is_gone && crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes) {
+                return Ok(None);
+            }
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
-            let config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
-            let by_hand = !deletes_with_a_line_more(file, &config);
-            let directory = top.join(&entry.path).parent().map(Path::to_owned).unwrap_or_default();
+            let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
+            let by_hand = if is_gone {
+                (!deletes_with_a_line_more(file, &config)).then_some("`allow_empty: true` and `prune: owned`")
+            } else {
+                // Settings that cannot be read are an error of their stack.
+                let Ok(now) = load::settings(&directory, &LoadOptions::default()) else { return Ok(None) };
+                config.environments.retain(|name, _| !now.environments.contains_key(name));
+                if config.environments.is_empty() {
+                    return Ok(None);
+                }
+                Some("`allow_empty: true`, `prune: owned` and `files: {exclude: ['**']}`")
+            };
             let shown = context.environment.directory_from_here(&directory);
             let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
             let left = self.left(context, prefix, &config)?;
-            Ok(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..self::entry(shown, &config) })
+            Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..self::entry(shown, &config) }))
         };
-        gone.iter().zip(contents).map(entry).collect()
+        settings.iter().zip(contents).filter_map(|one| entry(one).transpose()).collect()
     }
 
     /// What a stack of the merge base defined there and no stack of the working tree defines now, for each of its

@@ -255,21 +255,25 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
     let apply = |label| Command { label, command: format!("trueup apply {call}") };
     let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
-    let accept =
-        Command { label: "accept the live values with:", command: format!("trueup pull --drift {call}{unnamed}") };
     let rows = rows(check);
+    // A pull leaves what it does not know whose change it is, and what nobody defines.
+    let is_taken = |change: &Change| {
+        let fields = change.fields();
+        fields.is_empty() || fields.iter().any(|field| field.cause == Cause::Drift)
+    };
+    let is_accepted = |row: &Row<'_>| row.state.is_outside() && row.change.is_some_and(is_taken);
+    let accept = (has_unnamed || rows.iter().any(is_accepted)).then(|| Command {
+        label: "accept the live values with:",
+        command: format!("trueup pull --drift {call}{unnamed}"),
+    });
     // An apply does nothing about what is blocked.
     let is_applied = |row: &Row<'_>| row.change.is_some() && !row.is_blocked;
-    let has_outside = rows.iter().any(|row| row.state.is_outside() && row.change.is_some());
     match check.verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
         Verdict::Pending if rows.iter().all(|row| row.is_blocked) => Vec::new(),
-        Verdict::Drift | Verdict::Both if !rows.iter().any(is_applied) => {
-            // What nobody defines is left as it is by a pull as well.
-            if has_outside || has_unnamed { vec![accept] } else { Vec::new() }
-        }
+        Verdict::Drift | Verdict::Both if !rows.iter().any(is_applied) => accept.into_iter().collect(),
         Verdict::Pending => vec![apply("apply:")],
-        Verdict::Drift => vec![apply("restore with:"), accept],
+        Verdict::Drift => [apply("restore with:")].into_iter().chain(accept).collect(),
         Verdict::Both => {
             let outside = rows.into_iter().filter(|row| row.state.is_outside() && !row.is_blocked);
             // An apply keeps what no definition names, and would make what is pending.
@@ -283,13 +287,14 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
             if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
                 let restores =
                     if keys.is_empty() { "apply what is pending:" } else { "restore, and apply what is pending:" };
-                return vec![apply(restores), accept];
+                return [apply(restores)].into_iter().chain(accept).collect();
             }
             // A glob without a kind would take in objects of other kinds that have its name.
             let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
             let glob = |key: &Key| format!("{}{key}", if key.kind.is_endpoint() { endpoint } else { "" });
             let only: String = keys.into_iter().map(|key| format!(" --only {}", glob(key))).collect();
-            vec![Command { label: "restore with:", command: format!("trueup apply {call}{only}") }, accept]
+            let restore = Command { label: "restore with:", command: format!("trueup apply {call}{only}") };
+            [restore].into_iter().chain(accept).collect()
         }
     }
 }

@@ -90,8 +90,10 @@ fn a_kind_that_the_service_does_not_offer_is_noted_and_pulled_around() {
             .stdout_contains("origin_pool: the service does not offer objects of this kind: pay, shop");
     }
     stage.run("apply . --yes").code(0).stderr_ignored();
+    std::fs::rename(stage.path("d"), stage.path(".d")).expect("no definitions");
     stage.run("pull --output p").code(0).stderr_ignored();
     std::fs::remove_dir_all(stage.path("p")).expect("the copies");
+    std::fs::rename(stage.path(".d"), stage.path("d")).expect("the definitions");
     stage.run("get shop --format json").code(5).stdout_contains("does not offer").stderr_ignored();
     stage.write("d/pool.yaml", POOL);
     stage.run("plan .").code(5).stdout_contains("could not read `origin_pool:shop`");
