@@ -43,6 +43,7 @@ pub use keys::defines;
 pub use loaded::{Loaded, PathFilter, StackFile};
 pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
+pub use source::{is_hidden, is_source};
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
 pub use suggestion::nearest;
@@ -138,8 +139,7 @@ pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, 
 /// definitions.
 pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
     let filter = FileFilter::new(config, environment);
-    let hidden = path.split('/').any(|part| part.starts_with('.'));
-    !hidden && !filter.is_overlay(path) && filter.selects(&path.into(), &mut Vec::new())
+    !is_hidden(path) && !filter.is_overlay(path) && filter.selects(&path.into(), &mut Vec::new())
 }
 
 /// The settings in the `trueup.yaml` of another time or place; the defaults where there is none.

@@ -101,12 +101,13 @@ impl Files<'_> {
     }
 }
 
-pub(super) fn is_hidden(path: &str) -> bool {
+/// Whether a part of a path is hidden, as files and directories are that no stack reads.
+pub fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }
 
 /// Whether the name is one of a file of definitions.
-pub(super) fn is_source(path: &str) -> bool {
+pub fn is_source(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
@@ -204,11 +205,9 @@ impl FileFilter {
 
     /// Whether an overlay directory contains what looks like a definition.
     fn has_other_files(&self, directory: &Path, overlay: &str, layer: usize) -> bool {
-        let ends = ["yaml", "yml", "json"];
         let is_like = |entry: &DirEntry| {
-            let end = entry.path().extension().map(|end| end.to_string_lossy().to_lowercase());
-            let is_own = self.overlay_layer(&relative(directory, entry.path())) == Some(layer);
-            is_own && !entry.file_type().is_dir() && end.is_some_and(|end| ends.contains(&end.as_str()))
+            let path = relative(directory, entry.path());
+            !entry.file_type().is_dir() && is_source(&path) && self.overlay_layer(&path) == Some(layer)
         };
         WalkDir::new(directory.join(overlay)).into_iter().flatten().any(|entry| is_like(&entry))
     }

@@ -23,6 +23,13 @@ pub enum Language {
     Json,
 }
 
+impl Language {
+    /// Of a file with this path.
+    pub(super) fn of(path: &str) -> Self {
+        if path.to_ascii_lowercase().ends_with(".json") { Self::Json } else { Self::Yaml }
+    }
+}
+
 /// Which reader a text needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderKind {
@@ -113,7 +120,7 @@ impl SourceText {
 
     /// How it is written.
     pub fn language(&self) -> Language {
-        if self.path.to_ascii_lowercase().ends_with(".json") { Language::Json } else { Language::Yaml }
+        Language::of(&self.path)
     }
 
     /// The range in the file's bytes of a range of the text.

@@ -104,6 +104,23 @@ fn a_run_that_fails_is_resumed_or_rolled_back_has_a_document_too() {
 }
 
 #[test]
+fn two_documents_of_a_run_in_one_file_are_refused_before_anything_is_sent() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    let written = "--write json=out --write prometheus=./out";
+    for command in ["apply .", "rollback last"] {
+        stage.run(&format!("{command} --yes {written}")).code(64).stderr_contains("two reports are to be written to");
+    }
+    service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
+    stage.run("apply . --yes").code(1).stderr_ignored();
+    service.misbehave("rules: []");
+    stage.run(&format!("apply --resume last --yes {written}")).code(64).stderr_contains("two reports");
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+    assert!(!stage.path("out").exists());
+}
+
+#[test]
 fn a_document_that_cannot_be_written_makes_an_apply_fail_visibly_and_several_stacks_share_a_directory() {
     let service = Service::start();
     let stage = applied(&service);

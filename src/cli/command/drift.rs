@@ -21,7 +21,7 @@ use crate::file::limit;
 use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
-use crate::report::{Format, Report, TextView};
+use crate::report::{Format, Report, TextView, safe};
 
 /// Reports the verdict over a stack, or over each of several.
 pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus> {
@@ -30,7 +30,7 @@ pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus>
         return Err(error!(Usage, "`drift` compares with what was applied, and takes no --base")
             .hint("to see whose change each difference is: trueup plan --base REF"));
     }
-    report_files::check(&arguments.files)?;
+    report_files::check(arguments.files.output.as_deref(), &arguments.files.write)?;
     let shard = shard::given(&context.environment, arguments.shard)?;
     match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
         Targets::One(paths) => one(arguments, context, &paths, shard, begun).await,
@@ -88,6 +88,13 @@ async fn several(
     let work = async |member| self::member(arguments, member, live).await;
     let done = fleet::all(&members, &arguments.scope.filter, work).await?;
     fleet::print_errors(context, &members, &done);
+    if let Some(name) = &arguments.acknowledged
+        && done.iter().flatten().next().is_some()
+        && done.iter().flatten().all(|checked| checked.acknowledged.is_none())
+    {
+        let name = name.display().to_string();
+        context.output.message(&format!("nothing is acknowledged: no stack has a file `{}`", safe::line(&name)));
+    }
     let (parts, status) = fleet::parts(&members, &done, |checked: &CheckedStack| {
         (StackReport::Checked(checked.check()), Some(&checked.call), ExitStatus::Done)
     });

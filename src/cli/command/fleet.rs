@@ -15,7 +15,7 @@ use crate::report::{Report, TextView};
 
 /// Merges the checks of the files into one report.
 pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus> {
-    report_files::check(&arguments.files)?;
+    report_files::check(arguments.files.output.as_deref(), &arguments.files.write)?;
     let mut seen = BTreeSet::new();
     let found = arguments.paths.iter().flat_map(|path| files(path));
     // A file that is named twice is one file.

@@ -9,7 +9,9 @@ use crate::api::BaseUrl;
 use crate::cli::stacks::declared::joined;
 use crate::file::Directory;
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile, UndefinedEnvironment};
+use crate::load::{
+    self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile, UndefinedEnvironment, is_hidden, is_source,
+};
 use crate::model::Key;
 
 /// The name of the settings file.
@@ -359,15 +361,6 @@ pub(super) fn unreadable(entry: &TreeEntry) -> LookupError {
         EntryKind::File => "was a file",
     };
     LookupError::Unreadable { path: entry.path.clone(), why: why.to_owned() }
-}
-
-/// Whether a path is one of a file of definitions.
-pub(super) fn is_source(path: &str) -> bool {
-    [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end))
-}
-
-pub(super) fn is_hidden(path: &str) -> bool {
-    path.split('/').any(|part| part.starts_with('.'))
 }
 
 fn is_file(path: &Path) -> bool {

@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 pub use crate::cli::commits::at_commit::LookupError;
-use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot, is_source};
+use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
 use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, diagnostics};
 use crate::git::Repository;
-use crate::load::Loaded;
+use crate::load::{Loaded, is_source};
 use crate::model::{Desired, Key};
 use crate::plan::{Action, Change, DefinitionHistory, Plan};
 

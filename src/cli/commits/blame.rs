@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::cli::commits::at_commit::{is_hidden, is_source};
 use crate::git::{ChangedFile, GitError, HistoryCommit, Repository};
-use crate::load;
+use crate::load::{self, is_hidden, is_source};
 use crate::model::Key;
 use crate::plan::Commit;
 

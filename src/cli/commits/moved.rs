@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::api::BaseUrl;
-use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_hidden, is_source, unreadable};
+use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, unreadable};
 use crate::cli::stacks::declared::joined;
 use crate::git::{EntryKind, TreeEntry};
-use crate::load::{self, Config, Diagnostics, Loaded, SourceFile};
+use crate::load::{self, Config, Diagnostics, Loaded, SourceFile, is_hidden, is_source};
 use crate::model::{Definition, Key};
 
 impl CommitLookup<'_> {

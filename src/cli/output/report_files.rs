@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::cli::args::shared::ReportFileArgs;
+use crate::cli::args::shared::{ReportFileArgs, WrittenReport};
 use crate::cli::{Context, Result, file};
 use crate::report::{self, Format, Palette, Report, ReportOptions, TextView, left_out};
 
@@ -30,14 +30,14 @@ pub fn write(
     Ok(())
 }
 
-/// Refuses two reports in one file: the later one would replace the other.
+/// Refuses two reports in one file, the answer's or one of those beside it: the later one would replace the other.
 ///
 /// # Errors
 /// There are such.
-pub fn check(files: &ReportFileArgs) -> Result<()> {
+pub fn check(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()> {
     let mut seen = BTreeSet::new();
-    for path in files.output.iter().chain(files.write.iter().map(|written| &written.path)) {
-        if !seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.clone())) {
+    for path in output.into_iter().chain(beside.iter().map(|written| written.path.as_path())) {
+        if !seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())) {
             return Err(
                 error!(Usage, "two reports are to be written to `{}`", path.display()).hint("name a file for each")
             );

@@ -18,6 +18,7 @@ use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::ApprovalArgs;
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
+use crate::cli::output::report_files;
 use crate::cli::run::approval::{PlanPrompt, PromptResult};
 use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
 use crate::gate;
@@ -129,6 +130,7 @@ pub async fn approve_and_apply(
     plan: &Plan,
     work: PendingRun<'_>,
 ) -> Result<ExitStatus> {
+    report_files::check(None, &decision.write)?;
     check(context, plan, &work).await?;
     let approved = match approval::ask(decision, context, work.question(plan))? {
         PromptResult::Given(approved) => approved,
@@ -219,6 +221,7 @@ pub async fn resume(
     work: PendingRun<'_>,
 ) -> Result<ExitStatus> {
     let plan = &record.header.plan;
+    report_files::check(None, &decision.write)?;
     // The configuration decides, as for an apply: the record is a file like any other.
     check_gates(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = RunProgress::new(context, plan);

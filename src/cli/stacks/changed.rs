@@ -11,7 +11,7 @@ use crate::cli::{Context, Result, stack};
 use crate::file::limit;
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
-use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config};
+use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_hidden, is_source};
 use crate::model::Key;
 use crate::model::policy::Prune;
 use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
@@ -276,8 +276,7 @@ fn deletes_with_a_line_more(mut file: SourceFile, config: &Config) -> bool {
 
 /// Whether a path below a stack's directory can be one of definitions or settings.
 fn is_definitions(path: &str) -> bool {
-    let is_source = [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
-    is_source && !path.split('/').any(|part| part.starts_with('.'))
+    is_source(path) && !is_hidden(path)
 }
 
 /// The bytes of a file, or the target of a link, as they are now.

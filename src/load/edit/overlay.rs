@@ -198,7 +198,7 @@ fn written(text: &str, file: &Arc<str>, key: &Key) -> Option<Nodes> {
 /// The text with a value set in the document of a key. Other options of the groups that the path chooses from are
 /// taken out.
 fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) -> Result<String, NotEditable> {
-    let language = if file.ends_with(".json") { Language::Json } else { Language::Yaml };
+    let language = Language::of(file);
     let edit = |text: &str, change: &dyn Fn(&mut Patch<'_>) -> Result<(), NotEditable>| {
         let nodes = written(text, file, key).ok_or(NotEditable::Shape)?;
         let document = EditedDocument { text, file, language, nodes: &nodes, kind: key.kind };

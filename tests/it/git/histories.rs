@@ -54,7 +54,7 @@ impl Model {
     fn write(&self, stage: &Stage, key: usize) {
         let (file, port) = &self.files[&key];
         let (namespace, name) = KEYS[key].split_once('/').expect("a key");
-        let text = if file.ends_with(".json") {
+        let text = if file.to_lowercase().ends_with(".json") {
             serde_json::json!({"metadata": {"name": name, "namespace": namespace},
                 "spec": {"ip": "10.0.0.7", "port": port}})
             .to_string()
@@ -80,6 +80,8 @@ impl Model {
             Step::Rename(key) | Step::Convert(key) | Step::Link(key) => {
                 let Some((file, port)) = self.files.get(&key).cloned() else { return };
                 let end = if matches!(step, Step::Convert(_)) { "json" } else { "yaml" };
+                // Names of files are read whatever their case.
+                let end = if count.is_multiple_of(2) { end.to_uppercase() } else { end.to_owned() };
                 let new = format!("{key}-{count}.{end}");
                 stage.remove(&self.path(&file));
                 self.files.insert(key, (new.clone(), port));
