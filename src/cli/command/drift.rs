@@ -21,7 +21,7 @@ use crate::file::limit;
 use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
-use crate::report::{Format, Report, TextView, safe};
+use crate::report::{Format, Report, TextView};
 
 /// Reports the verdict over a stack, or over each of several.
 pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus> {
@@ -88,13 +88,6 @@ async fn several(
     let work = async |member| self::member(arguments, member, live).await;
     let done = fleet::all(&members, &arguments.scope.filter, work).await?;
     fleet::print_errors(context, &members, &done);
-    if let Some(name) = &arguments.acknowledged
-        && done.iter().flatten().next().is_some()
-        && done.iter().flatten().all(|checked| checked.acknowledged.is_none())
-    {
-        let name = name.display().to_string();
-        context.output.message(&format!("nothing is acknowledged: no stack has a file `{}`", safe::line(&name)));
-    }
     let (parts, status) = fleet::parts(&members, &done, |checked: &CheckedStack| {
         (StackReport::Checked(checked.check()), Some(&checked.call), ExitStatus::Done)
     });

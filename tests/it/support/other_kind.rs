@@ -30,7 +30,7 @@ pub fn file(path: &str, text: &str) -> String {
         let line_break = if text.ends_with('\n') { "" } else { "\n" };
         return format!("{text}{line_break}kinds: [{KIND}]\n");
     }
-    if path.ends_with(".json") {
+    if path.to_lowercase().ends_with(".json") {
         let definition = serde_json::from_str(text).ok().filter(|definition: &Value| definition["spec"].is_object());
         let Some(mut definition) = definition.map(object) else { return text.to_owned() };
         definition["kind"] = KIND.into();
