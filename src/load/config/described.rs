@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use globset::Glob;
 use regex::Regex;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, json};
 
 use crate::kind::{self, KindName};
@@ -112,6 +113,14 @@ pub(super) fn read(description: &'static Json, null: NullMeaning, root: &Item<'_
     let value = Reader { description, null }.value(&mut decoder, place, description);
     let problems = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic);
     (value.unwrap_or_else(|| json!({})), problems.collect())
+}
+
+/// What was read, in types.
+pub(super) fn typed<T: DeserializeOwned + Default>(read: Json, root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> T {
+    serde_json::from_value(read).unwrap_or_else(|problem| {
+        problems.push(root.span.error(format!("this cannot be read: {problem}"), ""));
+        T::default()
+    })
 }
 
 struct Reader {

@@ -2,35 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
+use super::Config;
 use super::described::field;
-use super::{Config, FileGlobs};
 use crate::kind::KindName;
+use crate::model::StringMap;
 use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
-use crate::model::{Layout, Name, Namespace};
-
-/// The top level of the file, a layer of it, or several of them merged.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct GivenSettings {
-    stack: Option<Name>,
-    labels: BTreeMap<String, String>,
-    base_url: Option<String>,
-    layout: Option<Layout>,
-    token_variable: Option<String>,
-    namespaces: Vec<Namespace>,
-    kinds: BTreeSet<KindName>,
-    unchecked: BTreeSet<String>,
-    hide_notes: BTreeSet<String>,
-    allow_empty: bool,
-    variables: BTreeMap<String, String>,
-    files: FileGlobs,
-    rate_limit: Option<f64>,
-    concurrency: Option<usize>,
-    #[serde(flatten)]
-    safeguards: GivenSafeguards,
-}
 
 /// What limits a run, in settings and policies.
 #[derive(Debug, Default, Deserialize)]
@@ -81,29 +59,16 @@ enum GivenStrict {
     Kinds(BTreeSet<KindName>),
 }
 
-impl From<GivenSettings> for Config {
-    /// What is not set has its default.
-    fn from(given: GivenSettings) -> Self {
-        let mut config = Config {
-            stack: given.stack,
-            labels: given.labels.into_iter().collect(),
-            base_url: given.base_url,
-            layout: given.layout,
-            token_variable: given.token_variable,
-            namespaces: given.namespaces,
-            kinds: given.kinds,
-            unchecked: given.unchecked,
-            hide_notes: given.hide_notes,
-            allow_empty: given.allow_empty,
-            variables: given.variables,
-            files: given.files,
-            rate_limit: given.rate_limit,
-            concurrency: given.concurrency,
-            ..Config::default()
-        };
-        given.safeguards.set(&mut config.safeguards);
-        config
-    }
+/// The labels of a stack.
+pub(super) fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<StringMap, D::Error> {
+    Ok(BTreeMap::deserialize(from)?.into_iter().collect())
+}
+
+/// What limits a run in settings; what is not set has its default.
+pub(super) fn safeguards<'de, D: Deserializer<'de>>(from: D) -> Result<Safeguards, D::Error> {
+    let mut safeguards = Config::default().safeguards;
+    GivenSafeguards::deserialize(from)?.set(&mut safeguards);
+    Ok(safeguards)
 }
 
 impl GivenSafeguards {

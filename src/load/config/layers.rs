@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::Config;
 use super::described::{self, NullMeaning, SETTINGS, directory, error};
-use super::given::GivenSettings;
 use crate::load::diagnostic::Diagnostic;
 use crate::load::item::{Item, MapEntry, Value, resolve};
 use crate::load::options::{LoadOptions, UndefinedEnvironment};
@@ -45,23 +44,22 @@ pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems
     Layers::new(&root).config(options, problems)
 }
 
-/// The one document of the file; nothing where it is empty or cannot be read.
+/// The one document of a file; nothing where it is empty or cannot be read.
 pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
-    let mut documents = Documents::new(source);
-    let first = match documents.next()? {
-        Ok(tree) => resolve(&tree, source, problems).filter(|root| !root.is_null()),
-        Err(problem) => {
-            problems.push(problem);
-            return None;
-        }
-    };
-    for document in documents {
-        match document {
-            Err(problem) => problems.push(problem),
-            Ok(tree) => {
-                let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
-                problems.push(root.span.error("the settings contain a second document", "one document is read here"));
+    let mut first = None;
+    for document in Documents::new(source) {
+        let tree = match document {
+            Ok(tree) => tree,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
             }
+        };
+        let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
+        if first.is_some() {
+            problems.push(root.span.error("the file contains a second document", "one document is read here"));
+        } else {
+            first = Some(root);
         }
     }
     first
@@ -197,14 +195,8 @@ impl<'i, 's> Layers<'i, 's> {
     fn resolved(&self, environment: Option<&str>, tree: &Item<'s>, problems: &mut Vec<Diagnostic>) -> Config {
         let layers = self.of(environment);
         // Its problems are those of its layers.
-        let mut config =
-            match serde_json::from_value::<GivenSettings>(described::read(&SETTINGS, NullMeaning::NotSet, tree).0) {
-                Ok(given) => given.into(),
-                Err(problem) => {
-                    problems.push(tree.span.error(format!("the settings cannot be read: {problem}"), ""));
-                    Config::default()
-                }
-            };
+        let (given, _) = described::read(&SETTINGS, NullMeaning::NotSet, tree);
+        let mut config: Config = described::typed(given, tree, problems);
         let overlays = layers.iter().skip(1).filter_map(|(_, layer)| directory(layer.get("overlay")?.text()?));
         config.overlays = overlays.collect();
         let sets_own = |name: &str| self.environments.get(name)?.get("overlay").and_then(|_| config.overlays.last());

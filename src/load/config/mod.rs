@@ -32,7 +32,8 @@ pub const DEFAULT_CONCURRENCY: usize = 8;
 pub const DEFAULT_TOKEN_VARIABLE: &str = "TRUEUP_TOKEN";
 
 /// The settings of a stack, the chosen environment applied.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default)]
 pub struct Config {
     /// Where the service is, as written; checked to contain no credentials.
     pub base_url: Option<String>,
@@ -41,8 +42,10 @@ pub struct Config {
     /// The name under which the repository owns objects.
     pub stack: Option<Name>,
     /// What the stack is, for those who choose among several; the environment's over the general ones.
+    #[serde(deserialize_with = "given::labels")]
     pub labels: StringMap,
     /// Every environment by name, with the settings that a call gets which chooses it, but for variables; none in these.
+    #[serde(skip)]
     pub environments: BTreeMap<String, Config>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
     pub namespaces: Vec<Namespace>,
@@ -54,19 +57,24 @@ pub struct Config {
     /// The kinds of note that reports leave out.
     pub hide_notes: BTreeSet<String>,
     /// What limits a run in them.
+    #[serde(flatten, deserialize_with = "given::safeguards")]
     pub safeguards: Safeguards,
     /// Values of `${name}`, the environment's over the general ones, `--var` over both.
     pub variables: BTreeMap<String, String>,
     /// Variables of `--var` that neither the file nor any of its environments names.
+    #[serde(skip)]
     pub undeclared: BTreeSet<String>,
     /// The variables that environments set, whichever they are; none in [`Config::environments`].
+    #[serde(skip)]
     pub environment_variables: BTreeSet<String>,
     /// Which files are definitions.
     pub files: FileGlobs,
     /// The directories of the chosen environment's overlays, relative to the stack's, with `/` between parts; of
     /// several each is applied onto those before it.
+    #[serde(skip)]
     pub overlays: Vec<String>,
     /// The one of them that only the chosen environment names, if it does.
+    #[serde(skip)]
     pub own_overlay: Option<String>,
     /// The environment variable with the token; begins with `TRUEUP_TOKEN`.
     pub token_variable: Option<String>,

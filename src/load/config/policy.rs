@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::described::{self, NullMeaning, POLICY};
 use super::given::GivenSafeguards;
+use super::layers::document;
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
-use crate::load::item::{Item, Value, resolve};
+use crate::load::item::Value;
 use crate::load::text::SourceText;
-use crate::load::tree::Documents;
 use crate::model::policy::Policy;
 use crate::model::{Name, Namespace};
 
@@ -32,47 +32,21 @@ pub fn policy(path: &str, bytes: Vec<u8>) -> Result<Policy, Diagnostics> {
 }
 
 fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
-    let mut policy = None;
-    for document in Documents::new(source) {
-        let tree = match document {
-            Ok(tree) => tree,
-            Err(problem) => {
-                problems.push(problem);
-                return Policy::default();
-            }
-        };
-        let is_empty = |root: &Item<'_>| root.is_null() || matches!(&root.value, Value::Map(map) if map.is_empty());
-        let Some(root) = resolve(&tree, source, problems).filter(|root| !is_empty(root)) else { continue };
-        match policy {
-            None => policy = Some(self::document(&root, problems)),
-            Some(_) => {
-                problems.push(root.span.error("the policy contains a second document", "one document is read here"));
-            }
-        }
-    }
-    policy.unwrap_or_else(|| {
+    let root = document(source, problems);
+    let Some(root) = root.filter(|root| !matches!(&root.value, Value::Map(map) if map.is_empty())) else {
         if problems.is_empty() {
             let what = "the policy is empty";
             problems.push(Diagnostic::of_file(what, &source.path, "write its limits, such as `prune: owned`"));
         }
-        Policy::default()
-    })
-}
-
-fn document(root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> Policy {
-    let (given, wrong) = described::read(&POLICY, NullMeaning::Nothing, root);
+        return Policy::default();
+    };
+    let (given, wrong) = described::read(&POLICY, NullMeaning::Nothing, &root);
     problems.extend(wrong);
-    match serde_json::from_value::<GivenPolicy>(given) {
-        Ok(given) => given.into(),
-        Err(problem) => {
-            problems.push(root.span.error(format!("the policy cannot be read: {problem}"), ""));
-            Policy::default()
-        }
-    }
+    described::typed::<GivenPolicy>(given, &root, problems).into()
 }
 
 /// A policy as it is written.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct GivenPolicy {
     stacks: Option<BTreeSet<Name>>,
     namespaces: Option<BTreeSet<Namespace>>,
