@@ -261,6 +261,13 @@ pub struct Diagnostics {
     pub(super) root: Option<PathBuf>,
 }
 
+impl From<Diagnostic> for Diagnostics {
+    /// One that is found before any file is read.
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::new(vec![diagnostic], 0)
+    }
+}
+
 impl Diagnostics {
     /// These diagnostics of so many files, sorted, each once.
     #[must_use]

@@ -76,13 +76,10 @@ const MOST_TWICE: usize = 20;
 /// # Errors
 /// Everything that is wrong in any file.
 pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let given = resolved(path).map_err(refuse)?;
-    let (root, stack) = root_of(&given, options).map_err(refuse)?;
+    let LocatedStack { given, root, stack } = located(path, options)?;
     let below = source::relative(&root, &given);
     let selection = (given != root).then_some(PathFilter::new(below));
-    let origin = on_disk(&root).map_err(refuse)?;
-    load(origin, root, stack, selection, options)
+    load(on_disk(&root)?, root, stack, selection, options)
 }
 
 /// The settings of the stack that `path` lies in, without its definitions; the default where there is
@@ -91,11 +88,9 @@ pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnosti
 /// # Errors
 /// Everything that is wrong in the settings.
 pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostics> {
-    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let given = resolved(path).map_err(refuse)?;
-    let (root, stack) = root_of(&given, options).map_err(refuse)?;
+    let LocatedStack { root, stack, .. } = located(path, options)?;
     let mut problems = Vec::new();
-    let config = config_of(&on_disk(&root).map_err(refuse)?, stack, options, &mut problems);
+    let config = config_of(&on_disk(&root)?, stack, options, &mut problems);
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(root)) }
 }
 
@@ -105,12 +100,11 @@ pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostic
 /// Everything that is wrong in the settings.
 pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<ExplainedSetting>, Diagnostics> {
     settings(path, options)?;
-    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let (root, stack) = root_of(&resolved(path).map_err(refuse)?, options).map_err(refuse)?;
+    let LocatedStack { root, stack, .. } = located(path, options)?;
     if stack == StackFile::Missing {
         return Ok(Vec::new());
     }
-    let source = on_disk(&root).map_err(refuse)?.text(&config::FILE.into(), &options.limits).map_err(refuse)?;
+    let source = on_disk(&root)?.text(&config::FILE.into(), &options.limits)?;
     Ok(config::explained(&source, options))
 }
 
@@ -119,9 +113,7 @@ pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<Expl
 /// # Errors
 /// A path that cannot be read, or settings of another directory.
 pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> {
-    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let given = resolved(path).map_err(refuse)?;
-    root_of(&given, options).map(|(root, _)| root).map_err(refuse)
+    Ok(located(path, options)?.root)
 }
 
 /// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.
@@ -159,10 +151,8 @@ pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Co
 /// # Errors
 /// Settings that are wrong, or files that cannot be read or parsed.
 pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, Diagnostics> {
-    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let given = resolved(path).map_err(refuse)?;
-    let (root, stack) = root_of(&given, options).map_err(refuse)?;
-    let origin = on_disk(&root).map_err(refuse)?;
+    let LocatedStack { given, root, stack } = located(path, options)?;
+    let origin = on_disk(&root)?;
     let mut problems = Vec::new();
     let config = config_of(&origin, stack, options, &mut problems);
     let mut files = format::files(&origin, &config, &options.limits, &mut problems);
@@ -175,6 +165,21 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
         return Err(Diagnostics::new(problems, files.len()).below(directory));
     }
     format::formatted(&origin, &files, &options.limits, directory)
+}
+
+/// A path that a call names, and the stack that it lies in.
+struct LocatedStack {
+    /// The path, without links.
+    given: PathBuf,
+    /// The stack's directory; the path itself where there is no `trueup.yaml`.
+    root: PathBuf,
+    stack: StackFile,
+}
+
+fn located(path: &Path, options: &LoadOptions) -> Result<LocatedStack, Diagnostic> {
+    let given = resolved(path)?;
+    let (root, stack) = root_of(&given, options)?;
+    Ok(LocatedStack { given, root, stack })
 }
 
 /// The path that a call names, without links.
