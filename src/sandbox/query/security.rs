@@ -74,6 +74,61 @@ impl QueryRequest {
             last_doc_id,
         })
     }
+
+    /// The body of the answer, and the record of the query.
+    fn answer(
+        self,
+        dataset: &Dataset,
+        namespace: String,
+        wanted: Wanted,
+        now: Timestamp,
+    ) -> Result<(Value, RecordedQuery), ErrorResponse> {
+        let query = Query::parse(&self.query).map_err(ErrorResponse::invalid)?;
+        let window = TimeWindow::between(&self.start_time, &self.end_time, now).map_err(ErrorResponse::invalid)?;
+        let mut aggregations = Aggregations::read(&self.aggs, window)?;
+        let filter = SearchFilter::new(&namespace, &query);
+        let range = dataset.events.range(window);
+        let mut total = 0;
+        for (_, event) in dataset.events.search(range.clone(), &filter, self.order) {
+            total += 1;
+            aggregations.add(event);
+        }
+        let recorded = RecordedQuery {
+            time: now,
+            namespace: namespace.clone(),
+            query: self.query.clone(),
+            start_time: window.from,
+            end_time: window.to,
+            hits: total,
+        };
+        let aggregated = aggregations.answer();
+        if wanted == Wanted::Aggregations {
+            return Ok((json!({"total_hits": total.to_string(), "aggs": aggregated}), recorded));
+        }
+        let (left, remaining) = match self.last_doc_id.parse::<usize>() {
+            Err(_) => (range, total),
+            Ok(after) => {
+                let left = match self.order {
+                    Order::Ascending => range.start.max(after.saturating_add(1)).min(range.end)..range.end,
+                    Order::Descending => range.start..range.end.min(after).max(range.start),
+                };
+                let remaining = dataset.events.search(left.clone(), &filter, self.order).map(|_| 1).sum();
+                (left, remaining)
+            }
+        };
+        let scroll = Scroll {
+            namespace: namespace.clone(),
+            query: self.query,
+            order: self.order,
+            limit: u64::try_from(self.limit).ok().filter(|limit| (1..LIMIT).contains(limit)).unwrap_or(LIMIT),
+            total,
+            remaining,
+            left,
+            edition: dataset.edition,
+            given: now,
+        };
+        Ok((batch(dataset, &filter, scroll, self.scroll, &aggregated), recorded))
+    }
 }
 
 /// The answer to a query.
@@ -81,20 +136,6 @@ impl QueryRequest {
 enum Wanted {
     Events,
     Aggregations,
-}
-
-/// A checked request.
-struct ParsedQuery {
-    namespace: String,
-    text: String,
-    query: Query,
-    window: TimeWindow,
-    order: Order,
-    limit: u64,
-    scrolls: bool,
-    aggregations: Aggregations,
-    /// The position of the last event of the batch before.
-    after: Option<usize>,
 }
 
 /// `POST …/events` of the uniform layout, where the same path also continues a scroll: a body with a
@@ -154,10 +195,10 @@ fn only_whole(namespace: &str) -> Result<(), ErrorResponse> {
 
 async fn first(service: Arc<SandboxState>, namespace: String, request: QueryRequest, wanted: Wanted) -> Answer {
     let now = service.clock.now();
-    let parsed = ParsedQuery::read(namespace, request, now)?;
     let searching = Arc::clone(&service);
-    let found = tokio::task::spawn_blocking(move || parsed.answer(&searching.query, wanted, now)).await;
-    let (body, query) = found.map_err(|_| ErrorResponse::internal("the search failed"))?;
+    let search = move || request.answer(&searching.query, namespace, wanted, now);
+    let found = tokio::task::spawn_blocking(search).await;
+    let (body, query) = found.map_err(|_| ErrorResponse::internal("the search failed"))??;
     service.store.durable(service.query.record(&service.store, &query)).await?;
     let mut response = ok(&body);
     response.extensions_mut().insert(Trace::done());
@@ -178,70 +219,6 @@ async fn next(service: Arc<SandboxState>, namespace: String, request: QueryReque
     };
     let found = tokio::task::spawn_blocking(search).await;
     Ok(ok(&found.map_err(|_| ErrorResponse::internal("the search failed"))?))
-}
-
-impl ParsedQuery {
-    fn read(namespace: String, request: QueryRequest, now: Timestamp) -> Result<Self, ErrorResponse> {
-        let text = request.query;
-        let query = Query::parse(&text).map_err(ErrorResponse::invalid)?;
-        let window =
-            TimeWindow::between(&request.start_time, &request.end_time, now).map_err(ErrorResponse::invalid)?;
-        Ok(Self {
-            namespace,
-            text,
-            query,
-            window,
-            order: request.order,
-            limit: u64::try_from(request.limit).ok().filter(|limit| (1..LIMIT).contains(limit)).unwrap_or(LIMIT),
-            scrolls: request.scroll,
-            aggregations: Aggregations::read(&request.aggs, window)?,
-            after: request.last_doc_id.parse().ok(),
-        })
-    }
-
-    fn answer(self, dataset: &Dataset, wanted: Wanted, now: Timestamp) -> (Value, RecordedQuery) {
-        let mut aggregations = self.aggregations;
-        let filter = SearchFilter::new(&self.namespace, &self.query);
-        let range = dataset.events.range(self.window);
-        let mut total = 0;
-        for (_, event) in dataset.events.search(range.clone(), &filter, self.order) {
-            total += 1;
-            aggregations.add(event);
-        }
-        let recorded = RecordedQuery {
-            time: now,
-            namespace: self.namespace.clone(),
-            query: self.text.clone(),
-            start_time: self.window.from,
-            end_time: self.window.to,
-            hits: total,
-        };
-        let aggregated = aggregations.answer();
-        if wanted == Wanted::Aggregations {
-            return (json!({"total_hits": total.to_string(), "aggs": aggregated}), recorded);
-        }
-        let range = match (self.after, self.order) {
-            (Some(after), Order::Ascending) => range.start.max(after.saturating_add(1)).min(range.end)..range.end,
-            (Some(after), Order::Descending) => range.start..range.end.min(after).max(range.start),
-            (None, _) => range,
-        };
-        let remaining = match self.after {
-            Some(_) => dataset.events.search(range.clone(), &filter, self.order).map(|_| 1).sum(),
-            None => total,
-        };
-        let scroll = Scroll {
-            namespace: self.namespace.clone(),
-            query: self.text,
-            order: self.order,
-            limit: self.limit,
-            total,
-            remaining,
-            left: range,
-            edition: dataset.edition,
-            given: now,
-        };
-        (batch(dataset, &filter, scroll, self.scrolls, &aggregated), recorded)
-    }
 }
 
 /// The body with the next events of a scroll; its id contains what is left after them.
