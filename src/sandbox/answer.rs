@@ -39,12 +39,11 @@ pub struct ErrorResponse {
     code: Code,
     message: String,
     detail: Option<String>,
-    retry_after: Option<u64>,
 }
 
 impl ErrorResponse {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), detail: None, retry_after: None }
+        Self { code, message: message.into(), detail: None }
     }
 
     /// A request that is wrong in itself.
@@ -60,12 +59,6 @@ impl ErrorResponse {
     /// Adds the entry in `details` that names the stage of the server the request failed.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
-        self
-    }
-
-    /// Adds a `Retry-After` header, in seconds.
-    pub fn retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds);
         self
     }
 
@@ -87,11 +80,7 @@ impl IntoResponse for ErrorResponse {
             .detail
             .map(|detail| json!({"type_url": "type.googleapis.com/ves.io.stdlib.server.error.Error", "value": detail}));
         let body = json!({"code": code, "details": Vec::from_iter(detail), "message": self.message});
-        let mut response = json(status, body.to_string());
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        response
+        json(status, body.to_string())
     }
 }
 

@@ -1,7 +1,7 @@
-//! What every request passes before and after its handler: the token, the scenario's faults, the
-//! limit of requests, and the log.
+//! What every request passes before and after its handler: the token, the scenario's faults, and
+//! the log.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
@@ -15,9 +15,8 @@ use super::clock::written;
 use super::fault::{Call, FaultAction, Injected, inject};
 use super::log::{LogEntry, RequestEffect, Trace};
 use super::operation;
-use super::options::RequestRate;
 use super::server::Disconnect;
-use super::state::{RateWindow, SandboxState, Shared};
+use super::state::{SandboxState, Shared};
 
 /// The gate of the service's own paths.
 pub async fn pass(State(service): Shared, parameters: RawPathParams, request: Request, next: Next) -> Response<Body> {
@@ -84,12 +83,7 @@ async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Requ
     if let Some(FaultAction::Write(mode)) = &action {
         request.extensions_mut().insert(*mode);
     }
-    let run = async {
-        match limit(service) {
-            Ok(()) => next.run(request).await,
-            Err(error) => error.into_response(),
-        }
-    };
+    let run = next.run(request);
     match action {
         None => Injected::Answered(run.await),
         Some(action) => {
@@ -153,24 +147,4 @@ fn admit(service: &SandboxState, headers: &HeaderMap) -> Result<(), ErrorRespons
     }
     let message = "operation is not authorized: the header `Authorization: APIToken <token>` is missing or wrong";
     Err(ErrorResponse::new(Code::UNAUTHENTICATED, message))
-}
-
-fn limit(service: &SandboxState) -> Result<(), ErrorResponse> {
-    let RequestRate::PerSecond { requests, retry_after } = service.rate else {
-        return Ok(());
-    };
-    let second = service.clock.now().as_second();
-    let mut window = service.window.lock().unwrap_or_else(PoisonError::into_inner);
-    if window.second != second {
-        *window = RateWindow { second, requests: 0 };
-    }
-    if window.requests < requests {
-        window.requests += 1;
-        return Ok(());
-    }
-    let error = ErrorResponse::new(Code::RESOURCE_EXHAUSTED, "rejected as it is happening too frequently");
-    Err(match retry_after {
-        Some(seconds) => error.retry_after(seconds),
-        None => error,
-    })
 }

@@ -3,7 +3,7 @@
 //! newcomer's first command uses it. It is written from the reference and the known facts alone and
 //! shares no code with the client, so that two readings of the interface check each other.
 //!
-//! A request passes `server` (connections), `gate` (token, faults, limit, log), `router`, and the
+//! A request passes `server` (connections), `gate` (token, faults, log), `router`, and the
 //! handler of its area; a handler writes through `store`, and its answer leaves when that is on disk.
 
 mod admin;
@@ -27,7 +27,7 @@ mod store;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -38,7 +38,7 @@ pub use clock::Clock;
 pub use fault::{Scenario, ScenarioError};
 pub use log::{LogEntry, RequestEffect};
 pub use object::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
-pub use options::{RequestRate, RequiredToken, SandboxOptions};
+pub use options::{RequiredToken, SandboxOptions};
 pub use query::{EventLanguage, RecordedQuery, Tenant, TenantError};
 pub use store::{Storage, StoreError};
 
@@ -133,8 +133,6 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
         store,
         objects,
         token: options.token,
-        rate: options.rate,
-        window: Mutex::default(),
         log,
         faults: Faults::new(options.scenario),
     })

@@ -27,8 +27,6 @@ pub struct SandboxOptions {
     pub tenant_file: Option<Tenant>,
     /// The time of the service.
     pub clock: Clock,
-    /// How many requests are answered.
-    pub rate: RequestRate,
     /// When a deleted object is gone.
     pub deletion: Deletion,
     /// The faults that it starts with.
@@ -44,7 +42,7 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
-    /// A sandbox on a free port of the loopback, with no limit of requests and immediate deletes.
+    /// A sandbox on a free port of the loopback, with immediate deletes.
     #[must_use]
     pub fn new(storage: Storage, token: RequiredToken, clock: Clock) -> Self {
         Self {
@@ -54,7 +52,6 @@ impl SandboxOptions {
             tenant: "sandbox-tenant".into(),
             tenant_file: None,
             clock,
-            rate: RequestRate::Unlimited,
             deletion: Deletion::Immediate,
             scenario: Scenario::default(),
             log_file: None,
@@ -63,21 +60,6 @@ impl SandboxOptions {
             header_timeout: Duration::from_secs(30),
         }
     }
-}
-
-/// How many requests are answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestRate {
-    /// All.
-    Unlimited,
-    /// The request after these within one second of the clock gets a 429; `retry_after` is its
-    /// `Retry-After` header in seconds, which the service is not known to send.
-    PerSecond {
-        /// Requests in one second.
-        requests: u32,
-        /// Seconds.
-        retry_after: Option<u64>,
-    },
 }
 
 /// The secret that a request must contain; no output contains it.

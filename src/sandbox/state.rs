@@ -1,7 +1,7 @@
 //! The state that every request shares: the tenant's name, the time, the storage, and what the gate
 //! needs.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::extract::State;
 
@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::fault::Faults;
 use super::log::Log;
 use super::object::Objects;
-use super::options::{RequestRate, RequiredToken};
+use super::options::RequiredToken;
 use super::query::Dataset;
 use super::store::Store;
 
@@ -22,18 +22,9 @@ pub struct SandboxState {
     pub objects: Objects,
     pub query: Dataset,
     pub token: RequiredToken,
-    pub rate: RequestRate,
-    pub window: Mutex<RateWindow>,
     pub log: Log,
     pub faults: Faults,
 }
 
 /// The state as a handler gets it.
 pub type Shared = State<Arc<SandboxState>>;
-
-/// The requests of the second that is counted now.
-#[derive(Debug, Default)]
-pub struct RateWindow {
-    pub second: i64,
-    pub requests: u32,
-}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use trueup::sandbox::{self, Deletion, Error, RequestEffect, RequestRate, Storage, StoreError};
+use trueup::sandbox::{self, Deletion, Error, RequestEffect, Storage, StoreError};
 
 use super::{Bench, SHOP, TOKEN, client, endpoint, options};
 
@@ -50,23 +50,6 @@ async fn health_needs_no_token() {
     let response = bench.client.get(url).send().await.unwrap();
     assert_eq!(response.status(), 200);
     assert!(response.text().await.unwrap().contains(r#""status":"ok""#));
-}
-
-#[tokio::test]
-async fn the_limit_of_requests_starts_again_with_the_next_second() {
-    let bench = Bench::with(|options| {
-        options.rate = RequestRate::PerSecond { requests: 2, retry_after: Some(1) };
-    })
-    .await;
-    assert_eq!(bench.get(SHOP).await.status, 200);
-    assert_eq!(bench.get(SHOP).await.status, 200);
-    let url = format!("{}{SHOP}", bench.running.base_url());
-    let third = bench.client.get(url).header("Authorization", format!("APIToken {TOKEN}")).send().await.unwrap();
-    assert_eq!(third.status(), 429);
-    assert_eq!(third.headers()["retry-after"], "1");
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&third.text().await.unwrap()).unwrap()["code"], 8);
-    bench.time.pass(1);
-    assert_eq!(bench.get(SHOP).await.status, 200);
 }
 
 #[tokio::test]
