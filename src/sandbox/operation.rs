@@ -1,12 +1,15 @@
-//! The paths of the service in both layouts, and the name of each operation on them: the one list that
-//! the router, the log and the scenarios share. What is not implemented has no name.
+//! The paths of the service in both layouts, and each operation on them with its name and its handler: the one list
+//! that the router, the log and the scenarios share. What is not implemented has no name.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::http::Method;
+use axum::routing::{MethodRouter, get, post, put};
 
 use super::object::ObjectKind;
+use super::query::{handlers, security};
+use super::state::SandboxState;
 
 pub const EVENTS: &str = "/api/config/namespaces/{namespace}/events";
 pub const EVENT: &str = "/api/config/namespaces/{namespace}/events/{name}";
@@ -15,40 +18,48 @@ pub const VERSION: &str = "/api/config/namespaces/{namespace}/upgradable_sw_vers
 pub const STATUSES: &str = "/api/config/namespaces/{namespace}/upgrade_status";
 pub const STATUS: &str = "/api/config/namespaces/{namespace}/upgrade_status/{name}";
 
-pub const PUBLISHED_QUERY: &str = "/api/data/namespaces/{namespace}/app_security/events";
-pub const PUBLISHED_AGGREGATION: &str = "/api/data/namespaces/{namespace}/app_security/events/aggregation";
-pub const PUBLISHED_SCROLL: &str = "/api/data/namespaces/{namespace}/app_security/events/scroll";
-pub const PUBLISHED_QUERY_ALL: &str = "/api/data/namespaces/{namespace}/app_security/all_ns_events";
-pub const PUBLISHED_AGGREGATION_ALL: &str = "/api/data/namespaces/{namespace}/app_security/all_ns_events/aggregation";
-pub const PUBLISHED_EVENTS: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/events";
-pub const PUBLISHED_EVENT: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/event/{name}";
-pub const PUBLISHED_ATTACHMENTS: &str =
-    "/api/infraprotect/namespaces/{namespace}/infraprotect/event/{name}/attachments";
-pub const PUBLISHED_VERSIONS: &str = "/api/maurice/upgradable_sw_versions";
-pub const PUBLISHED_STATUS: &str = "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status";
+const PUBLISHED_QUERY: &str = "/api/data/namespaces/{namespace}/app_security/events";
+const PUBLISHED_AGGREGATION: &str = "/api/data/namespaces/{namespace}/app_security/events/aggregation";
+const PUBLISHED_SCROLL: &str = "/api/data/namespaces/{namespace}/app_security/events/scroll";
+const PUBLISHED_QUERY_ALL: &str = "/api/data/namespaces/{namespace}/app_security/all_ns_events";
+const PUBLISHED_AGGREGATION_ALL: &str = "/api/data/namespaces/{namespace}/app_security/all_ns_events/aggregation";
+const PUBLISHED_EVENTS: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/events";
+const PUBLISHED_EVENT: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/event/{name}";
+const PUBLISHED_ATTACHMENTS: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/event/{name}/attachments";
+const PUBLISHED_VERSIONS: &str = "/api/maurice/upgradable_sw_versions";
+const PUBLISHED_STATUS: &str = "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status";
 
-/// The name, the method and the path of each operation that is not on the objects of a kind. The paths of an operation follow each other.
-const OPERATIONS: &[(&str, Method, &str)] = &[
-    ("security-event-query", Method::POST, EVENTS),
-    ("security-event-query", Method::POST, PUBLISHED_QUERY),
-    ("security-event-query", Method::POST, PUBLISHED_QUERY_ALL),
-    ("security-event-aggregate", Method::POST, PUBLISHED_AGGREGATION),
-    ("security-event-aggregate", Method::POST, PUBLISHED_AGGREGATION_ALL),
-    ("security-event-scroll", Method::POST, PUBLISHED_SCROLL),
-    ("security-event-scroll", Method::GET, PUBLISHED_SCROLL),
-    ("ddos-event-list", Method::GET, EVENTS),
-    ("ddos-event-list", Method::POST, PUBLISHED_EVENTS),
-    ("ddos-event-get", Method::GET, EVENT),
-    ("ddos-event-get", Method::GET, PUBLISHED_EVENT),
-    ("ddos-event-edit", Method::PUT, EVENT),
-    ("ddos-event-edit", Method::PUT, PUBLISHED_EVENT),
-    ("ddos-event-attachments", Method::GET, PUBLISHED_ATTACHMENTS),
-    ("upgradable-sw-version-list", Method::GET, VERSIONS),
-    ("upgradable-sw-version-list", Method::GET, PUBLISHED_VERSIONS),
-    ("upgradable-sw-version-get", Method::GET, VERSION),
-    ("upgrade-status-get", Method::GET, STATUS),
-    ("upgrade-status-get", Method::GET, PUBLISHED_STATUS),
-];
+/// An operation that is not on the objects of a kind: its name, its method, its path, and what answers it.
+type Operation = (&'static str, Method, &'static str, MethodRouter<Arc<SandboxState>>);
+
+/// Those operations. The paths of one follow each other.
+pub fn all() -> Vec<Operation> {
+    vec![
+        ("security-event-query", Method::POST, EVENTS, post(security::query_or_scroll)),
+        ("security-event-query", Method::POST, PUBLISHED_QUERY, post(security::query)),
+        ("security-event-query", Method::POST, PUBLISHED_QUERY_ALL, post(security::query_all)),
+        ("security-event-aggregate", Method::POST, PUBLISHED_AGGREGATION, post(security::aggregate)),
+        ("security-event-aggregate", Method::POST, PUBLISHED_AGGREGATION_ALL, post(security::aggregate_all)),
+        ("security-event-scroll", Method::POST, PUBLISHED_SCROLL, post(security::scroll)),
+        ("security-event-scroll", Method::GET, PUBLISHED_SCROLL, get(security::scroll_by_parameter)),
+        ("ddos-event-list", Method::GET, EVENTS, get(handlers::list_by_parameters)),
+        ("ddos-event-list", Method::POST, PUBLISHED_EVENTS, post(handlers::list_by_body)),
+        ("ddos-event-get", Method::GET, EVENT, get(handlers::show)),
+        ("ddos-event-get", Method::GET, PUBLISHED_EVENT, get(handlers::show)),
+        ("ddos-event-edit", Method::PUT, EVENT, put(handlers::edit)),
+        ("ddos-event-edit", Method::PUT, PUBLISHED_EVENT, put(handlers::edit)),
+        ("ddos-event-attachments", Method::GET, PUBLISHED_ATTACHMENTS, get(handlers::attachments)),
+        ("upgradable-sw-version-list", Method::GET, VERSIONS, get(handlers::versions)),
+        ("upgradable-sw-version-list", Method::GET, PUBLISHED_VERSIONS, get(handlers::versions)),
+        ("upgradable-sw-version-get", Method::GET, VERSION, get(handlers::version)),
+        ("upgrade-status-get", Method::GET, STATUS, get(handlers::upgrade_status)),
+        ("upgrade-status-get", Method::GET, PUBLISHED_STATUS, get(handlers::upgrade_status)),
+    ]
+}
+
+/// Their names, methods and paths.
+static OPERATIONS: LazyLock<Vec<(&str, Method, &str)>> =
+    LazyLock::new(|| all().into_iter().map(|(name, method, path, _)| (name, method, path)).collect());
 
 /// Every operation, and which of them are on a path.
 static BY_PATH: LazyLock<HashMap<&str, Vec<(&str, &Method)>>> = LazyLock::new(|| {
@@ -58,7 +69,7 @@ static BY_PATH: LazyLock<HashMap<&str, Vec<(&str, &Method)>>> = LazyLock::new(||
             paths.entry(kind.paths[*path].as_str()).or_default().push((name.as_str(), method));
         }
     }
-    for (name, method, path) in OPERATIONS {
+    for (name, method, path) in OPERATIONS.iter() {
         paths.entry(path).or_default().push((name, method));
     }
     paths

@@ -9,36 +9,25 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, Response, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
-use axum::routing::{get, post};
+use axum::routing::{any, delete, post};
 
 use super::answer::{Code, ErrorResponse, LARGEST_BODY, page};
 use super::object::{self, ObjectKind};
-use super::operation as path;
-use super::query::{handlers, security};
 use super::state::SandboxState;
-use super::{admin, gate};
+use super::{admin, gate, operation};
 
 /// The whole service.
 pub fn router(service: Arc<SandboxState>) -> Router {
-    ObjectKind::all()
-        .flat_map(|kind| kind.paths.iter().zip(object::handlers::routes(kind)))
-        .fold(Router::new(), |router, (path, operations)| router.route(path, operations))
-        .route(path::EVENTS, get(handlers::list_by_parameters).post(security::query_or_scroll).delete(missing))
-        .route(path::EVENT, get(handlers::show).put(handlers::edit).post(missing).delete(missing))
-        .route(path::VERSIONS, get(handlers::versions).post(missing).delete(missing))
-        .route(path::VERSION, get(handlers::version).post(missing).delete(missing))
-        .route(path::STATUSES, axum::routing::any(missing))
-        .route(path::STATUS, get(handlers::upgrade_status).post(missing).delete(missing))
-        .route(path::PUBLISHED_QUERY, post(security::query))
-        .route(path::PUBLISHED_AGGREGATION, post(security::aggregate))
-        .route(path::PUBLISHED_SCROLL, get(security::scroll_by_parameter).post(security::scroll))
-        .route(path::PUBLISHED_QUERY_ALL, post(security::query_all))
-        .route(path::PUBLISHED_AGGREGATION_ALL, post(security::aggregate_all))
-        .route(path::PUBLISHED_EVENTS, post(handlers::list_by_body))
-        .route(path::PUBLISHED_EVENT, get(handlers::show).put(handlers::edit))
-        .route(path::PUBLISHED_ATTACHMENTS, get(handlers::attachments))
-        .route(path::PUBLISHED_VERSIONS, get(handlers::versions))
-        .route(path::PUBLISHED_STATUS, get(handlers::upgrade_status))
+    let of_kinds = ObjectKind::all().flat_map(|kind| kind.paths.iter().zip(object::handlers::routes(kind)));
+    let of_kinds = of_kinds.map(|(path, operations)| (path.as_str(), operations));
+    let others = operation::all().into_iter().map(|(_, _, path, operation)| (path, operation));
+    let examples = [operation::EVENT, operation::VERSIONS, operation::VERSION, operation::STATUS];
+    let examples = examples.map(|path| (path, post(missing).delete(missing)));
+    let routes = of_kinds.chain(others).chain(examples);
+    let router = routes.fold(Router::new(), |router, (path, operations)| router.route(path, operations));
+    router
+        .route(operation::EVENTS, delete(missing))
+        .route(operation::STATUSES, any(missing))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
