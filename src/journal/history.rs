@@ -12,7 +12,7 @@ use super::stored::{self, RunFile};
 use super::{JournalError, Line};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, ServiceId};
-use crate::run::{ChangeResult, Intent, RunRecord, RunSummary};
+use crate::run::{ChangeResult, RunRecord, RunSummary};
 use crate::state::StateStore;
 
 /// All runs of a state store.
@@ -325,17 +325,16 @@ pub fn last_actions(
         for line in lines().filter(says).filter_map(|line| serde_json::from_slice(line).ok()) {
             match line {
                 Line::Outcome(step) => {
+                    let step = step.into_owned();
                     let left = left_in_place(step.action, &step.result);
                     let at = step.ended.unwrap_or(begun);
                     last.extend(left.map(|left_in_place| (step.key, LastAction { at, left_in_place })));
                 }
                 // Whether it took effect is not known: it does not prove that another client deleted it.
-                Line::Intent(Intent {
-                    key,
-                    action: ActionKind::Create | ActionKind::Recreate | ActionKind::Delete,
-                    ..
-                }) => {
-                    last.insert(key, LastAction { at: begun, left_in_place: false });
+                Line::Intent(intent)
+                    if matches!(intent.action, ActionKind::Create | ActionKind::Recreate | ActionKind::Delete) =>
+                {
+                    last.insert(intent.into_owned().key, LastAction { at: begun, left_in_place: false });
                 }
                 _ => {}
             }

@@ -21,6 +21,8 @@ pub use read::{load, parse, read};
 pub use stored::unlock;
 pub use write::{Journal, RecordError};
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader};
@@ -29,33 +31,23 @@ use crate::run::{ChangeStep, Intent, RunClosing, RunHeader};
 const FORMAT_VERSION: u32 = 1;
 
 /// One line of a run's file.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(clippy::large_enum_variant, reason = "a run has one header; a box would not make the other lines smaller")]
-enum Line {
+enum Line<'a> {
     /// The first line.
     Header {
         /// See [`FORMAT_VERSION`].
         format_version: u32,
         /// The run.
-        header: RunHeader,
+        header: Cow<'a, RunHeader>,
     },
     /// A write that is about to leave.
-    Intent(Intent),
+    Intent(Cow<'a, Intent>),
     /// The result of a change.
-    Outcome(ChangeStep),
+    Outcome(Cow<'a, ChangeStep>),
     /// The last line.
-    Closing(RunClosing),
-}
-
-/// A [`Line`] as it is written.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum LineRef<'a> {
-    Header { format_version: u32, header: &'a RunHeader },
-    Intent(&'a Intent),
-    Outcome(&'a ChangeStep),
-    Closing(&'a RunClosing),
+    Closing(Cow<'a, RunClosing>),
 }
 
 /// The directory of the runs, in the state store.

@@ -63,7 +63,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
         if let Some((at, reason)) = bad {
             return Err(JournalError::Damaged { path: path.to_owned(), line: at + 1, reason });
         }
-        let line = match serde_json::from_slice::<Line>(text) {
+        let line = match serde_json::from_slice::<Line<'_>>(text) {
             Ok(line) => line,
             Err(error) => {
                 check_format(path, text)?;
@@ -80,14 +80,14 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
                 if format_version != FORMAT_VERSION {
                     return Err(JournalError::Format { path: path.to_owned(), version: format_version.into() });
                 }
-                header = Some(first);
+                header = Some(first.into_owned());
             }
             Line::Header { .. } => return Err(damaged("a second header".to_owned())),
             _ if header.is_none() => return Err(damaged("it stands before the header".to_owned())),
             _ if closing.is_some() => return Err(damaged("it stands behind the closing line".to_owned())),
-            Line::Intent(intent) => entries.push(RunEntry::Intent(intent)),
-            Line::Outcome(step) => entries.push(RunEntry::Outcome(step)),
-            Line::Closing(line) => closing = Some(line),
+            Line::Intent(intent) => entries.push(RunEntry::Intent(intent.into_owned())),
+            Line::Outcome(step) => entries.push(RunEntry::Outcome(step.into_owned())),
+            Line::Closing(line) => closing = Some(line.into_owned()),
         }
     }
     let torn = bad.is_some();

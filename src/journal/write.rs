@@ -1,6 +1,7 @@
 //! Writes the journal of a run on a thread of its own. Intents of several changes share one flush, and a write
 //! may leave only after its intent is on disk, or in the bucket.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::lock::Lock;
 use super::objects::ObjectRun;
-use super::{FORMAT_VERSION, JournalError, LineRef, RUNS, stored};
+use super::{FORMAT_VERSION, JournalError, Line, RUNS, stored};
 use crate::file::Directory;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 use crate::state::{Lease, StateStore};
@@ -29,14 +30,8 @@ pub struct Journal {
     path: PathBuf,
     queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
-    lock: HeldLock,
-}
-
-/// The lock of the stack. Both end with this value.
-#[derive(Debug)]
-enum HeldLock {
-    File(#[expect(dead_code, reason = "held, not read")] Lock),
-    Lease(Arc<Lease>),
+    /// The lock of the stack, where it can be lost.
+    lease: Option<Arc<Lease>>,
 }
 
 /// A journal that can no longer be written.
@@ -86,9 +81,9 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let path = stored::path(state, &header.run);
         let mut first = Vec::new();
-        put(&mut first, &LineRef::Header { format_version: FORMAT_VERSION, header })
+        put(&mut first, &Line::Header { format_version: FORMAT_VERSION, header: Cow::Borrowed(header) })
             .map_err(JournalError::io("write", &path))?;
-        let (medium, lock) = match state {
+        let (medium, lease) = match state {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
                 let directory = Directory::private(place, RUNS)?;
@@ -97,15 +92,15 @@ impl Journal {
                 written.map_err(JournalError::io("write", &path))?;
                 // The name of a new file is on disk only when its directory is.
                 directory.flush()?;
-                (Medium::File(file), HeldLock::File(lock))
+                (Medium::File(file, lock), None)
             }
             StateStore::Bucket(bucket, timing) => {
                 let (run, lease) = ObjectRun::begin((bucket, *timing), header, host, waiting, first)?;
-                (Medium::Objects(run), HeldLock::Lease(lease))
+                (Medium::Objects(run), Some(lease))
             }
         };
         let results_gathered_for = match medium {
-            Medium::File(_) => Duration::ZERO,
+            Medium::File(..) => Duration::ZERO,
             Medium::Objects(_) => RESULTS_GATHERED_FOR,
         };
         let queue = Arc::new(Queue { results_gathered_for, ..Queue::default() });
@@ -114,7 +109,7 @@ impl Journal {
             .name("journal".to_owned())
             .spawn(move || writing.run())
             .map_err(JournalError::io("start the writer of", &path))?;
-        Ok(Self { path, queue, writer: Some(writer), lock })
+        Ok(Self { path, queue, writer: Some(writer), lease })
     }
 
     /// The file, or the object of the run.
@@ -122,7 +117,7 @@ impl Journal {
         &self.path
     }
 
-    fn add(&self, entry: &LineRef<'_>, urgency: Urgency, notified: Option<Notified>) -> Result<(), RecordError> {
+    fn add(&self, entry: &Line<'_>, urgency: Urgency, notified: Option<Notified>) -> Result<(), RecordError> {
         let mut state = self.queue.lock();
         if let Some(error) = &state.failed {
             return Err(error.clone());
@@ -142,7 +137,7 @@ impl Journal {
         Ok(())
     }
 
-    async fn flush(&self, entry: LineRef<'_>, urgency: Urgency) -> Result<(), RecordError> {
+    async fn flush(&self, entry: Line<'_>, urgency: Urgency) -> Result<(), RecordError> {
         let (notify, on_disk) = oneshot::channel();
         self.add(&entry, urgency, Some(notify))?;
         on_disk.await.unwrap_or_else(|_| Err(self.error("its writer ended")))
@@ -157,24 +152,21 @@ impl RunRecorder for Journal {
     type Error = RecordError;
 
     async fn intent(&self, intent: &Intent, urgency: Urgency) -> Result<(), RecordError> {
-        self.flush(LineRef::Intent(intent), urgency).await
+        self.flush(Line::Intent(Cow::Borrowed(intent)), urgency).await
     }
 
     async fn outcome(&self, step: &ChangeStep) -> Result<(), RecordError> {
-        self.add(&LineRef::Outcome(step), Urgency::Batched, None)
+        self.add(&Line::Outcome(Cow::Borrowed(step)), Urgency::Batched, None)
     }
 
     async fn close(&self, closing: RunClosing) -> Result<(), RecordError> {
-        self.flush(LineRef::Closing(&closing), Urgency::Immediate).await?;
+        self.flush(Line::Closing(Cow::Owned(closing)), Urgency::Immediate).await?;
         self.queue.lock().closed = true;
         Ok(())
     }
 
     fn permits(&self) -> Result<(), RecordError> {
-        match &self.lock {
-            HeldLock::File(_) => Ok(()),
-            HeldLock::Lease(lease) => lease.check().map_err(|reason| self.error(&reason)),
-        }
+        self.lease.as_ref().map_or(Ok(()), |lease| lease.check()).map_err(|reason| self.error(&reason))
     }
 }
 
@@ -215,9 +207,9 @@ impl Queue {
     }
 }
 
-/// Where the lines go.
+/// Where the lines go, with the lock of the stack.
 enum Medium {
-    File(File),
+    File(File, #[expect(dead_code, reason = "held, not read")] Lock),
     Objects(ObjectRun),
 }
 
@@ -250,7 +242,7 @@ impl LineWriter {
         }
         // Nothing is locked here: lines are added meanwhile without waiting for the disk.
         let written = match &mut self.medium {
-            Medium::File(file) => {
+            Medium::File(file, _) => {
                 let written = file.write_all(&lines);
                 let written = written.and_then(|()| if flush { file.sync_data() } else { Ok(()) });
                 written.map_err(|error| error.to_string())
@@ -265,7 +257,7 @@ impl LineWriter {
     }
 }
 
-fn put(lines: &mut Vec<u8>, entry: &LineRef<'_>) -> io::Result<()> {
+fn put(lines: &mut Vec<u8>, entry: &Line<'_>) -> io::Result<()> {
     entry.serialize(&mut serde_json::Serializer::new(&mut *lines))?;
     lines.push(b'\n');
     Ok(())
