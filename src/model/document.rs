@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 pub(crate) struct DocumentFormat {
     /// Its name, with an article.
     pub(crate) name: &'static str,
-    /// What it names as its kind; the first is that of a new one.
+    /// What it names as its kind; the first is that of a new one. Nothing, where its place says what it is.
     pub(crate) kinds: &'static [&'static str],
     /// The versions that are read.
     pub(crate) versions: RangeInclusive<u32>,
@@ -70,13 +70,18 @@ impl DocumentFormat {
     pub(crate) fn read<C: DeserializeOwned>(&self, bytes: &[u8]) -> Result<(C, String), DocumentError> {
         #[derive(Deserialize)]
         struct Head {
-            kind: String,
+            kind: Option<String>,
             format_version: u64,
         }
         let head: Head = serde_json::from_slice(bytes).map_err(|error| self.other(error))?;
-        if !self.kinds.contains(&head.kind.as_str()) {
-            let (found, wanted) = (head.kind.escape_debug(), self.kinds.join("` or `"));
-            return Err(self.other(format_args!("its kind is `{found}`, not `{wanted}`")));
+        match head.kind.as_deref() {
+            _ if self.kinds.is_empty() => {}
+            Some(kind) if self.kinds.contains(&kind) => {}
+            Some(kind) => {
+                let (found, wanted) = (kind.escape_debug(), self.kinds.join("` or `"));
+                return Err(self.other(format_args!("its kind is `{found}`, not `{wanted}`")));
+            }
+            None => return Err(self.other("missing field `kind`")),
         }
         if !self.versions.clone().any(|known| u64::from(known) == head.format_version) {
             let (first, last) = (self.versions.start(), self.versions.end());
@@ -84,7 +89,7 @@ impl DocumentFormat {
             return Err(DocumentError::Version { found: head.format_version, known, remedy: self.remedy });
         }
         let content = serde_json::from_slice(bytes).map_err(|error| self.other(error))?;
-        Ok((content, head.kind))
+        Ok((content, head.kind.unwrap_or_default()))
     }
 
     /// The error for a file that is something else.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use tokio::task::AbortHandle;
 
+use crate::model::document::DocumentFormat;
 use crate::model::neutral;
 use crate::transport::CLEARED;
 
@@ -15,7 +16,8 @@ use super::bucket::Bucket;
 use super::error::StateError;
 use super::object::{CreateResult, Objects, StoredObject, Tag};
 
-const FORMAT_VERSION: u32 = 1;
+const FORMAT: DocumentFormat =
+    DocumentFormat { name: "a lock", kinds: &[], versions: 1..=1, remedy: "use the version that wrote it" };
 /// How often a lock that others take and release meanwhile is tried.
 const TRIES: usize = 8;
 /// Longer ones are not waited for, whatever the object says.
@@ -110,16 +112,9 @@ struct LockObject {
 
 impl LockObject {
     fn read(name: &str, bucket: &Bucket, object: &StoredObject) -> Result<Self, StateError> {
-        let lock: Result<Self, _> = serde_json::from_slice(&object.bytes);
-        match lock {
-            Ok(lock) if lock.format_version == FORMAT_VERSION => Ok(Self { holder: lock.holder.plain(), ..lock }),
-            Ok(lock) => Err(StateError::new(
-                "read",
-                bucket.place(name),
-                format!("it has the format {}, this version reads {FORMAT_VERSION}", lock.format_version),
-            )),
-            Err(error) => Err(StateError::new("read", bucket.place(name), format!("it is not a lock: {error}"))),
-        }
+        let read = FORMAT.read::<Self>(&object.bytes);
+        let (lock, _) = read.map_err(|error| StateError::new("read", bucket.place(name), error.to_string()))?;
+        Ok(Self { holder: lock.holder.plain(), ..lock })
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -190,7 +185,7 @@ impl Lease {
         waiting: &dyn Fn(&Holder, Duration),
     ) -> Result<Self, LeaseError> {
         let lock = LockObject {
-            format_version: FORMAT_VERSION,
+            format_version: *FORMAT.versions.end(),
             holder,
             lease_milliseconds: u64::try_from(timing.lasts.as_millis()).unwrap_or(u64::MAX),
             renewals: 0,
