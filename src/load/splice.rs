@@ -24,6 +24,16 @@ pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
     Some(result)
 }
 
+/// A part of `text` with those splices made that are in it; they are in their order.
+pub(super) fn spliced_part(text: &str, part: Range<usize>, splices: &[Splice]) -> Option<String> {
+    let [start, end] = [part.start, part.end].map(|at| splices.partition_point(|splice| splice.range.start < at));
+    let moved = splices.get(start..end)?.iter().map(|Splice { range, text }| Splice {
+        range: range.start - part.start..range.end - part.start,
+        text: text.clone(),
+    });
+    spliced(text.get(part.clone())?, moved.collect())
+}
+
 /// Where the line with `at` begins.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)

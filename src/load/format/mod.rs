@@ -20,10 +20,6 @@ use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
 use super::text::{Language, SourceText};
 use super::tree::{Documents, NodeShape, Tree};
-use order::Pass;
-
-/// Levels of an endpoint below its root, with one to spare.
-const LEVELS: usize = 8;
 
 /// The files of a stack, formatted.
 #[derive(Debug)]
@@ -108,12 +104,7 @@ pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic
     if source.language() == Language::Yaml && !now.is_empty() && !now.ends_with('\n') {
         now.push_str(line_break(&now));
     }
-    // The inner levels first: a mapping moves whole with what was ordered in it.
-    let levels = (0..LEVELS).rev().map(|level| Pass::Order { level });
-    for pass in std::iter::once(Pass::Spelling).chain(levels) {
-        let Some(next) = edited(file, &now, pass) else { return Ok(Canonical::Unsafe) };
-        now = next;
-    }
+    let Some(now) = edited(file, &now) else { return Ok(Canonical::Unsafe) };
     if now == source.as_str() {
         return Ok(Canonical::Same);
     }
@@ -135,12 +126,12 @@ fn parsed(source: &SourceText) -> Result<Vec<Tree<'_>>, Vec<Diagnostic>> {
     if problems.is_empty() { Ok(trees) } else { Err(problems) }
 }
 
-/// The text after one pass; nothing where it cannot be parsed any more.
-fn edited(file: &Arc<str>, text: &str, pass: Pass) -> Option<String> {
+/// The text in canonical form; nothing where it has none.
+fn edited(file: &Arc<str>, text: &str) -> Option<String> {
     let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
     let trees = parsed(&source).ok()?;
     let definitions = trees.iter().filter(|tree| is_definition(tree, &source));
-    let edits = definitions.flat_map(|tree| order::edits(tree, source.as_str(), pass)).collect();
+    let edits = definitions.flat_map(|tree| order::edits(tree, source.as_str())).collect();
     spliced(source.as_str(), edits)
 }
 

@@ -2,38 +2,28 @@
 //! above it, the comment behind it, and the deeper comment lines below it; blank lines stay where they are. A mapping
 //! whose text leaves any doubt keeps its order.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::meaning;
 use crate::kind::ENDPOINT as ENDPOINT_KIND;
-use crate::load::splice::{Splice, line_end, line_start};
+use crate::load::splice::{Splice, line_end, line_start, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
 use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
 
-/// What is made canonical in one go, so that no two edits meet.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pass {
-    /// The spelling of every key.
-    Spelling,
-    /// The order of the mappings of one level below the root.
-    Order { level: usize },
+/// The edits that bring a document into canonical form.
+pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
+    let writer = Writer { tree, text };
+    let at = Position { is_root: true, is_anchored: false };
+    tree.root.map(|root| writer.edits(root, &ENDPOINT, at)).unwrap_or_default()
 }
 
-/// The edits of one pass over a document.
-pub(super) fn edits(tree: &Tree<'_>, text: &str, pass: Pass) -> Vec<Splice> {
-    let mut writer = Writer { tree, text, pass, edits: Vec::new() };
-    if let Some(root) = tree.root {
-        writer.visit(root, &ENDPOINT, Position { depth: 0, anchored: false });
-    }
-    writer.edits
-}
-
-/// Where a visit is.
+/// Where a node is.
 #[derive(Clone, Copy)]
 struct Position {
-    depth: usize,
+    is_root: bool,
     /// An anchor is above, so that an alias elsewhere reads the keys too.
-    anchored: bool,
+    is_anchored: bool,
 }
 
 /// An entry of a mapping.
@@ -47,14 +37,13 @@ struct Entry {
 struct Writer<'a> {
     tree: &'a Tree<'a>,
     text: &'a str,
-    pass: Pass,
-    edits: Vec<Splice>,
 }
 
 impl Writer<'_> {
-    fn visit(&mut self, id: NodeId, shape: &'static ShapeNode, at: Position) {
+    /// The edits of a node, in the order of the text. A mapping that is ordered is one of them, with those of its entries.
+    fn edits(&self, id: NodeId, shape: &'static ShapeNode, at: Position) -> Vec<Splice> {
         let node = self.tree.node(id);
-        let anchored = at.anchored || node.anchored;
+        let at = Position { is_anchored: at.is_anchored || node.anchored, ..at };
         match &node.shape {
             NodeShape::Map { entries } if shape.kind != NodeKind::TextMap => {
                 let entries = entries.iter().map(|(key, value)| Entry {
@@ -63,51 +52,46 @@ impl Writer<'_> {
                     name: meaning::text(self.tree, *key).map(|key| snake(key).into_owned()).unwrap_or_default(),
                 });
                 let entries: Vec<Entry> = entries.collect();
-                match self.pass {
-                    Pass::Spelling if anchored => return,
-                    Pass::Spelling => self.spell(&entries),
-                    Pass::Order { level } if level == at.depth => {
-                        self.edits.extend(self.order(&entries, node.flow));
-                        return;
-                    }
-                    Pass::Order { .. } => {}
-                }
+                let mut edits = if at.is_anchored { Vec::new() } else { self.spelled(&entries) };
                 // The order of the fields of another kind is the author's.
                 let is_other = |entry: &Entry| {
                     entry.name == "kind"
                         && meaning::text(self.tree, entry.value).is_some_and(|kind| kind != ENDPOINT_KIND)
                 };
-                let is_other = at.depth == 0 && entries.iter().any(is_other);
+                let is_other = at.is_root && entries.iter().any(is_other);
                 for entry in entries.iter().filter(|entry| !is_other || entry.name != "spec") {
                     if let Some(child) = shape.level(&entry.name) {
-                        self.visit(entry.value, child, Position { depth: at.depth + 1, anchored });
+                        edits.extend(self.edits(entry.value, child, Position { is_root: false, ..at }));
                     }
                 }
+                edits.sort_by_key(|edit| edit.range.start);
+                self.ordered(&entries, node.flow, &edits).map_or(edits, |ordered| vec![ordered])
             }
             NodeShape::List { items } if shape.kind == NodeKind::References => {
-                for item in items {
-                    self.visit(*item, shape, Position { anchored, ..at });
-                }
+                items.iter().flat_map(|item| self.edits(*item, shape, at)).collect()
             }
-            _ => {}
+            _ => Vec::new(),
         }
     }
 
     /// The keys of a mapping in snake case.
-    fn spell(&mut self, entries: &[Entry]) {
+    fn spelled(&self, entries: &[Entry]) -> Vec<Splice> {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
         for entry in entries {
-            let Some(written) = meaning::text(self.tree, entry.key) else { continue };
-            let range = self.tree.node(entry.key).range.clone();
-            let twice = entries.iter().filter(|other| other.name == entry.name).count() > 1;
-            let Some(slice) = self.text.get(range.clone()) else { continue };
-            if written != entry.name && !twice && slice.contains(written) {
-                self.edits.push(Splice { range, text: slice.replacen(written, &entry.name, 1) });
-            }
+            *counts.entry(&entry.name).or_default() += 1;
         }
+        let spelled = |entry: &Entry| {
+            let written = meaning::text(self.tree, entry.key).filter(|written| *written != entry.name)?;
+            let range = self.tree.node(entry.key).range.clone();
+            let slice = self.text.get(range.clone()).filter(|slice| slice.contains(written))?;
+            let text = slice.replacen(written, &entry.name, 1);
+            (counts[&*entry.name] == 1).then_some(Splice { range, text })
+        };
+        entries.iter().filter_map(spelled).collect()
     }
 
-    /// The mapping in order; nothing where it is, or has to stay as it is.
-    fn order(&self, entries: &[Entry], flow: bool) -> Option<Splice> {
+    /// The mapping in order, with these edits made in it; nothing where it is, or has to stay as it is.
+    fn ordered(&self, entries: &[Entry], flow: bool, edits: &[Splice]) -> Option<Splice> {
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         // Merge keys are read first, so they are written first.
         let place = |at: &usize| match entries[*at].name.as_str() {
@@ -124,7 +108,12 @@ impl Writer<'_> {
         if !linked.is_sorted() {
             return None;
         }
-        if flow { self.order_in_brackets(entries, &sorted) } else { self.order_lines(entries, &sorted) }
+        let edited = |part| spliced_part(self.text, part, edits);
+        if flow {
+            self.order_in_brackets(entries, &sorted, &edited)
+        } else {
+            self.order_lines(entries, &sorted, &edited)
+        }
     }
 
     /// Whether an anchor or an alias is in the node.
@@ -141,7 +130,12 @@ impl Writer<'_> {
             }
     }
 
-    fn order_in_brackets(&self, entries: &[Entry], sorted: &[usize]) -> Option<Splice> {
+    fn order_in_brackets(
+        &self,
+        entries: &[Entry],
+        sorted: &[usize],
+        edited: &dyn Fn(Range<usize>) -> Option<String>,
+    ) -> Option<Splice> {
         let slot = |entry: &Entry| {
             let value = self.tree.node(entry.value);
             (!value.range.is_empty()).then(|| self.tree.node(entry.key).range.start..value.range.end)
@@ -157,12 +151,17 @@ impl Writer<'_> {
                 }
                 text.push_str(between);
             }
-            text.push_str(self.text.get(slots[*from].clone())?);
+            text.push_str(&edited(slots[*from].clone())?);
         }
         Some(Splice { range: slots.first()?.start..slots.last()?.end, text })
     }
 
-    fn order_lines(&self, entries: &[Entry], sorted: &[usize]) -> Option<Splice> {
+    fn order_lines(
+        &self,
+        entries: &[Entry],
+        sorted: &[usize],
+        edited: &dyn Fn(Range<usize>) -> Option<String>,
+    ) -> Option<Splice> {
         let chunks = self.chunks(entries)?;
         let first = chunks.first()?;
         // The comment lines of an entry cannot go before a `- `.
@@ -180,7 +179,7 @@ impl Writer<'_> {
                 text.push_str(self.text.get(chunk.start..chunk.line)?);
                 text.push_str(&indent);
             }
-            text.push_str(self.text.get(chunk.key..chunk.end)?);
+            text.push_str(&edited(chunk.key..chunk.end)?);
         }
         Some(Splice { range: first.start..chunks.last()?.end, text })
     }
