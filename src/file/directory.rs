@@ -206,14 +206,7 @@ impl Directory {
     /// # Errors
     /// It is a link or not a regular file, or the disk refuses.
     pub(super) fn append(&self, below: impl AsRef<Path>) -> Result<File, FileError> {
-        let below = below.as_ref();
-        self.regular(below)?;
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        platform::readable_by_others(&mut options, false);
-        platform::without_links(&mut options);
-        let file = self.dir.open_with(below, &options).map_err(|error| self.error("open", below, error))?;
-        Ok(file.into_std())
+        self.open_private(below.as_ref(), OpenOptions::new().append(true).create(true))
     }
 
     /// Opens a private file to read and write, and creates it where it is absent; a link is refused.
@@ -221,13 +214,14 @@ impl Directory {
     /// # Errors
     /// It is a link or not a regular file, or the disk refuses.
     pub fn open_or_create(&self, below: impl AsRef<Path>) -> Result<File, FileError> {
-        let below = below.as_ref();
+        self.open_private(below.as_ref(), OpenOptions::new().read(true).write(true).create(true).truncate(false))
+    }
+
+    fn open_private(&self, below: &Path, options: &mut OpenOptions) -> Result<File, FileError> {
         self.regular(below)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        platform::readable_by_others(&mut options, false);
-        platform::without_links(&mut options);
-        let file = self.dir.open_with(below, &options).map_err(|error| self.error("open", below, error))?;
+        platform::readable_by_others(options, false);
+        platform::without_links(options);
+        let file = self.dir.open_with(below, options).map_err(|error| self.error("open", below, error))?;
         Ok(file.into_std())
     }
 
