@@ -14,33 +14,37 @@ use crate::model::Json;
 impl Patch<'_> {
     /// A list whose order means nothing: items are removed and added, the others stay where they are.
     pub(super) fn set(&mut self, path: &[String], wanted: &[Json]) -> Result<(), NotEditable> {
-        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
-        let mut items = self.own_children(path)?;
-        items.sort_by_key(|(_, item)| item.value.start);
-        let meaning = |item: &WrittenValue| self.slice(item.value.clone()).map(meaning);
-        let present = items.iter().map(|(_, item)| meaning(item)).collect::<Result<Vec<_>, _>>()?;
-        let kept: Vec<bool> = present.iter().map(|text| wanted.contains(text)).collect();
-        let around = self.around(&below(path, "0"));
-        let news: Vec<String> =
-            wanted.iter().filter(|item| !present.contains(item)).map(|item| value::fresh(item, around)).collect();
-        match node.writing {
-            ValueStyle::Flow => self.set_in_brackets(node, &items, &kept, &news),
-            ValueStyle::Collection => self.set_of_lines(&items, &kept, &news),
-            _ => Err(NotEditable::Shape),
-        }
+        let items = self.own_children(path)?;
+        let written = items.iter().map(|(_, item)| self.slice(item.value.clone()));
+        let present = written.map(|slice| slice.map(meaning)).collect::<Result<Vec<_>, _>>()?;
+        let kept = (0..present.len()).filter(|at| wanted.contains(&present[*at])).map(|at| (&present[at], Some(at)));
+        let added = wanted.iter().filter(|item| !present.contains(item)).map(|item| (item, None));
+        self.arrange(path, &present, &kept.chain(added).collect::<Vec<_>>())
     }
 
     /// A list whose order means something: items that are still there are edited where they are.
     pub(super) fn sequence(&mut self, path: &[String], old: &[Json], new: &[Json]) -> Result<(), NotEditable> {
-        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
-        let items = self.own_children(path)?;
         let of = kind::alike(new, old);
         let kept: Vec<usize> = of.iter().flatten().copied().collect();
-        if items.len() != old.len() || kept.is_empty() || !kept.is_sorted() {
+        if kept.is_empty() || !kept.is_sorted() {
             return Err(NotEditable::Shape);
         }
+        self.arrange(path, old, &new.iter().zip(of).collect::<Vec<_>>())
+    }
+
+    /// Makes a list of these items, of which some are old ones, in their order.
+    fn arrange(&mut self, path: &[String], old: &[Json], new: &[(&Json, Option<usize>)]) -> Result<(), NotEditable> {
+        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
+        let items = self.own_children(path)?;
+        let is_kept = |at: usize| new.iter().any(|(_, of)| *of == Some(at));
+        if items.len() != old.len() {
+            return Err(NotEditable::Shape);
+        }
+        if node.writing == ValueStyle::Flow && !(0..old.len()).any(is_kept) {
+            return self.replace(path, &new.iter().map(|(item, _)| (*item).clone()).collect());
+        }
         let mut before = None;
-        for (item, of) in new.iter().zip(&of) {
+        for (item, of) in new {
             match of {
                 Some(at) => {
                     self.value(&below(path, &at.to_string()), &old[*at], item)?;
@@ -49,7 +53,7 @@ impl Patch<'_> {
                 None => self.add_item(node, &items, before, item)?,
             }
         }
-        self.remove_items(node, &items, &|at| !kept.contains(&at))
+        self.remove_items(node, &items, &|at| !is_kept(at))
     }
 
     /// Adds an item behind another one, or before the first.
@@ -62,8 +66,12 @@ impl Patch<'_> {
     ) -> Result<(), NotEditable> {
         let first = items.first().ok_or(NotEditable::Shape)?.1.value.start;
         if node.writing == ValueStyle::Flow {
-            let opening = self.slice(node.value.start + 1..first)?;
-            let between = if opening.contains('\n') && !opening.contains('#') { opening } else { " " };
+            // As between the last two items, else as before the first where that has a line of its own.
+            let between = match items {
+                [.., (_, one), (_, last)] => self.slice(one.value.end..last.value.start)?.split_once(','),
+                _ => Some(("", self.slice(node.value.start + 1..first)?)).filter(|(_, opening)| opening.contains('\n')),
+            };
+            let between = between.map(|(_, between)| between).filter(|between| !between.contains('#')).unwrap_or(" ");
             let text = value::fresh(item, self.around(items[0].0));
             match before.map(|at| items[at].1.value.end) {
                 Some(end) => self.splice(end..end, format!(",{between}{text}")),
@@ -107,56 +115,6 @@ impl Patch<'_> {
     fn remove_item(&mut self, item: &WrittenValue) -> Result<(), NotEditable> {
         self.lead(line_start(self.document.text, item.value.start)..item.value.start)?;
         self.remove_lines(item)
-    }
-
-    fn set_in_brackets(
-        &mut self,
-        node: &WrittenValue,
-        items: &[(&Vec<String>, &WrittenValue)],
-        kept: &[bool],
-        news: &[String],
-    ) -> Result<(), NotEditable> {
-        let (Some((_, first)), Some((_, last))) = (items.first(), items.last()) else {
-            self.splice(node.value.start + 1..node.value.start + 1, news.join(", "));
-            return Ok(());
-        };
-        let range = first.value.start..last.value.end;
-        if self.slice(range.clone())?.contains('#') {
-            return Err(NotEditable::Comment);
-        }
-        let between = |at: usize| self.slice(items[at - 1].1.value.end..items[at].1.value.start);
-        let usual = if items.len() > 1 { between(items.len() - 1)? } else { ", " };
-        let mut text = String::new();
-        for (at, (_, item)) in items.iter().enumerate().filter(|(at, _)| kept[*at]) {
-            if !text.is_empty() {
-                text.push_str(between(at)?);
-            }
-            text.push_str(self.slice(item.value.clone())?);
-        }
-        for new in news {
-            if !text.is_empty() {
-                text.push_str(usual);
-            }
-            text.push_str(new);
-        }
-        self.splice(range, text);
-        Ok(())
-    }
-
-    fn set_of_lines(
-        &mut self,
-        items: &[(&Vec<String>, &WrittenValue)],
-        kept: &[bool],
-        news: &[String],
-    ) -> Result<(), NotEditable> {
-        let Some((_, last)) = items.last() else { return Err(NotEditable::Shape) };
-        let start = line_start(self.document.text, last.value.start);
-        let lead = self.lead(start..last.value.start)?.to_owned();
-        let lines: Vec<String> = news.iter().map(|new| format!("{lead}{new}")).collect();
-        if !lines.is_empty() {
-            self.line_behind(last.value.end, &lines.join(self.line_break()));
-        }
-        items.iter().zip(kept).filter(|(_, kept)| !**kept).try_for_each(|((_, item), _)| self.remove_item(item))
     }
 }
 
