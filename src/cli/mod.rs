@@ -49,9 +49,9 @@ use std::process::ExitCode;
 use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
 use clap::{ArgMatches, FromArgMatches as _};
 
-use args::fleet::FleetSubcommand;
-use args::shared::GlobalArgs;
+use args::GlobalArgs;
 use args::{Arguments, Command};
+use command::fleet::FleetSubcommand;
 use run::interrupt;
 use tokio::runtime::Runtime;
 

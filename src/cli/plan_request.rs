@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::args::{PermissionArgs, Shard};
+use crate::cli::args::PermissionArgs;
+use crate::cli::stacks::shard::Shard;
 use crate::drift::DriftState;
 use crate::model::Namespace;
 

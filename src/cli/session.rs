@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::api::PendingLists;
-use crate::cli::args::{PermissionArgs, ScopeArgs, Shard};
+use crate::cli::args::{PermissionArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, base_settings, dropped};
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::stacks::shard;
+use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::{
     Connection, Context, LiveSource, Result, Stack, broken_references, configuration, hint, live_source, planning,
     service, stack,

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use crate::kind::KindName;
+use crate::load;
 use crate::report::Format;
+use crate::report::endpoints::Column;
 
 /// The heading of the filters, and what a person must know of them.
 const FILTERS: &str = "Filters (they choose what is shown or changed, never what is loaded and read)";
@@ -234,4 +237,141 @@ fn written(formats: &'static [Format]) -> impl TypedValueParser<Value = WrittenR
             }
         }
     })
+}
+
+/// Makes the changes of a directory, or those of a saved plan.
+///
+/// Creates come first, then replaces, then deletes, each after what it needs; deletes only when every create and
+/// replace of their namespace succeeded. Before each replace, trueup checks that the object has not changed since the plan.
+/// At the end it reads everything again and verifies that nothing differs.
+///
+/// Several stacks are planned first, approved once, and then applied one after the other. Nothing is sent if one of
+/// them cannot be planned, and a stack that fails stops those that have not begun. The same command again goes on.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply -R tenants --waves 1,10%,50%\n  trueup apply -R tenants --waves 'ring=canary; ring=early; 50%'\n  trueup apply --resume last"
+)]
+pub struct ApplyArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
+    #[command(flatten)]
+    pub permission: PermissionArgs,
+    /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt"])]
+    pub resume: Option<String>,
+    /// Of several stacks, apply those that can be planned, and go on after one fails
+    #[arg(long, hide_short_help = true)]
+    pub keep_going: bool,
+    /// Apply several stacks in waves, those of a wave at the same time: by the labels of the stacks, such as
+    /// `ring=canary; ring in (early, main)`, by number or share, such as 1,10%,50%, or both, such as
+    /// `ring=canary; ring=main: 10%,50%`; the rest is the last wave. A wave in which a stack fails stops the next
+    #[arg(long, hide_short_help = true, value_name = "WAVES")]
+    pub waves: Option<crate::cli::stacks::waves::Waves>,
+    #[command(flatten)]
+    pub base: BaseArgs,
+    #[command(flatten)]
+    pub part: PartArgs,
+    #[command(flatten)]
+    pub decision: ApprovalArgs,
+}
+
+/// Writes live objects as definitions, one file each.
+///
+/// What the service fills in, its own labels and trueup's ownership annotations are left out. A plan right after is
+/// empty. Each file begins with a line by which editors find the schema: they complete and explain
+/// fields, and mark mistakes. With --drift the definitions that are there take over just the values that somebody changed
+/// outside; comments, order and quotes stay, and what cannot be edited in place is reported, with exit code 3. With --env, they go
+/// into the overlay of the environment.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup pull -n shop -o endpoints\n  trueup pull -n shop --only 'shop/web-*' -o endpoints --overwrite"
+)]
+pub struct PullArgs {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    /// Let the definitions of this stack take over what was changed outside, edited in place
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
+    pub drift: Vec<PathBuf>,
+    /// With --drift: also write what was set outside where no definition names it, in objects of other kinds than endpoint
+    #[arg(long, requires = "drift", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
+    pub unnamed: bool,
+    /// Objects of this kind, besides endpoints; repeatable. Without it those of `kinds:` in trueup.yaml, and without those
+    /// objects of every kind
+    #[arg(long, value_name = "KIND", value_parser = kind_name, conflicts_with = "drift")]
+    pub kind: Vec<KindName>,
+    /// With --drift and --env: write into the overlay of the environment, or into the definitions that other environments
+    /// share. Without it, the overlay, after a prompt on a terminal
+    #[arg(long, value_name = "WHERE", requires = "drift")]
+    pub into: Option<AdoptInto>,
+    #[command(flatten)]
+    pub files: DefinitionFileArgs,
+}
+
+/// Where values that were changed outside are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AdoptInto {
+    /// The overlay of the environment
+    Overlay,
+    /// The definitions
+    Base,
+}
+
+/// How definitions are written.
+#[derive(Debug, Args)]
+pub struct DefinitionFileArgs {
+    /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
+    #[arg(long, short, value_name = "DIR", default_value = ".")]
+    pub output: PathBuf,
+    /// Overwrite existing files
+    #[arg(long)]
+    pub overwrite: bool,
+    /// The schema that the first line of each file names to editors, instead of a copy that is written
+    /// into the directory as .trueup.schema.json
+    #[arg(long, value_name = "URL")]
+    pub schema: Option<String>,
+    /// Write no such line
+    #[arg(long, conflicts_with = "schema")]
+    pub no_schema: bool,
+}
+
+/// The kind of this name.
+pub fn kind_name(name: &str) -> Result<KindName, String> {
+    KindName::find(name).ok_or_else(|| "to list the kinds: trueup kinds".to_owned())
+}
+
+/// The columns of a table of endpoints.
+#[derive(Debug, Args)]
+pub struct ColumnArgs {
+    /// The columns of the table, such as endpoint, target, labels, labels.tier or spec.protocol
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub columns: Vec<ColumnArg>,
+}
+
+/// A column that a person asked for.
+#[derive(Debug, Clone)]
+pub struct ColumnArg(Column);
+
+impl std::str::FromStr for ColumnArg {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Column::parse(name).map(ColumnArg).ok_or_else(|| {
+            let names = Column::names();
+            let near = load::nearest(name, names.iter().map(String::as_str));
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            format!("{near}the columns are: {}, labels.KEY, annotations.KEY", names.join(", "))
+        })
+    }
+}
+
+impl ColumnArgs {
+    /// The columns that are asked for, else the usual ones.
+    pub fn chosen(&self) -> Vec<Column> {
+        match self.columns.as_slice() {
+            [] => Column::USUAL.to_vec(),
+            columns => columns.iter().map(|ColumnArg(column)| column.clone()).collect(),
+        }
+    }
 }

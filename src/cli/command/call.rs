@@ -1,17 +1,47 @@
 //! `call`: calls an operation of the interface by its name, or lists the operations.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use clap::Args;
+
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
-use crate::cli::args::query::CallArgs;
+use crate::cli::args::formats;
 use crate::cli::output::prompt;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, service, settings};
 use crate::file::limit;
 use crate::model::{Json, Layout};
 use crate::report::operations::{self, OperationList};
-use crate::report::{Report, safe};
+use crate::report::{Format, Report, safe};
+
+/// Calls any operation of the interface by its name.
+///
+/// What changes something asks first, or needs --yes. The answer is printed as the service gave it: jq formats it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup call --list\n  trueup call svc-api-servicemesh-endpoint-get --param namespace=shop --param name=cart\n  trueup call svc-api-waf-event-create --param namespace=shop --body query.json"
+)]
+pub struct CallArgs {
+    /// The operation, as --list names it
+    #[arg(required_unless_present = "list")]
+    pub operation: Option<String>,
+    /// A parameter of the operation; repeatable
+    #[arg(long, short, value_name = "KEY=VALUE")]
+    pub param: Vec<String>,
+    /// The body, JSON, from a file or - for stdin
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
+    /// Call it without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// List the operations, or the one that is named, instead
+    #[arg(long, conflicts_with_all = ["param", "body", "yes"])]
+    pub list: bool,
+    /// Output format of the list
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS), requires = "list")]
+    pub format: Format,
+}
 
 /// Calls an operation by its name, or lists the operations.
 pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus> {

@@ -4,14 +4,98 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use clap::{Args, Subcommand};
+
 use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
-use crate::cli::args::query::{self, DdosArgs, DdosCommand};
+use crate::cli::args::formats;
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::output::prompt;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session, stack};
 use crate::model::Namespace;
-use crate::report::{self, Report, safe};
+use crate::report::{self, Format, Report, safe};
+
+/// Lists, shows and edits DDoS events.
+///
+/// The service creates one when a high-priority mitigation starts.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup ddos list --since 7d\n  trueup ddos show 6c1d0b7e\n  trueup ddos edit 6c1d0b7e --end now"
+)]
+pub struct DdosArgs {
+    /// The namespace; the service is known to have DDoS events only in `system`
+    #[arg(long, short, value_name = "NAME", default_value = "system", global = true)]
+    pub namespace: String,
+    #[command(subcommand)]
+    pub command: DdosCommand,
+}
+
+/// What to do with DDoS events.
+#[derive(Debug, Subcommand)]
+pub enum DdosCommand {
+    List(DdosListArgs),
+    Show(DdosShowArgs),
+    Edit(DdosEditArgs),
+}
+
+/// Lists the DDoS events of a time range.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup ddos list --since 7d\n  trueup ddos list --network 3b0c2d64 --format json")]
+pub struct DdosListArgs {
+    /// From this time on: 15m, 1h, 2d ago, RFC 3339, or seconds since 1970
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub since: Option<String>,
+    /// Up to this time
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub until: Option<String>,
+    /// Only events of this network
+    #[arg(long, value_name = "ID")]
+    pub network: Option<String>,
+    /// Only events of this mitigation
+    #[arg(long, value_name = "ID")]
+    pub mitigation: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
+
+/// Shows one DDoS event with its attachments.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup ddos show 6c1d0b7e --format json")]
+pub struct DdosShowArgs {
+    /// The event's id, as `ddos list` shows it, or its beginning
+    pub id: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
+
+/// Edits name, description or end of a DDoS event.
+///
+/// The event is read, the difference is shown, and it is read again just before it is written: if
+/// somebody changed it meanwhile nothing is sent. The service has no version for these events, so a
+/// change that is made in between is overwritten.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup ddos edit 6c1d0b7e --description 'reflectors, mitigated'\n  trueup ddos edit 6c1d0b7e --end now --yes"
+)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["name", "description", "end"]))]
+pub struct DdosEditArgs {
+    /// The event's id, as `ddos list` shows it, or its beginning
+    pub id: String,
+    /// The new name
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// The new description
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// The new end: now, 10m ago, RFC 3339, or seconds since 1970
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub end: Option<String>,
+    /// Edit without asking
+    #[arg(long, short)]
+    pub yes: bool,
+}
 
 /// Days in which an abbreviated id is looked for.
 const DAYS: i64 = 90;
@@ -31,7 +115,7 @@ pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus> 
     }
 }
 
-async fn list(arguments: &query::DdosListArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
+async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let now = context.environment.now();
     let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
     let filter = DdosFilter {
@@ -46,14 +130,14 @@ async fn list(arguments: &query::DdosListArgs, namespace: &Namespace, context: &
     Ok(ExitStatus::Done)
 }
 
-async fn show(arguments: &query::DdosShowArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
+async fn show(arguments: &DdosShowArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let reader = session::service(context).await?.reader()?;
     let event = read(&reader, namespace, &arguments.id, context).await?;
     context.output.report(&Report::DdosEvent(&event), arguments.format);
     Ok(ExitStatus::Done)
 }
 
-async fn edit(arguments: &query::DdosEditArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
+async fn edit(arguments: &DdosEditArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let wanted = wanted(arguments, context.environment.now())?;
     let writer = session::service(context).await?.writer()?;
     let event = read(writer.reader(), namespace, &arguments.id, context).await?;
@@ -95,7 +179,7 @@ async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Contex
     }
 }
 
-fn wanted(arguments: &query::DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
+fn wanted(arguments: &DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
     for (flag, text) in [("--name", &arguments.name), ("--description", &arguments.description)] {
         if text.as_deref() == Some("") {
             return Err(error!(Usage, "`{flag}` cannot be made empty: the service ignores an empty text"));

@@ -8,12 +8,14 @@ use std::time::Instant;
 use anyhow::Context as _;
 use jiff::Timestamp;
 
-use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, Shard, UnmanagedArg};
+use clap::{Args, ValueEnum};
+
+use crate::cli::args::{LiveArgs, PermissionArgs, ReportFileArgs, ScopeArgs, StacksArgs, formats};
 use crate::cli::drift_store::DriftStore;
 use crate::cli::output::report_files;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
-use crate::cli::stacks::shard;
+use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning, stack};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
@@ -22,6 +24,58 @@ use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, TextView};
+
+/// Checks whether the tenant still matches the definitions: the verdict for a schedule.
+///
+/// Exits with 0 in sync, 2 changes pending, 3 drift, 4 both, 5 unknown. Directories of several stacks
+/// are checked at the same time, each with the service and the token variable of its own trueup.yaml. Each gets
+/// a verdict, and so does the whole. A stack that cannot be checked makes the exit code 1; the others are
+/// still checked.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --drift-state drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus\n  trueup drift -R tenants --shard 2/5 --drift-state memories"
+)]
+pub struct DriftArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_DRIFT))]
+    pub format: Format,
+    #[command(flatten)]
+    pub files: ReportFileArgs,
+    /// Accepted only to report that `plan` has it
+    #[arg(long, value_name = "REF", hide = true)]
+    pub base: Option<String>,
+    /// Whether a live object that nobody defined is a note or drift
+    #[arg(long, value_name = "HOW", default_value = "note")]
+    pub unmanaged: UnmanagedArg,
+    /// Drift that is accepted for a while: it is reported and raises no alarm. For several stacks, a file of
+    /// this name in the directory of each
+    #[arg(long, value_name = "FILE")]
+    pub acknowledged: Option<PathBuf>,
+    #[command(flatten)]
+    pub live: LiveArgs,
+    /// Record in this file since when each value has drifted. For several stacks, a directory. Not needed with
+    /// --state, which records it
+    #[arg(long, alias = "memory", value_name = "FILE", conflicts_with = "live")]
+    pub drift_state: Option<PathBuf>,
+    /// Check only what is the I-th of N checkers', I from 1 to N or from 0 to N-1. Of a list of stacks each belongs
+    /// to exactly one checker; of a single stack each namespace does. `env`: I is JOB_COMPLETION_INDEX, as Kubernetes
+    /// sets it, and N is TRUEUP_SHARDS
+    #[arg(long, hide_short_help = true, value_name = "I/N|env")]
+    pub shard: Option<ShardArg>,
+}
+
+/// What a live endpoint without a definition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UnmanagedArg {
+    /// Reported, not drift
+    Note,
+    /// Drift
+    Fail,
+}
 
 /// Reports the verdict over a stack, or over each of several.
 pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus> {

@@ -1,9 +1,11 @@
 //! `explain`: prints where the values of a definition or of the settings are from in an environment, or what a field of a
 //! kind is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::cli::args::ExplainArgs;
+use clap::Args;
+
+use crate::cli::args::formats;
 use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, diagnostics, policy, settings};
 use crate::kind;
 use crate::load::config::{self, LayerName};
@@ -12,7 +14,29 @@ use crate::load::{self, ExplainedSetting, LoadOptions};
 use crate::model::{Json, Key, SourceLocation};
 use crate::report::explanation::Explanation;
 use crate::report::kinds::{self, Described, UnknownField};
-use crate::report::{self, Report, ReportOptions};
+use crate::report::{self, Format, Report, ReportOptions};
+
+/// Prints where values are from, or what a field is.
+///
+/// For NAMESPACE/NAME, each value of the definition in the environment, with the definition, overlay and variables that it is
+/// from. For a setting of trueup.yaml, its value with the layer and the line that set it. For a path
+/// that begins with a kind (`trueup kinds`), what the field may contain; `spec` alone is that of an endpoint. What settings mean
+/// is in their schema: `trueup schema --of config`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup explain --env prod shop/cart endpoints\n  trueup explain --env prod guards.percent endpoints\n  trueup explain --env prod\n  trueup explain spec.port\n  trueup explain origin_pool.spec.port"
+)]
+pub struct ExplainArgs {
+    /// The definition, a setting by its path or the end of it, or a field of a kind [default: `settings`, for all]
+    #[arg(value_name = "NAMESPACE/NAME|SETTING|KIND.PATH")]
+    pub what: Option<String>,
+    /// The directory of the definitions [default: .]
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
 
 /// Prints where values are from.
 pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus> {

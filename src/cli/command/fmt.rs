@@ -2,11 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::setup::FmtArgs;
+use clap::Args;
+
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load;
 use crate::report::safe;
+
+/// Writes definitions in canonical form.
+///
+/// Keys get the order and the spelling (snake_case) in which `pull` writes them. Comments move with their key; values,
+/// quotes, indentation and labels stay as they are. Files that are written name their path on stdout. Overlays of every
+/// environment are formatted, too.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup fmt\n  trueup fmt endpoints/shop\n  trueup fmt --check endpoints")]
+pub struct FmtArgs {
+    /// The stack's directory, or a directory or file in it [default: .]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Write nothing, print the files that are not in canonical form, and exit with 2 if there is one
+    #[arg(long)]
+    pub check: bool,
+}
 
 /// Writes definitions in canonical form, or checks that they are.
 pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus> {

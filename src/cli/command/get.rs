@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use clap::{Args, ValueEnum};
+
 use crate::api;
-use crate::cli::args::view::{EndpointFormat, GetArgs};
+use crate::cli::args::{ColumnArgs, FilterArgs};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
 use crate::kind::KindName;
@@ -15,6 +17,39 @@ use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::endpoints::{self, Column, EndpointListing};
 use crate::report::facts::unread;
 use crate::report::safe;
+
+/// Shows live objects.
+///
+/// Reads whole namespaces: those of the arguments, else those that trueup.yaml lists. Filters choose among what was
+/// read. A namespace that could not be read completely is reported, and the exit code is 5.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup get\n  trueup get shop\n  trueup get shop/cart -o yaml\n  trueup get '*:shop'\n  trueup get -n shop -l tier=web --columns endpoint,target,labels\n  trueup get --format json | jq -r '.endpoints[].key'"
+)]
+pub struct GetArgs {
+    /// A namespace, or an object in it; its name may be a glob, and its kind `*`. Without a kind, endpoints [default: the
+    /// namespaces of trueup.yaml]
+    #[arg(value_name = "[KIND:]NAMESPACE[/NAME]")]
+    pub endpoints: Vec<String>,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
+    /// Output format
+    #[arg(long, short = 'o', value_name = "FORMAT", default_value = "table")]
+    pub format: EndpointFormat,
+    #[command(flatten)]
+    pub filter: FilterArgs,
+}
+
+/// Formats of `get`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EndpointFormat {
+    /// For people
+    Table,
+    /// Definitions, as `pull` writes them
+    Yaml,
+    /// One document
+    Json,
+}
 
 /// Shows live endpoints.
 pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {

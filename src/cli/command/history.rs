@@ -1,11 +1,48 @@
 //! `history`: lists the recorded runs, removes old ones, or releases the lock of a dead one.
 
-use crate::cli::args::{HistoryArgs, PruneRuns};
+use clap::Args;
+
+use crate::cli::args::formats;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, hint, state};
 use crate::journal::{self, Retention};
 use crate::model::RunId;
-use crate::report::{Report, ReportOptions, TextView, render, text};
+use crate::report::{Format, Report, ReportOptions, TextView, render, text};
 use crate::state::StateStore;
+
+/// Lists the recorded runs; `trueup show RUN` shows one.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup history\n  trueup history --keep 90d")]
+pub struct HistoryArgs {
+    /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
+    #[arg(long, value_name = "N|DAYSd")]
+    pub keep: Option<PruneRuns>,
+    /// Release the lock that this run left in a bucket; only where nobody runs it any more
+    #[arg(long, value_name = "RUN", conflicts_with = "keep")]
+    pub unlock: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
+
+/// Which runs are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PruneRuns {
+    /// The newest, so many.
+    Newest(usize),
+    /// Those of the last so many days.
+    Days(u32),
+}
+
+impl std::str::FromStr for PruneRuns {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kept = match text.strip_suffix('d') {
+            Some(days) => days.parse().map(PruneRuns::Days).ok(),
+            None => text.parse().map(PruneRuns::Newest).ok(),
+        };
+        kept.ok_or_else(|| "give a number of runs, such as 100, or of days, such as 90d".to_owned())
+    }
+}
 
 /// Lists the runs that are kept, or removes old ones.
 pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus> {

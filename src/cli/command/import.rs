@@ -1,17 +1,52 @@
 //! `import`: objects that another tool manages, as definitions. Nothing is asked of the service.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::cli::args::{ImportArgs, ImportSource, TerraformArgs};
+use clap::{Args, Subcommand};
+
+use crate::cli::args::DefinitionFileArgs;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file};
 use crate::file::{Directory, limit};
 use crate::report::safe;
 use crate::terraform::{Document, Import, TYPE_PREFIX};
+
+/// Imports what another tool manages.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  terraform state pull > terraform.tfstate\n  trueup import terraform terraform.tfstate -o endpoints"
+)]
+pub struct ImportArgs {
+    #[command(subcommand)]
+    pub from: ImportSource,
+}
+
+/// The other tool.
+#[derive(Debug, Subcommand)]
+pub enum ImportSource {
+    Terraform(TerraformArgs),
+}
+
+/// Writes the objects that Terraform manages as definitions, one file each.
+///
+/// Reads the `volterra_KIND` resources of a state (`terraform state pull`), of the output of
+/// `terraform show -json`, or of configuration in JSON syntax (`*.tf.json`). A directory means its
+/// `*.tf.json` files and its `terraform.tfstate`. Nothing else in these files is read, and Terraform is not run.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  terraform state pull > terraform.tfstate\n  trueup import terraform terraform.tfstate -o endpoints\n  trueup plan endpoints"
+)]
+pub struct TerraformArgs {
+    /// A state, the output of `terraform show -json`, a `*.tf.json` file, or a directory with such files
+    #[arg(value_name = "STATE|DIR", required = true)]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub files: DefinitionFileArgs,
+}
 
 /// The state that Terraform keeps in the directory of a configuration.
 const STATE: &str = "terraform.tfstate";

@@ -1,12 +1,13 @@
 //! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::Args;
+
 use crate::api::BaseUrl;
-use crate::cli::args::movement::MoveArgs;
-use crate::cli::args::{FilterArgs, PermissionArgs, ScopeArgs};
+use crate::cli::args::{ApprovalArgs, FilterArgs, PermissionArgs, ScopeArgs};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{
     CommandError, Context, ExitStatus, Result, Session, SessionOptions, Stack, configuration, diagnostics, hint,
@@ -17,6 +18,35 @@ use crate::load::{self, Config, LoadOptions, Loaded};
 use crate::model::{Desired, Key, Name, Namespace, Scope};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
 use crate::report::{TextView, safe};
+
+/// Transfers live endpoints from one stack to another.
+///
+/// Only their ownership annotations change: every endpoint keeps its fields and its uid. The definitions may move before
+/// or after. A stack that gets endpoints which it does not define yet deletes none of them before it has defined and
+/// applied them. The plan is an ordinary one: shown, approved, recorded, and undone by `rollback`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup move --from shop-old\n  trueup move --from shop --to pay 'shop/pay-*'\n  trueup move --from shop --directory pay -o move.json"
+)]
+pub struct MoveArgs {
+    /// The endpoints, as namespace/name [default: those that the new stack defines]
+    #[arg(value_name = "GLOB")]
+    pub globs: Vec<String>,
+    /// The stack that owns them
+    #[arg(long, value_name = "STACK")]
+    pub from: String,
+    /// The stack that gets them [default: that of the directory]
+    #[arg(long, value_name = "STACK")]
+    pub to: Option<String>,
+    /// The directory of one of the two stacks
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Save the plan to a file for `trueup apply FILE`, and change nothing
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub decision: ApprovalArgs,
+}
 
 /// Plans the move, and saves or applies that plan.
 pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> {

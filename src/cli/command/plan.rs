@@ -1,15 +1,55 @@
 //! `plan`: shows what an apply would change, and saves that plan for a review.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::cli::args::{PlanArgs, ScopeArgs};
+use clap::Args;
+
+use crate::cli::args::{BaseArgs, LiveArgs, PartArgs, PermissionArgs, ScopeArgs, StacksArgs, formats};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, ReportOptions, TextView, left_out, safe};
+
+/// Shows what would change.
+///
+/// A plan names every change with its fields and their places in the files. `-o` saves it to a file
+/// that `apply` runs exactly.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup plan endpoints\n  trueup plan endpoints -o plan.json --detailed-exitcode\n  trueup plan endpoints --only 'shop/*' --format json\n  trueup plan endpoints --live live.json\n  trueup plan --recursive stacks\n  trueup plan endpoints --env all"
+)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
+    #[command(flatten)]
+    pub permission: PermissionArgs,
+    #[command(flatten)]
+    pub base: BaseArgs,
+    #[command(flatten)]
+    pub live: LiveArgs,
+    #[command(flatten)]
+    pub part: PartArgs,
+    /// Save the plan to a file for `trueup apply FILE`; of several stacks, each to a file in this directory
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]
+    pub format: Format,
+    /// The most bytes of a Markdown report
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    pub budget: usize,
+    /// Show the waves of an apply: what waits for what, by the references between objects
+    #[arg(long)]
+    pub order: bool,
+    /// Exit with 2 when changes are pending, with 6 when an apply would be refused
+    #[arg(long)]
+    pub detailed_exitcode: bool,
+}
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus> {

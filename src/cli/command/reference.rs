@@ -1,10 +1,72 @@
 //! Commands that print what the program knows without a stack and a service: `kinds`, `schema`, `completions` and `man`.
 
-use crate::cli::args::{CompletionsArgs, KindsArgs, SchemaArgs, help};
+use clap::Args;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::cli::args::{formats, help};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, completer};
-use crate::report::Report;
+use crate::kind::Kind;
 use crate::report::kinds::KindList;
 use crate::report::schema::{self, DefinitionKind, SchemaKind};
+use crate::report::{Format, Report};
+
+/// Prints a JSON Schema, for editors and pipelines.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan\n  trueup schema --of error\n  trueup schema --kind origin_pool\n  trueup schema --of overlay --kind origin_pool"
+)]
+pub struct SchemaArgs {
+    /// What to describe: a file that trueup reads, or the `kind` of a document that it writes
+    #[arg(long, value_name = "WHAT", default_value = "definition", value_parser = schema_kinds())]
+    pub of: SchemaKind,
+    /// A definition of an object of this kind, or with `--of overlay` an overlay: see `trueup kinds`. Repeated: a document of
+    /// any of them, or of an endpoint
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub kind: Vec<&'static Kind>,
+}
+
+fn kind(name: &str) -> Result<&'static Kind, String> {
+    crate::kind::find(name).ok_or_else(|| "to list the kinds: trueup kinds".to_owned())
+}
+
+/// Lists the kinds of object of the service's configuration API.
+///
+/// A definition names its kind with `kind:`; without it, it is an endpoint.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup kinds\n  trueup kinds --format json\n  trueup explain origin_pool.spec.port"
+)]
+pub struct KindsArgs {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
+
+/// The parser of what has a schema.
+fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
+    let values = SchemaKind::ALL.iter().map(|kind| PossibleValue::new(kind.as_str()).help(kind.title()));
+    let find = |name: String| SchemaKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
+    PossibleValuesParser::new(values).map(move |name| find(name).unwrap_or(SchemaKind::Definition))
+}
+
+/// Prints completions for a shell.
+///
+/// They complete commands and options, and endpoints and namespaces of the definitions in the working directory, runs,
+/// environments and operations. The script calls trueup for them.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup completions bash > ~/.local/share/bash-completion/completions/trueup\n  trueup completions zsh > ~/.zfunc/_trueup\n  trueup completions fish > ~/.config/fish/completions/trueup.fish"
+)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Prints the manual page.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup man > trueup.1")]
+pub struct ManArgs {}
 
 /// Lists the kinds of object of the service.
 pub fn kinds(arguments: &KindsArgs, context: &Context) -> ExitStatus {

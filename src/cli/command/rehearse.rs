@@ -3,10 +3,12 @@
 
 use std::cell::Cell;
 
+use clap::Args;
+
 use crate::api::Timing;
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
-use crate::cli::args::RehearseArgs;
+use crate::cli::args::{BaseArgs, LiveArgs, PermissionArgs, ScopeArgs, formats};
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
@@ -17,9 +19,36 @@ use crate::cli::{
 use crate::journal;
 use crate::model::Snapshot;
 use crate::plan::{Approval, GuardName, Ignore, Plan};
-use crate::report::{Report, ReportOptions, render};
+use crate::report::{Format, Report, ReportOptions, render};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
+
+/// Applies the plan to a copy of live, with faults, and verifies the result.
+///
+/// The content of the service is read, or taken from a snapshot, and copied into an embedded service in
+/// memory. The real applier runs there while answers are lost and requests fail, and a second plan must
+/// be empty. The copy is a model of the service: it cannot show what the service itself would refuse.
+/// Guards are reported and do not stop a rehearsal. Nothing that changes the service is ever sent to it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup rehearse endpoints\n  trueup rehearse endpoints --faults rough\n  trueup rehearse endpoints --live live.json --faults faults.yaml"
+)]
+pub struct RehearseArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub permission: PermissionArgs,
+    #[command(flatten)]
+    pub live: LiveArgs,
+    #[command(flatten)]
+    pub base: BaseArgs,
+    /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
+    #[arg(long, value_name = "FAULTS", default_value = "none")]
+    pub faults: crate::cli::run::rehearsal::FaultOption,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
 
 /// Applies the plan of a directory to a copy of live, with faults, and plans again.
 pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStatus> {

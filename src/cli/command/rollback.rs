@@ -1,9 +1,12 @@
 //! `rollback`: plans the restoration of what a run changed, and saves or applies that plan.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::cli::args::{FilterArgs, RollbackArgs};
+use clap::Args;
+
+use crate::cli::args::{ApprovalArgs, FilterArgs};
 use crate::cli::commits::secrets;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{Context, ExitStatus, Result, hint, planning, policy, session, settings, stack, state};
@@ -11,6 +14,31 @@ use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::TextView;
 use crate::run::RunRecord;
+
+/// Restores what a run changed.
+///
+/// A rollback is an ordinary plan: shown, guarded, approved, checked against what the service contains
+/// now, and recorded as a run of its own. A field that somebody changed since is blocked.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup rollback last\n  trueup rollback 2026-11-21T10-04 --only 'shop/*' -o back.json\n  trueup apply back.json"
+)]
+pub struct RollbackArgs {
+    /// The run: its name, a prefix of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Only objects whose key, such as shop/cart or origin_pool:shop/cart, matches; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// Save the plan to a file for `trueup apply FILE`, and change nothing
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Allow what a guard blocks: mass-change, empty-namespace, protected=KEY, recreate=KEY, referred=KEY; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub allow: Vec<String>,
+    #[command(flatten)]
+    pub decision: ApprovalArgs,
+}
 
 /// Plans the rollback of a run, and saves or applies that plan.
 pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus> {

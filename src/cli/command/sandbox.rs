@@ -1,16 +1,52 @@
 //! `sandbox`: runs the embedded service by itself until Ctrl-C, or a signal to end.
 
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::cli::args::SandboxArgs;
+use clap::Args;
+
 use crate::cli::run::interrupt;
 use crate::cli::service::token;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, output, service, settings};
 use crate::file::limit;
 use crate::report::safe;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
+
+/// Runs the embedded service by itself, until Ctrl-C or a signal to end.
+///
+/// It begins empty unless --data names a file. The data of `--sandbox` are another matter: each directory has its own, used
+/// in the directories below it as well, and --reset deletes them.
+///
+/// The token comes from TRUEUP_SANDBOX_TOKEN or --token-file; without one it makes one up and prints it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb\n  trueup sandbox --tenant examples/06-tenant/tenant.yaml\n  trueup sandbox --reset"
+)]
+pub struct SandboxArgs {
+    /// Where to listen; port 0 takes any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
+    pub listen: SocketAddr,
+    /// The file that stores the tenant; without one, the tenant ends with the command
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// What the tenant contains: a file with `kind: tenant`, as in examples/06-tenant
+    #[arg(long, value_name = "FILE")]
+    pub tenant: Option<PathBuf>,
+    /// The tenant's name in objects and references, if the file gives none
+    #[arg(long, value_name = "NAME", default_value = "sandbox-tenant")]
+    pub tenant_name: String,
+    /// A scenario of faults, YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    pub faults: Option<PathBuf>,
+    /// Append each request to this file, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<String>,
+    /// Delete the data that `--sandbox` uses in this directory, and end
+    #[arg(long, conflicts_with_all = ["listen", "data", "tenant", "tenant_name", "faults", "log"])]
+    pub reset: bool,
+}
 
 /// Runs the embedded service until Ctrl-C, or a signal to end.
 pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatus> {

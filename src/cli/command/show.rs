@@ -1,11 +1,13 @@
 //! `show`: a saved plan, a snapshot or a recorded run in the formats of reports. Only files are read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use clap::Args;
+
 use crate::api;
-use crate::cli::args::view::ShowArgs;
+use crate::cli::args::{ColumnArgs, formats};
 use crate::cli::run::document;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, hint};
 use crate::file::limit;
@@ -14,6 +16,29 @@ use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
 use crate::report::{Format, Report, ReportOptions, TextView, safe};
 use crate::run::{RUN_KIND, RunDocument};
+
+/// Shows a saved plan, a snapshot or a recorded run.
+///
+/// A run is given by its name, a prefix of it, `last`, or the file that `--write json=FILE` wrote, whose digest is checked.
+/// The formats text, json and prometheus show its results, the others its plan. A snapshot has the formats text and json.
+/// Nothing is read but the file: no token, no network.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup show plan.json\n  trueup show plan.json --format html > plan.html\n  trueup show live.json --columns endpoint,labels\n  trueup show last --format markdown"
+)]
+pub struct ShowArgs {
+    /// A file that `plan -o`, `snapshot -o` or `apply --write json=FILE` wrote, or a run
+    #[arg(value_name = "FILE|RUN")]
+    pub what: PathBuf,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_SHOWN))]
+    pub format: Format,
+    /// The most bytes of a Markdown report
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    pub budget: usize,
+}
 
 /// Shows a saved plan, a snapshot or a recorded run.
 pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus> {

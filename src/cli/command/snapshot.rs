@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+
 use crate::api::snapshot::{self, ReferrerReads};
-use crate::cli::args::{self, ScopeArgs};
+use crate::cli::args::{ScopeArgs, StacksArgs, kind_name};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file, service, stack};
@@ -14,8 +16,37 @@ use crate::model::{Namespace, Snapshot};
 use crate::report::fleet::NoResult;
 use crate::report::{safe, text};
 
+/// Writes what the service contains to a sealed file, to plan against without it.
+///
+/// The file contains whole objects, as the service returned them, and a digest that reveals alterations.
+/// A plan made against it can be reviewed, saved and applied: the apply checks everything again. Nothing
+/// is written if a read is not complete.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup snapshot endpoints -o live.json\n  trueup plan endpoints --live live.json\n  trueup snapshot -n shop -n pay --referrers -o live.json\n  trueup snapshot --recursive stacks -o live"
+)]
+pub struct SnapshotArgs {
+    /// The stack's directory, whose namespaces are read [default: .]; repeatable
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
+    /// Read this namespace instead of those of the stack; repeatable
+    #[arg(long, short, value_name = "NAME")]
+    pub namespace: Vec<String>,
+    /// Objects of this kind, besides endpoints, instead of those of the stack; repeatable
+    #[arg(long, value_name = "KIND", value_parser = kind_name)]
+    pub kind: Vec<KindName>,
+    /// The file to write. For several stacks, a directory, with a file for each
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Also ask who refers to each object, one request each: deletes are planned with it
+    #[arg(long)]
+    pub referrers: bool,
+}
+
 /// Writes what the service contains to a sealed file, or to one for each of several stacks.
-pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus> {
+pub async fn run(arguments: &SnapshotArgs, context: &Context) -> Result<ExitStatus> {
     match targets::of(context, &arguments.paths, arguments.stacks)? {
         Targets::One(paths) => {
             let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
@@ -29,7 +60,7 @@ pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<Ex
 }
 
 /// Writes a file for each stack, whatever happens to the others.
-async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
+async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     if !arguments.namespace.is_empty() {
         return Err(targets::for_one("--namespace").hint("each stack names its own under `namespaces:`"));
     }
@@ -70,7 +101,7 @@ async fn several(arguments: &args::SnapshotArgs, context: &Context, targets: Vec
     Ok(status)
 }
 
-async fn take(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<Snapshot> {
+async fn take(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Result<Snapshot> {
     let (config, namespaces, kinds) = scope(arguments, context, directory)?;
     let reader = service::connect(context, &config).await?.reader()?;
     let referring = if arguments.referrers { ReferrerReads::Asked } else { ReferrerReads::Left };
@@ -82,7 +113,7 @@ async fn take(arguments: &args::SnapshotArgs, context: &Context, directory: &Pat
 type SnapshotScope = (Config, BTreeSet<Namespace>, BTreeSet<KindName>);
 
 /// The namespaces and the kinds of the call, else those of the stack.
-fn scope(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<SnapshotScope> {
+fn scope(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Result<SnapshotScope> {
     let asked = |kinds: BTreeSet<KindName>| match arguments.kind.is_empty() {
         true => kinds,
         false => arguments.kind.iter().copied().collect(),

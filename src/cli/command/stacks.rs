@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::cli::args::setup::StacksListArgs;
+use clap::Args;
+
+use crate::cli::args::formats;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
@@ -12,6 +14,34 @@ use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Requirement, Selector, StringMap};
 use crate::report::stacks::{StackEntry, StackList};
 use crate::report::{Format, Report};
+
+/// Lists the stacks of a repository, or those that changed since a revision.
+///
+/// A stack is a directory with a trueup.yaml. It has changed if a file that it reads in any of its environments is
+/// another one than at the merge base of the revision and the current commit; what is not committed counts, too. A stack
+/// that was removed since is listed as removed, with the endpoints that it defined and that nothing deletes any more.
+#[derive(Debug, Args)]
+#[command(
+    name = "stacks",
+    after_help = "Examples:\n  trueup stacks\n  trueup stacks teams --changed-since origin/main\n  trueup stacks --changed-since origin/main --format github-matrix\n  trueup stacks -l ring=canary"
+)]
+pub struct StacksListArgs {
+    /// The directories to search [default: .]
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+    /// Only the stacks that changed since this branch or commit
+    #[arg(long, value_name = "REF")]
+    pub changed_since: Option<String>,
+    /// Only the stacks that were removed since then, with what they leave behind and the commands that delete it
+    #[arg(long, requires = "changed_since")]
+    pub removed: bool,
+    /// Only the stacks and environments whose `labels:` meet the selector, such as `ring in (canary, early)`
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub selector: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_STACKS))]
+    pub format: Format,
+}
 
 /// Lists the stacks below the directories.
 pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus> {

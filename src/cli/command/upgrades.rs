@@ -1,11 +1,61 @@
 //! `upgrades`: the versions that a site can be upgraded to, and the progress of an upgrade.
 
+use clap::{Args, Subcommand};
+
 use crate::api::upgrades;
-use crate::cli::args::query::{UpgradeStatusArgs, UpgradeVersionsArgs, UpgradesArgs, UpgradesCommand};
+use crate::cli::args::formats;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session, stack};
 use crate::model::Namespace;
-use crate::report::Report;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
+use crate::report::{Format, Report};
+
+/// Shows the versions that a site can be upgraded to, and the progress of an upgrade.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup upgrades versions --current-os 9.2026.10\n  trueup upgrades status ce-berlin"
+)]
+pub struct UpgradesArgs {
+    /// The namespace of the site
+    #[arg(long, short, value_name = "NAME", default_value = "system", global = true)]
+    pub namespace: String,
+    #[command(subcommand)]
+    pub command: UpgradesCommand,
+}
+
+/// What to ask about upgrades.
+#[derive(Debug, Subcommand)]
+pub enum UpgradesCommand {
+    Versions(UpgradeVersionsArgs),
+    Status(UpgradeStatusArgs),
+}
+
+/// Lists the software versions that a site can be upgraded to, the newest first.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup upgrades versions --current-os 9.2026.10 --current-sw crt-20251002-0027")]
+pub struct UpgradeVersionsArgs {
+    /// The operating system version of the site
+    #[arg(long, value_name = "VERSION")]
+    pub current_os: Option<String>,
+    /// The software version of the site
+    #[arg(long, value_name = "VERSION")]
+    pub current_sw: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
+
+/// Shows the upgrade of a site with its stages, nodes and applications.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup upgrades status ce-berlin\n  trueup upgrades status ce-berlin --format json"
+)]
+pub struct UpgradeStatusArgs {
+    /// The name of the site
+    pub site: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
 
 /// Shows versions, or the status of a site.
 pub async fn run(arguments: &UpgradesArgs, context: &Context) -> Result<ExitStatus> {

@@ -1,7 +1,9 @@
 //! `validate`: checks the definitions of one stack or of several without the service, and reports every problem at its
 //! place.
 
-use crate::cli::args::{ScopeArgs, ValidateArgs};
+use clap::Args;
+
+use crate::cli::args::{ScopeArgs, StacksArgs, formats};
 use crate::cli::stack::{self, CheckedDefinitions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};
@@ -9,6 +11,21 @@ use crate::cli::{Context, ExitStatus, Result, diagnostics};
 use crate::load::Diagnostics;
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, StackSize, Validation};
+
+/// Checks the definitions, without the service.
+///
+/// Reports every problem of every file at once, with its place.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup validate endpoints\n  trueup validate --recursive stacks --env all")]
+pub struct ValidateArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_VALIDATION))]
+    pub format: Format,
+}
 
 /// Checks the definitions, without the service.
 pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStatus> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::cli::args::shared::{ReportFileArgs, WrittenReport};
+use crate::cli::args::{ReportFileArgs, WrittenReport};
 use crate::cli::{Context, Result, file};
 use crate::report::{self, Format, Palette, Report, ReportOptions, TextView, left_out};
 

@@ -1,7 +1,7 @@
 //! The document of a run: from its journal, and in the files that the call names (`--write`) when it has ended, however
 //! it did.
 
-use crate::cli::args::shared::WrittenReport;
+use crate::cli::args::WrittenReport;
 use crate::cli::stacks::fleet::file_stem;
 use crate::cli::{Context, ExitStatus, Result, file, state};
 use crate::journal;

@@ -9,11 +9,10 @@ use data_encoding::HEXLOWER;
 use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::args::Shard;
-use crate::cli::args::shared::{FilterArgs, ScopeArgs};
+use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::StackEnvironment;
 use crate::cli::stack::{self, NothingSelected};
-use crate::cli::stacks::shard;
+use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::stacks::targets::Target;
 use crate::cli::stacks::tenants::{DefinedKeys, Tenants};
 use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, service, settings};

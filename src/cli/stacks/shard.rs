@@ -6,9 +6,50 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::args::{Shard, ShardArg};
 use crate::cli::{ProcessEnvironment, Result};
+use crate::drift::MOST_SHARDS;
 use crate::model::Namespace;
+
+/// One of several checkers that share the namespaces of a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+/// A shard of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardArg {
+    /// This one.
+    Given(Shard),
+    /// The one that the environment names.
+    Environment,
+}
+
+impl std::str::FromStr for ShardArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "env" { Ok(ShardArg::Environment) } else { text.parse().map(ShardArg::Given) }
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((_, of)) if of > MOST_SHARDS => Err("there are at most 4096 shards"),
+            // Counted from 0, as Kubernetes does, the N-th has no name of its own, and 0 is free for it.
+            Some((0, of)) if of > 0 => Ok(Self { index: of, of }),
+            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
+            _ => Err("write it as I/N with I from 1 to N, such as 2/5"),
+        }
+    }
+}
 
 /// The variables of `--shard env`: the index, as Kubernetes sets it in the pods of an Indexed Job, and the number.
 const VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "TRUEUP_SHARDS"];
@@ -58,6 +99,16 @@ mod tests {
 
     fn names(count: usize) -> BTreeSet<Namespace> {
         (0..count).map(|n| Namespace::parse(&format!("n{n}")).expect("a name")).collect()
+    }
+
+    #[test]
+    fn shards_counted_from_0_are_those_counted_from_1() {
+        let index = |text: &str| text.parse::<Shard>().map(|shard| shard.index);
+        let mut from_0: Vec<u32> = (0..5).map(|n| index(&format!("{n}/5")).expect("a shard")).collect();
+        from_0.sort_unstable();
+        assert_eq!(from_0, [1, 2, 3, 4, 5]);
+        assert_eq!(index("5/5"), Ok(5));
+        assert!(["0/0", "6/5", "5", "-1/5", "a/5"].iter().all(|text| index(text).is_err()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::shared::StacksArgs;
+use crate::cli::args::StacksArgs;
 use crate::cli::context::StackEnvironment;
 use crate::cli::{CommandError, Context, Result, configuration};
 use crate::load::{self, LoadOptions, config};

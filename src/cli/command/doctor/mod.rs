@@ -4,9 +4,11 @@
 mod service;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::cli::args::setup::DoctorArgs;
+use clap::Args;
+
+use crate::cli::args::formats;
 use crate::cli::service::address::VARIABLES;
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
@@ -20,6 +22,26 @@ use crate::report::facts::plan;
 use crate::report::health::{self, Health, HealthStatus};
 use crate::report::{Format, safe, text};
 use crate::state::StateStore;
+
+/// Checks everything that a plan and an apply need, and says how to fix what is wrong.
+///
+/// Checks the settings, the URL, the connection, the path style, the token, the clocks, each namespace, and the state
+/// directory. It sends only requests that read. The exit code is 1 if something is wrong.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup doctor\n  trueup doctor endpoints --env prod\n  trueup doctor --format json"
+)]
+pub struct DoctorArgs {
+    /// The stack's directory
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Check this namespace instead of those of trueup.yaml; repeatable
+    #[arg(long, short, value_name = "NAME")]
+    pub namespace: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
+    pub format: Format,
+}
 
 /// Adds an error with its hints.
 fn failed(health: &mut Health, name: &'static str, error: &CommandError) {

@@ -2,10 +2,9 @@
 
 use jiff::SignedDuration;
 
-use super::EventsRequest;
+use super::{EventsArgs, EventsRequest};
 use crate::api::Reader;
 use crate::api::events::{self, COUNTED_FIELDS, EventPage};
-use crate::cli::args::query::EventsArgs;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
 use crate::model::Json;
 use crate::report::Report;

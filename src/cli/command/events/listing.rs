@@ -1,10 +1,9 @@
 //! Events one after the other, in batches, in bounded memory: a batch is written before the next one
 //! is fetched.
 
-use super::EventsRequest;
+use super::{EventsArgs, EventsRequest};
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
-use crate::cli::args::query::EventsArgs;
 use crate::cli::output::{self, WriteStatus};
 use crate::cli::run::interrupt;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result};

@@ -6,12 +6,64 @@ mod listing;
 use anyhow::Context as _;
 use jiff::Timestamp;
 
+use clap::Args;
+
 use crate::api::events::{self, EventQuery, Match, Sort};
-use crate::cli::args::query::EventsArgs;
+use crate::cli::args::formats;
 use crate::cli::args::time::TimeRange;
 use crate::cli::run::interrupt;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, session, stack};
-use crate::report::{Role, safe, text};
+use crate::report::{Format, Role, safe, text};
+
+/// Queries security events.
+///
+/// Events are matched on fields such as vh_name, sec_event_type, src_site, city and country. Without
+/// --since the service covers 10 minutes only. The operation is marked medium risk and declares a side
+/// effect, "creates event": each query is sent once and never repeated after it may have reached the
+/// service, so a failure in between has to be started again by hand.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup events -n shop --since 1h --match country!=Germany\n  trueup events --since 1d --by country,sec_event_type\n  trueup events --since 1d --all --format ndjson > events.ndjson"
+)]
+pub struct EventsArgs {
+    /// The namespace; `system` covers all of the tenant
+    #[arg(long, short, value_name = "NAME", default_value = "system")]
+    pub namespace: String,
+    /// Only events with FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX; repeatable, all must
+    /// match; nested fields are dotted
+    #[arg(long = "match", short, value_name = "CONDITION")]
+    pub matches: Vec<String>,
+    /// A query in the service's own language, such as {country="Germany", city!="Berlin"}
+    #[arg(long, value_name = "QUERY")]
+    pub query: Option<String>,
+    /// From this time on: 90s, 15m, 1h, 2d ago, RFC 3339, or seconds since 1970
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub since: Option<String>,
+    /// Up to this time, written in the same ways [default: now]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub until: Option<String>,
+    /// Events at most; beyond 500 they are fetched in batches [default: 500]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "all")]
+    pub limit: Option<u64>,
+    /// Every event, in batches of 500
+    #[arg(long)]
+    pub all: bool,
+    /// Print the oldest first
+    #[arg(long)]
+    pub oldest_first: bool,
+    /// Count by these fields instead, as bars; the service counts
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', conflicts_with_all = ["limit", "all", "oldest_first", "fields"])]
+    pub by: Vec<String>,
+    /// Bars for each field of --by, the most frequent values first
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100), requires = "by")]
+    pub top: u16,
+    /// The columns of the table
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    pub fields: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats(Format::OF_EVENTS))]
+    pub format: Format,
+}
 
 /// The time range of the service if a query names none (API.md 7.1).
 const REACH: &str = "10 minutes";

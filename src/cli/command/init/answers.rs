@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::files::NewStack;
+use super::{Forge, InitArgs};
 use crate::api::BaseUrl;
-use crate::cli::args::setup::{Forge, InitArgs};
 use crate::cli::service::address::{self, UrlSources};
 use crate::cli::{Context, Result, settings, stack};
 use crate::load::Config;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Forge;
 use crate::api::BaseUrl;
-use crate::cli::args::setup::Forge;
 use crate::load::config;
 use crate::model::{Name, Namespace};
 

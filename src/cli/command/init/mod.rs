@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::cli::args::setup::{Forge, InitArgs};
+use clap::{Args, ValueEnum};
+
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, config};
@@ -15,6 +16,48 @@ use crate::model::Namespace;
 use crate::report::safe;
 use answers::InitRequest;
 use files::{NewFile, NewStack};
+
+/// Begins a stack: writes trueup.yaml, an example definition, .gitignore, and pipelines.
+///
+/// What no flag gives has a default, which it prints. A file that exists is never overwritten. With --sandbox it begins a
+/// first hour without a tenant.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup init\n  trueup init endpoints --sandbox\n  trueup init endpoints --url https://acme.example.net --namespaces shop,pay --pipeline github"
+)]
+pub struct InitArgs {
+    /// The stack's directory; it is created
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Its namespaces, separated by commas; repeatable
+    #[arg(long, short, visible_alias = "namespace", value_name = "NAME", value_delimiter = ',')]
+    pub namespaces: Vec<String>,
+    /// The pipelines to write, for plans in pull requests, applies and a nightly check
+    #[arg(long, value_name = "FORGE")]
+    pub pipeline: Option<Forge>,
+}
+
+/// The forges with pipelines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Forge {
+    /// Workflows of GitHub Actions
+    Github,
+    /// A pipeline of GitLab CI
+    Gitlab,
+    /// No pipelines
+    None,
+}
+
+impl Forge {
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Forge::Github => "github",
+            Forge::Gitlab => "gitlab",
+            Forge::None => "none",
+        }
+    }
+}
 
 /// Writes the files of a new stack.
 pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus> {
