@@ -1,7 +1,6 @@
 //! The configuration of a call: which `trueup.yaml` applies, with the environment and the variables that
 //! flags choose, and with the limits of the policy.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::{Context, Result, diagnostics, hint, policy, settings};
@@ -10,20 +9,10 @@ use crate::plan::Plan;
 use crate::report::safe;
 
 /// The options of every load, from flags and environment.
-///
-/// # Errors
-/// A variable without a value.
-pub fn load_options(context: &Context) -> Result<LoadOptions> {
-    let mut variables = BTreeMap::new();
-    for text in &context.global.var {
-        let (name, value) = text
-            .split_once('=')
-            .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| error!(Usage, "`--var {text}` gives no value; write it as --var name=value"))?;
-        variables.insert(name.to_owned(), value.to_owned());
-    }
+pub fn load_options(context: &Context) -> LoadOptions {
+    let variables = context.global.var.iter().cloned().collect();
     let (environment, config) = (context.chosen_environment(), context.global.config.clone());
-    Ok(LoadOptions { variables, environment, config, ..LoadOptions::default() })
+    LoadOptions { variables, environment, config, ..LoadOptions::default() }
 }
 
 /// The directory of the stack that contains a path.
@@ -31,7 +20,7 @@ pub fn load_options(context: &Context) -> Result<LoadOptions> {
 /// # Errors
 /// It cannot be read.
 pub fn root(context: &Context, path: &Path) -> Result<PathBuf> {
-    load::root(path, &load_options(context)?).map_err(|found| diagnostics::error(context, &found))
+    load::root(path, &load_options(context)).map_err(|found| diagnostics::error(context, &found))
 }
 
 /// The configuration in `directory` or above it; the default if there is none.
@@ -41,7 +30,7 @@ pub fn root(context: &Context, path: &Path) -> Result<PathBuf> {
 pub fn of_directory(context: &Context, directory: &Path) -> Result<Config> {
     // `--config` need not name the configuration of the directory.
     let existing = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
-    let mut config = load::settings(named(context).unwrap_or(existing), &load_options(context)?)
+    let mut config = load::settings(named(context).unwrap_or(existing), &load_options(context))
         .map_err(|found| diagnostics::error(context, &found))?;
     policy::limit(context, &mut config);
     Ok(config)

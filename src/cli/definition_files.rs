@@ -51,8 +51,8 @@ impl<'a> DefinitionTarget<'a> {
         let root = configuration::root(context, there).unwrap_or_default();
         // Without settings, what is around a directory is not its stack.
         let is_stack = !root.as_os_str().is_empty() && (full == root || crate::file::exists(&root.join(config::FILE)));
-        let options = configuration::load_options(context).ok().filter(|_| is_stack);
-        let loaded = options.and_then(|options| load::directory(&root, &options).ok());
+        let load = || load::directory(&root, &configuration::load_options(context)).ok();
+        let loaded = if is_stack { load() } else { None };
         let (definitions, removed) =
             loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let mut files: BTreeMap<Arc<str>, Vec<Key>> = BTreeMap::new();

@@ -21,7 +21,6 @@ mod file;
 mod hint;
 mod live_source;
 mod output;
-mod plan_request;
 mod planning;
 mod policy;
 mod run;

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::cli::commits::{applied, dropped};
-use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Stack, configuration, settings, stack};
+use crate::cli::{
+    CommandError, Connection, Context, LiveSource, Result, Session, broken_references, configuration, settings, stack,
+};
+use crate::drift::DriftState;
 use crate::journal::RunOwner;
 use crate::kind::KindName;
-use crate::load::{Diagnostic, Loaded, SourceMap};
+use crate::load::{Diagnostic, SourceMap};
 use crate::model::{Desired, Key, Live, Scope, SourceLocation};
 use crate::plan::{
     self, Allowances, ChangePlaces, Counts, FieldChange, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin,
@@ -18,37 +20,121 @@ use crate::plan::{
 use crate::report::facts::{edits, unread};
 use crate::run::RunRecord;
 
-/// Reads the live source and makes the plan of a stack.
-///
-/// # Errors
-/// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
-/// the plan.
-pub async fn plan(context: &Context, stack: &Stack, source: &LiveSource, request: &PlanRequest<'_>) -> Result<Plan> {
-    let allow = settings::allow(&request.permission.allow)?;
-    let building = build(context, stack, source, request, &allow);
-    let (plan, listed) = tokio::join!(building, dropped::listed_before(context, stack));
-    let mut plan = plan?;
-    defined_elsewhere::block(context, stack, &mut plan);
-    refer(source, &mut plan, &allow).await;
-    dropped::note(stack, source, request, listed, &mut plan).await;
-    plan.setting_changes.clone_from(&stack.setting_changes);
-    let describe = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
-    plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
-    let kinds: BTreeSet<KindName> = plan.changes.iter().map(|change| change.key.kind).collect();
-    let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
-    plan.notes.extend(weak.map(|kind| Note::Weak { kind }));
-    plan.hidden_notes.clone_from(&stack.loaded.config.hide_notes);
-    Ok(plan)
-}
+impl Session<'_> {
+    /// Reads the live source and makes the plan of an apply.
+    ///
+    /// # Errors
+    /// A state directory that cannot be read, and references for which the definitions are wrong. Reads that fail are part of
+    /// the plan.
+    pub async fn plan(&self) -> Result<Plan> {
+        self.plan_against(&self.source).await
+    }
 
-/// Records in the plan which consents of the call it needs, and who gives them.
-///
-/// # Errors
-/// A name that allows nothing.
-pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<Allowances> {
-    let allow = settings::allow(names)?;
-    plan.consent(&allow, context.environment.person().as_deref());
-    Ok(allow)
+    /// The plan of an apply against another source of the same service.
+    ///
+    /// # Errors
+    /// Those of [`Session::plan`].
+    pub async fn plan_against(&self, source: &LiveSource) -> Result<Plan> {
+        let plan = self.plan_from(source, None).await?;
+        broken_references::refuse(self.context, &self.stack, &plan)?;
+        Ok(plan)
+    }
+
+    /// The plan whose answer is a verdict or an edit of definitions, which may have wrong references; of a check with its
+    /// drift state, it also notes what it cannot decide.
+    ///
+    /// # Errors
+    /// A state directory that cannot be read.
+    pub async fn differences(&self, check: Option<&DriftState>) -> Result<Plan> {
+        self.plan_from(&self.source, check).await
+    }
+
+    async fn plan_from(&self, source: &LiveSource, check: Option<&DriftState>) -> Result<Plan> {
+        let (context, stack) = (self.context, &self.stack);
+        let (plan, listed) = tokio::join!(self.build(source, check), dropped::listed_before(context, stack));
+        let mut plan = plan?;
+        defined_elsewhere::block(context, stack, &mut plan);
+        refer(source, &mut plan, &self.allow).await;
+        dropped::note(self, source, check, listed, &mut plan).await;
+        plan.setting_changes.clone_from(&stack.setting_changes);
+        let describe =
+            |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
+        plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
+        let kinds: BTreeSet<KindName> = plan.changes.iter().map(|change| change.key.kind).collect();
+        let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
+        plan.notes.extend(weak.map(|kind| Note::Weak { kind }));
+        plan.hidden_notes.clone_from(&stack.loaded.config.hide_notes);
+        Ok(plan)
+    }
+
+    async fn build(&self, source: &LiveSource, check: Option<&DriftState>) -> Result<Plan> {
+        let (context, stack) = (self.context, &self.stack);
+        let config = &stack.loaded.config;
+        let service = source.service();
+        let name = settings::stack(context, config)?;
+        let listed: BTreeSet<_> = config.namespaces.iter().chain(&self.pruned).cloned().collect();
+        let adopt = self.options.permission.is_some_and(|permission| permission.adopt);
+        let input = PlanInput {
+            desired: &stack.loaded.desired,
+            stack: name.as_deref(),
+            namespaces: (!listed.is_empty()).then_some(&listed),
+            kinds: &config.kinds,
+            settings: &settings::of_plan(config, adopt),
+            ignore: &settings::ignore(config)?,
+            allow: &self.allow,
+            selection: &stack.selection,
+            service: &service,
+            source: &PlanSource {
+                origin: PlanOrigin::Directory(stack.directory.clone()),
+                environment: context.chosen_environment(),
+                filters: stack.filters.clone(),
+                snapshot: source.taken(),
+                kinds: stack.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
+                ..PlanSource::default()
+            },
+            tool_version: env!("CARGO_PKG_VERSION"),
+        };
+        let mut builder = PlanBuilder::new(input);
+        let requests = source.read(&self.namespaces(), &stack.kinds(), |scope, read| builder.take(scope, &read)).await;
+        stack::check_filters(context, stack, builder.matched())?;
+        let commits = builder.commits().clone();
+        let mut plan = builder.finish(requests);
+        applied::judge_missing(context, stack, check, &commits, &mut plan)?;
+        Ok(plan)
+    }
+
+    /// Records in the plan which consents of the call it needs, and who gives them.
+    pub fn consent(&self, plan: &mut Plan) {
+        plan.consent(&self.allow, self.context.environment.person().as_deref());
+    }
+
+    /// Gives every change its place, with paths that can be opened from the working directory: for a plan
+    /// that is shown, because each place takes another reading of a file.
+    pub fn locate(&self, plan: &mut Plan) {
+        let loaded = &self.stack.loaded;
+        let prefix = self.context.environment.shown_from_here(&loaded.root);
+        plan.locate(|| {
+            let places = SourceMap::new(loaded);
+            let prefix = &prefix;
+            let shown =
+                move |place: SourceLocation| SourceLocation { file: format!("{prefix}{}", place.file), ..place };
+            move |key: &Key, change: Option<&FieldChange>| {
+                // A field that the definition does not write has the place of the definition.
+                let whole = places.place(key, change.map(|change| &change.field)).or_else(|| places.place(key, None));
+                let of_kind = change.filter(|change| change.field.is_of_spec() && !key.kind.is_endpoint());
+                let edits = of_kind.map(|change| edits::of_field(key.kind, change)).unwrap_or_default();
+                let values = edits.into_iter().filter_map(|edit| {
+                    // An item that is live alone has the number of another one in the file.
+                    let path = edit.name.split('[').next().filter(|_| edit.after.is_none()).unwrap_or(&edit.name);
+                    Some((places.value(key, path).map(shown)?, edit.name))
+                });
+                let values: BTreeMap<String, SourceLocation> = values.map(|(place, name)| (name, place)).collect();
+                // Where all that differs is written at one place, that is the place of the field too.
+                let only = values.values().next().filter(|first| values.values().all(|place| place == *first)).cloned();
+                ChangePlaces { whole: only.or_else(|| whole.map(shown)), values }
+            }
+        });
+    }
 }
 
 /// The error of a plan of which nothing could be read, for one reason; a report has nothing to add to it.
@@ -95,73 +181,6 @@ pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Sco
         return Err(error.hint("nothing was sent"));
     }
     Ok(plan.counts(&live))
-}
-
-/// Gives every change its place, with paths that can be opened from the working directory: for a plan
-/// that is shown, because each place takes another reading of a file.
-pub fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
-    let prefix = context.environment.shown_from_here(&loaded.root);
-    plan.locate(|| {
-        let places = SourceMap::new(loaded);
-        let prefix = &prefix;
-        let shown = move |place: SourceLocation| SourceLocation { file: format!("{prefix}{}", place.file), ..place };
-        move |key: &Key, change: Option<&FieldChange>| {
-            // A field that the definition does not write has the place of the definition.
-            let whole = places.place(key, change.map(|change| &change.field)).or_else(|| places.place(key, None));
-            let of_kind = change.filter(|change| change.field.is_of_spec() && !key.kind.is_endpoint());
-            let edits = of_kind.map(|change| edits::of_field(key.kind, change)).unwrap_or_default();
-            let values = edits.into_iter().filter_map(|edit| {
-                // An item that is live alone has the number of another one in the file.
-                let path = edit.name.split('[').next().filter(|_| edit.after.is_none()).unwrap_or(&edit.name);
-                Some((places.value(key, path).map(shown)?, edit.name))
-            });
-            let values: BTreeMap<String, SourceLocation> = values.map(|(place, name)| (name, place)).collect();
-            // Where all that differs is written at one place, that is the place of the field too.
-            let only = values.values().next().filter(|first| values.values().all(|place| place == *first)).cloned();
-            ChangePlaces { whole: only.or_else(|| whole.map(shown)), values }
-        }
-    });
-}
-
-async fn build(
-    context: &Context,
-    stack: &Stack,
-    source: &LiveSource,
-    request: &PlanRequest<'_>,
-    allow: &Allowances,
-) -> Result<Plan> {
-    let config = &stack.loaded.config;
-    let service = source.service();
-    let name = settings::stack(context, config)?;
-    let mut listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
-    listed.extend(dropped::pruned(context, stack, request.permission)?);
-    let input = PlanInput {
-        desired: &stack.loaded.desired,
-        stack: name.as_deref(),
-        namespaces: (!listed.is_empty()).then_some(&listed),
-        kinds: &config.kinds,
-        settings: &settings::of_plan(config, request.permission),
-        ignore: &settings::ignore(config)?,
-        allow,
-        selection: &stack.selection,
-        service: &service,
-        source: &PlanSource {
-            origin: PlanOrigin::Directory(stack.directory.clone()),
-            environment: context.chosen_environment(),
-            filters: stack.filters.clone(),
-            snapshot: source.taken(),
-            kinds: stack.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
-            ..PlanSource::default()
-        },
-        tool_version: env!("CARGO_PKG_VERSION"),
-    };
-    let mut builder = PlanBuilder::new(input);
-    let requests = source.read(&request.namespaces, &stack.kinds(), |scope, read| builder.take(scope, &read)).await;
-    stack::check_filters(context, stack, builder.matched())?;
-    let commits = builder.commits().clone();
-    let mut plan = builder.finish(requests);
-    applied::judge_missing(context, stack, request, &commits, &mut plan)?;
-    Ok(plan)
 }
 
 /// Blocks the deletes of endpoints that others refer to.

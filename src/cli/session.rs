@@ -8,29 +8,33 @@ use std::time::Instant;
 
 use crate::api::PendingLists;
 use crate::cli::args::{PermissionArgs, ScopeArgs};
-use crate::cli::commits::{applied, base, base_settings, dropped};
-use crate::cli::plan_request::PlanRequest;
-use crate::cli::stacks::shard::{self, Shard};
+use crate::cli::commits::{applied, base, base_settings};
+use crate::cli::stacks::shard::Shard;
 use crate::cli::{
-    Connection, Context, LiveSource, Result, Stack, broken_references, configuration, hint, live_source, planning,
-    service, stack,
+    Connection, Context, LiveSource, Result, Stack, configuration, hint, live_source, policy, service, settings, stack,
 };
 use crate::load::Config;
 use crate::model::Namespace;
-use crate::plan::Plan;
+use crate::model::policy::Prune;
+use crate::plan::{Allowances, Plan};
 use crate::report::TextView;
 
 /// A stack and the live source that it is compared with.
 pub struct Session<'c> {
-    context: &'c Context,
+    /// The context of the command.
+    pub context: &'c Context,
     /// The definitions.
     pub stack: Stack,
     /// What they are compared with.
     pub source: LiveSource,
     /// The service, unless the source is a snapshot.
     connection: Option<Connection>,
-    base: Option<&'c str>,
-    only_this_change: bool,
+    /// What the call chooses.
+    pub options: SessionOptions<'c>,
+    /// What it allows by name.
+    pub allow: Allowances,
+    /// The namespaces that it prunes beside those of the stack.
+    pub pruned: BTreeSet<Namespace>,
     begun: Instant,
 }
 
@@ -45,8 +49,8 @@ pub struct SessionOptions<'c> {
     pub only_this_change: bool,
     /// The part of a fleet to read.
     pub shard: Option<Shard>,
-    /// The namespaces that the call prunes beside those of the stack.
-    pub pruned: &'c [String],
+    /// What the call allows; nothing for one that changes nothing.
+    pub permission: Option<&'c PermissionArgs>,
 }
 
 impl<'c> Session<'c> {
@@ -92,50 +96,24 @@ impl<'c> Session<'c> {
         begun: Instant,
     ) -> Result<Self> {
         base::check_whole(&stack)?;
-        base_settings::settle(context, &mut stack, options.base, options.pruned)?;
-        let SessionOptions { base, only_this_change, .. } = options;
-        Ok(Self { context, stack, source, connection, base, only_this_change, begun })
+        let names = options.permission.map(|permission| permission.prune_namespace.as_slice()).unwrap_or_default();
+        let pruned = names.iter().cloned().collect();
+        if let Some(base) = options.base {
+            base_settings::settle(context, &mut stack, base, &pruned)?;
+        }
+        check_pruned(context, &stack, &pruned)?;
+        let allow = settings::allow(options.permission.map(|permission| &permission.allow).into_iter().flatten())?;
+        Ok(Self { context, stack, source, connection, options, allow, pruned, begun })
     }
 
-    /// The namespaces of a plan: those of definitions and settings, and those that the call prunes.
-    ///
-    /// # Errors
-    /// A namespace that cannot be pruned.
-    pub fn namespaces(&self, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>> {
-        dropped::namespaces(self.context, &self.stack, permission)
-    }
-
-    /// Reads the live source and makes the plan of an apply.
-    ///
-    /// # Errors
-    /// Those of [`planning::plan`].
-    pub async fn plan(&self, permission: &PermissionArgs) -> Result<Plan> {
-        self.plan_against(&self.source, permission).await
-    }
-
-    /// The plan of an apply against another source of the same service.
-    ///
-    /// # Errors
-    /// Those of [`planning::plan`], and references for which the definitions are wrong.
-    pub async fn plan_against(&self, source: &LiveSource, permission: &PermissionArgs) -> Result<Plan> {
-        let namespaces = self.namespaces(permission)?;
-        let plan = self.plan_for(source, &PlanRequest { permission, namespaces, check: None, shard: None }).await?;
-        broken_references::refuse(self.context, &self.stack, &plan)?;
-        Ok(plan)
-    }
-
-    /// The plan for this request.
-    ///
-    /// # Errors
-    /// Those of [`planning::plan`].
-    pub async fn plan_for(&self, source: &LiveSource, request: &PlanRequest<'_>) -> Result<Plan> {
-        planning::plan(self.context, &self.stack, source, request).await
-    }
-
-    /// Gives every change its place: for a plan that is shown, because each place costs another reading of
-    /// a file.
-    pub fn locate(&self, plan: &mut Plan) {
-        planning::locate(self.context, plan, &self.stack.loaded);
+    /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
+    /// its own.
+    pub fn namespaces(&self) -> BTreeSet<Namespace> {
+        let all = &self.stack.namespaces() | &self.pruned;
+        match self.options.shard {
+            Some(shard) => shard.namespaces(all, &self.source.service().base_url),
+            None => all,
+        }
     }
 
     /// Adds what git knows: commits, and with a base whose change each difference is. A call that asks for this change
@@ -144,8 +122,8 @@ impl<'c> Session<'c> {
     /// # Errors
     /// There is a base, and git or its definitions cannot be read.
     pub fn attribute(&self, plan: &mut Plan) -> Result<()> {
-        base::attribute(self.context, &self.stack, plan, self.base)?;
-        if self.only_this_change {
+        base::attribute(self.context, &self.stack, plan, self.options.base)?;
+        if self.options.only_this_change {
             *plan = plan.only_this_change();
         }
         Ok(())
@@ -187,6 +165,22 @@ impl<'c> Session<'c> {
     }
 }
 
+/// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.
+fn check_pruned(context: &Context, stack: &Stack, pruned: &BTreeSet<Namespace>) -> Result<()> {
+    let Some(first) = pruned.first() else { return Ok(()) };
+    if let Some(listed) = stack.namespaces().intersection(pruned).next() {
+        return Err(error!(Usage, "`--prune-namespace {listed}` is for a namespace that the stack no longer has")
+            .hint("it is listed under `namespaces:`, or has definitions: a plan prunes it by itself"));
+    }
+    policy::permits_namespaces(context, pruned)?;
+    let config = &stack.loaded.config;
+    if settings::stack(context, config)?.is_none() || config.safeguards.prune != Prune::Owned {
+        return Err(error!(Usage, "`--prune-namespace {first}` deletes what the stack owns there")
+            .hint("it needs a `stack:`, `namespaces:` and `prune: owned` in trueup.yaml"));
+    }
+    Ok(())
+}
+
 /// Loads a stack while its service already answers for the namespaces that its settings list.
 async fn connect(
     context: &Context,
@@ -216,7 +210,10 @@ async fn connect(
 async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result<(Connection, PendingLists)> {
     let connection = service::connect(context, config).await?;
     let listed = config.namespaces.iter().cloned().collect();
-    let namespaces = shard::namespaces(listed, shard, &connection.service().base_url);
+    let namespaces = match shard {
+        Some(shard) => shard.namespaces(listed, &connection.service().base_url),
+        None => listed,
+    };
     let reader = connection.reader()?;
     Ok((connection, PendingLists::of(reader).and(&namespaces, &stack::kinds_of(config))))
 }

@@ -7,7 +7,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
-use crate::cli::args::{GlobalArgs, PermissionArgs};
+use crate::cli::args::GlobalArgs;
 use crate::cli::service::address::{self, Address, UrlSources};
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result};
 use crate::load::Config;
@@ -171,8 +171,8 @@ pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
 }
 
 /// What a plan is asked to do.
-pub fn of_plan(config: &Config, permission: &PermissionArgs) -> plan::PlanSettings {
-    plan::PlanSettings { safeguards: config.safeguards.clone(), adopt: permission.adopt, base: false }
+pub fn of_plan(config: &Config, adopt: bool) -> plan::PlanSettings {
+    plan::PlanSettings { safeguards: config.safeguards.clone(), adopt, base: false }
 }
 
 /// Fields that are left out of comparison.
@@ -187,7 +187,7 @@ pub fn ignore(config: &Config) -> Result<Ignore> {
 ///
 /// # Errors
 /// A name that allows nothing.
-pub fn allow(names: &[String]) -> Result<Allowances> {
+pub fn allow<'n>(names: impl IntoIterator<Item = &'n String>) -> Result<Allowances> {
     let mut allow = Allowances::default();
     for text in names {
         allow.add(text).with_status(ExitStatus::Usage)?;

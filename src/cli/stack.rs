@@ -48,7 +48,7 @@ pub struct Stack {
 /// # Errors
 /// Paths of two stacks, wrong definitions (reported with their places), or a wrong configuration.
 pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    opened(context, scope, loaded(context, scope)?)
+    opened(context, scope, loaded(context, scope))
 }
 
 /// [`open`] for a call that needs namespaces and no definition.
@@ -56,7 +56,7 @@ pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 /// # Errors
 /// Those of [`open`], but for a directory without a definition.
 pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    bare(context, scope, loaded(context, scope)?)
+    bare(context, scope, loaded(context, scope))
 }
 
 /// [`open`] on a thread of its own, while the caller does something else.
@@ -64,14 +64,14 @@ pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 /// # Errors
 /// Those of [`open`].
 pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    let (path, options) = (first(scope).to_owned(), configuration::load_options(context)?);
+    let (path, options) = (first(scope).to_owned(), configuration::load_options(context));
     let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
     opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
 
 /// The definitions, or what is wrong with them.
-fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Result<Loaded, Diagnostics>> {
-    Ok(load::directory(first(scope), &configuration::load_options(context)?))
+fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Loaded, Diagnostics> {
+    load::directory(first(scope), &configuration::load_options(context))
 }
 
 fn first(scope: &ScopeArgs) -> &Path {
@@ -226,7 +226,7 @@ fn matched(context: &Context, stack: &Stack) -> Result<()> {
 /// The settings of the stack that a call names, if they can be read; [`open`] reports the
 /// problems of others.
 pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
-    load::settings(first(scope), &configuration::load_options(context).ok()?).ok()
+    load::settings(first(scope), &configuration::load_options(context)).ok()
 }
 
 impl Stack {
@@ -292,20 +292,12 @@ pub fn selection(filter: &FilterArgs) -> Result<Selection> {
         selection.add_except(glob).context("in `--except`").with_status(ExitStatus::Usage)?;
     }
     for name in &filter.namespace {
-        selection.add_namespace(namespace(name)?);
+        selection.add_namespace(name.clone());
     }
     if let Some(selector) = &filter.selector {
         selection.set_selector(selector).context("in `--selector`").with_status(ExitStatus::Usage)?;
     }
     Ok(selection)
-}
-
-/// A namespace of `--namespace`.
-///
-/// # Errors
-/// A text that is not a valid name.
-pub fn namespace(name: &str) -> Result<Namespace> {
-    Namespace::parse(name).map_err(|error| error!(Usage, "the namespace `{name}` {error}"))
 }
 
 /// The kinds of the definitions, and those that the settings list.
@@ -347,7 +339,7 @@ pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 /// # Errors
 /// Flags that cannot be read.
 pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions> {
-    let loaded = match loaded(context, scope)? {
+    let loaded = match loaded(context, scope) {
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),
     };

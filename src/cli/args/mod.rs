@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 pub use crate::cli::args::shared::{
     AdoptInto, ApplyArgs, ApprovalArgs, BaseArgs, Color, ColumnArgs, DefinitionFileArgs, FilterArgs, GlobalArgs,
     LiveArgs, PartArgs, PermissionArgs, PullArgs, ReportFileArgs, ScopeArgs, StacksArgs, WrittenReport, formats,
-    kind_name,
+    kind_name, namespace,
 };
 use crate::cli::command;
 

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::kind::KindName;
 use crate::load;
+use crate::model::Namespace;
 use crate::report::Format;
 use crate::report::endpoints::Column;
 
@@ -55,8 +56,8 @@ pub struct GlobalArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub env: Option<String>,
     /// A variable for `${name}` in definitions; repeatable
-    #[arg(long, global = true, value_name = "NAME=VALUE")]
-    pub var: Vec<String>,
+    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = variable)]
+    pub var: Vec<(String, String)>,
     /// The stack that owns the objects [environment: TRUEUP_STACK]
     #[arg(long, global = true, value_name = "NAME")]
     pub stack: Option<String>,
@@ -133,8 +134,8 @@ pub struct FilterArgs {
     #[arg(help_heading = FILTERS, long, hide_short_help = true, value_name = "GLOB")]
     pub except: Vec<String>,
     /// Only objects of this namespace; repeatable
-    #[arg(help_heading = FILTERS, long, short, value_name = "NAME")]
-    pub namespace: Vec<String>,
+    #[arg(help_heading = FILTERS, long, short, value_name = "NAME", value_parser = namespace)]
+    pub namespace: Vec<Namespace>,
     /// Only objects whose live or desired labels meet the selector, such as `tier in (web, db)`
     #[arg(help_heading = FILTERS, long, hide_short_help = true, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,
@@ -151,8 +152,8 @@ pub struct PermissionArgs {
     #[arg(long, hide_short_help = true)]
     pub adopt: bool,
     /// Delete what this stack owns in a namespace that it no longer lists; repeatable
-    #[arg(long, hide_short_help = true, value_name = "NAME")]
-    pub prune_namespace: Vec<String>,
+    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = namespace)]
+    pub prune_namespace: Vec<Namespace>,
 }
 
 /// How a person approves a plan, and in which format its outcome is printed.
@@ -334,6 +335,19 @@ pub struct DefinitionFileArgs {
     /// Write no such line
     #[arg(long, conflicts_with = "schema")]
     pub no_schema: bool,
+}
+
+/// A namespace of the call.
+///
+/// # Errors
+/// A text that is not a valid name.
+pub fn namespace(name: &str) -> Result<Namespace, String> {
+    Namespace::parse(name).map_err(|error| format!("the namespace `{name}` {error}"))
+}
+
+fn variable(text: &str) -> Result<(String, String), &'static str> {
+    let named = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    named.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or("write it as NAME=VALUE")
 }
 
 /// The kind of this name.

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::api;
-use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
-use crate::cli::plan_request::PlanRequest;
+use crate::cli::args::{AdoptInto, PullArgs, ScopeArgs};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::file::{Directory, FileMode};
 use crate::load::Loaded;
@@ -21,10 +20,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
     let session = Session::open(context, &scope, SessionOptions::default()).await?;
     let stack = &session.stack;
     let overlay = overlay(arguments, context, &stack.loaded)?;
-    let permission = PermissionArgs::default();
-    let namespaces = session.namespaces(&permission)?;
-    let request = PlanRequest { permission: &permission, namespaces, check: None, shard: None };
-    let mut plan = session.plan_for(&session.source, &request).await?;
+    let mut plan = session.differences(None).await?;
     session.locate(&mut plan);
     planning::require_complete(&plan, "nothing was written")?;
     let mut wanted = wanted(&plan);

@@ -13,7 +13,7 @@ use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::{
-    CommandResult as _, Context, ExitStatus, Result, file, hint, planning, policy, session, settings, stack, state,
+    CommandResult as _, Context, ExitStatus, Result, file, hint, planning, policy, session, settings, state,
 };
 use crate::file::limit;
 use crate::journal;
@@ -51,7 +51,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let view = TextView { make: Some(make), ..hint::view(context, &plan) };
     let allow = settings::allow(&arguments.permission.allow)?;
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
-    policy::permits_changes(context, &config, &plan, &pruned(arguments)?)?;
+    policy::permits_changes(context, &config, &plan, &pruned(arguments))?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
     run::approve_and_apply(&arguments.decision, context, &plan, work).await
@@ -80,7 +80,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())
             .hint("nothing was sent")
     })?;
-    policy::permits_changes(context, &config, &record.rest(), &pruned(arguments)?)?;
+    policy::permits_changes(context, &config, &record.rest(), &pruned(arguments))?;
     let view = hint::view(context, plan);
     let origin = RunOrigin::Resumed(record.run().clone());
     let allow = settings::allow(&arguments.permission.allow)?;
@@ -99,8 +99,8 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
 }
 
 /// The namespaces of `--prune-namespace`.
-fn pruned(arguments: &ApplyArgs) -> Result<BTreeSet<Namespace>> {
-    arguments.permission.prune_namespace.iter().map(|name| stack::namespace(name)).collect()
+fn pruned(arguments: &ApplyArgs) -> BTreeSet<Namespace> {
+    arguments.permission.prune_namespace.iter().cloned().collect()
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.

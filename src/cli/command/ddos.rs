@@ -8,10 +8,10 @@ use clap::{Args, Subcommand};
 
 use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
-use crate::cli::args::formats;
 use crate::cli::args::time::{self, TimeRange};
+use crate::cli::args::{formats, namespace};
 use crate::cli::output::prompt;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session, stack};
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session};
 use crate::model::Namespace;
 use crate::report::{self, Format, Report, safe};
 
@@ -24,8 +24,8 @@ use crate::report::{self, Format, Report, safe};
 )]
 pub struct DdosArgs {
     /// The namespace; the service is known to have DDoS events only in `system`
-    #[arg(long, short, value_name = "NAME", default_value = "system", global = true)]
-    pub namespace: String,
+    #[arg(long, short, value_name = "NAME", default_value = "system", global = true, value_parser = namespace)]
+    pub namespace: Namespace,
     #[command(subcommand)]
     pub command: DdosCommand,
 }
@@ -107,11 +107,11 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 
 /// Lists, shows or edits DDoS events.
 pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus> {
-    let namespace = stack::namespace(&arguments.namespace)?;
+    let namespace = &arguments.namespace;
     match &arguments.command {
-        DdosCommand::List(list) => self::list(list, &namespace, context).await,
-        DdosCommand::Show(show) => self::show(show, &namespace, context).await,
-        DdosCommand::Edit(edit) => self::edit(edit, &namespace, context).await,
+        DdosCommand::List(list) => self::list(list, namespace, context).await,
+        DdosCommand::Show(show) => self::show(show, namespace, context).await,
+        DdosCommand::Edit(edit) => self::edit(edit, namespace, context).await,
     }
 }
 

@@ -10,10 +10,9 @@ use jiff::Timestamp;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::args::{LiveArgs, PermissionArgs, ReportFileArgs, ScopeArgs, StacksArgs, formats};
+use crate::cli::args::{LiveArgs, ReportFileArgs, ScopeArgs, StacksArgs, formats};
 use crate::cli::drift_store::DriftStore;
 use crate::cli::output::report_files;
-use crate::cli::plan_request::PlanRequest;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
@@ -103,7 +102,7 @@ async fn one(
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &scope, options).await?;
-    let checked = check(arguments, context, session, files, shard).await?;
+    let checked = check(arguments, context, session, files).await?;
     let check = checked.check();
     let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
     if arguments.format == Format::Text
@@ -166,7 +165,7 @@ async fn member(arguments: &DriftArgs, member: &Member, live: Option<&Path>) -> 
     let live = live.map(|live| member.file_in(live));
     let options = SessionOptions { live: live.as_deref(), ..SessionOptions::default() };
     let session = Session::compare(&member.context, stack, options).await?;
-    check(arguments, &member.context, session, files, None).await
+    check(arguments, &member.context, session, files).await
 }
 
 /// The files of one stack's check.
@@ -205,7 +204,6 @@ async fn check(
     context: &Context,
     session: Session<'_>,
     files: CheckFiles,
-    shard: Option<Shard>,
 ) -> Result<CheckedStack> {
     let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
     let stack = &session.stack;
@@ -215,14 +213,10 @@ async fn check(
         None => DriftStore::of(context, files.drift_state, stack, base_url)?,
     };
     let mut drift_state = kept.read().await?;
-    let permission = PermissionArgs::default();
-    let all = stack.namespaces();
-    let namespaces = shard::namespaces(all.clone(), shard, &session.source.service().base_url);
-    let elsewhere = all.difference(&namespaces).cloned().collect();
-    let request = PlanRequest { permission: &permission, namespaces, check: Some(&drift_state), shard };
+    let elsewhere = &stack.namespaces() - &session.namespaces();
     // Whatever is done to live from here on comes after what this check sees.
     let now = context.environment.now();
-    let mut plan = session.plan_for(&session.source, &request).await?;
+    let mut plan = session.differences(Some(&drift_state)).await?;
     session.locate(&mut plan);
     session.attribute(&mut plan)?;
     let verdicts = plan.verdicts(match arguments.unmanaged {
@@ -233,7 +227,7 @@ async fn check(
         let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
         drift_state = kept.update(|state| state.remember(record, now)).await?;
     }
-    let drift_state = kept.is_kept().then_some(drift_state);
+    let (drift_state, shard) = (kept.is_kept().then_some(drift_state), session.options.shard);
     Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard, elsewhere })
 }
 

@@ -27,7 +27,7 @@ pub struct FmtArgs {
 
 /// Writes definitions in canonical form, or checks that they are.
 pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus> {
-    let options = configuration::load_options(context)?;
+    let options = configuration::load_options(context);
     let paths = if arguments.paths.is_empty() { vec![PathBuf::from(".")] } else { arguments.paths.clone() };
     let of_path = |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
     // Nothing is written unless every file can be read.

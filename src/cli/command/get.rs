@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use crate::api;
-use crate::cli::args::{ColumnArgs, FilterArgs};
+use crate::cli::args::{self, ColumnArgs, FilterArgs};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
 use crate::kind::KindName;
@@ -96,7 +96,7 @@ impl Wanted {
         for text in &arguments.endpoints {
             let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
             let (namespace, name) = place.split_once('/').unwrap_or((place, ""));
-            namespaces.insert(stack::namespace(namespace)?);
+            namespaces.insert(args::namespace(namespace).map_err(|error| error!(Usage, "{error}"))?);
             let unknown = || error!(Usage, "there is no kind `{kind}`").hint("to list the kinds: trueup kinds");
             match kind {
                 "*" => kinds.extend(stack::kinds_in(&namespaces)),
@@ -113,7 +113,7 @@ impl Wanted {
             }
         }
         if namespaces.is_empty() {
-            namespaces = filter.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
+            namespaces = filter.namespace.iter().cloned().collect();
         }
         if namespaces.is_empty() {
             namespaces.extend(config.namespaces.iter().cloned());

@@ -7,11 +7,11 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::api::BaseUrl;
-use crate::cli::args::{ApprovalArgs, FilterArgs, PermissionArgs, ScopeArgs};
+use crate::cli::args::{ApprovalArgs, FilterArgs, ScopeArgs};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{
     CommandError, Context, ExitStatus, Result, Session, SessionOptions, Stack, configuration, diagnostics, hint,
-    planning, policy, settings, stack,
+    policy, settings, stack,
 };
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
@@ -62,7 +62,8 @@ pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> 
     let mut plan = arrange(&session, &stacks, &other, (&selection, arguments)).await?;
     let loaded = &session.stack.loaded;
     policy::check_plan(context, (&loaded.config, &loaded.root), &plan)?;
-    let allow = planning::consent(context, &mut plan, &stacks.consents(arguments))?;
+    let allow = settings::allow(&stacks.consents(arguments))?;
+    plan.consent(&allow, context.environment.person().as_deref());
     let globs: String = arguments.globs.iter().map(|glob| format!(" {}", safe::shell(glob))).collect();
     let flags = context.call.flags("from to directory");
     let command = format!("trueup move{flags}{globs}{}", context.call.settings());
@@ -158,7 +159,7 @@ async fn arrange(
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         service: session.source.service(),
         stack: Some(stacks.own().to_owned()),
-        settings: settings::of_plan(&own.config, &PermissionArgs::default()),
+        settings: settings::of_plan(&own.config, false),
         source: PlanSource {
             origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
             filters: arguments.globs.iter().map(|glob| safe::shell(glob)).collect(),
@@ -211,7 +212,7 @@ enum Neighbour {
 /// The stack of this name in the repository of `beside`.
 fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
     let top = beside.root.ancestors().find(|above| above.join(".git").exists());
-    let given = LoadOptions { config: None, ..configuration::load_options(context)? };
+    let given = LoadOptions { config: None, ..configuration::load_options(context) };
     let is_it = |config: &Config| {
         let urls = config.base_url.as_ref().zip(beside.config.base_url.as_ref());
         let is_of_service = urls.is_none_or(|(one, other)| BaseUrl::is_same(one, other));

@@ -103,13 +103,13 @@ async fn make<'c>(
     live: Option<&'c Path>,
 ) -> Result<(Session<'c>, Plan)> {
     let (base, only_this_change) = (arguments.base.base.as_deref(), arguments.part.only_this_change);
-    let pruned = &arguments.permission.prune_namespace;
-    let options = SessionOptions { live, base, only_this_change, shard: None, pruned };
+    let permission = Some(&arguments.permission);
+    let options = SessionOptions { live, base, only_this_change, shard: None, permission };
     let session = Session::open(context, scope, options).await?;
-    let mut plan = session.plan(&arguments.permission).await?;
+    let mut plan = session.plan().await?;
     session.locate(&mut plan);
     session.attribute(&mut plan)?;
-    planning::consent(context, &mut plan, &arguments.permission.allow)?;
+    session.consent(&mut plan);
     Ok((session, plan))
 }
 

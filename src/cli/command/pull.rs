@@ -74,7 +74,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
 
 fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>> {
     if !arguments.filter.namespace.is_empty() {
-        return arguments.filter.namespace.iter().map(|name| stack::namespace(name)).collect();
+        return Ok(arguments.filter.namespace.iter().cloned().collect());
     }
     if config.namespaces.is_empty() {
         return Err(error!(Usage, "no namespace is named")

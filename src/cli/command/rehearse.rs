@@ -14,11 +14,11 @@ use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, planning,
-    service, settings, stack,
+    service, stack,
 };
 use crate::journal;
 use crate::model::Snapshot;
-use crate::plan::{Approval, GuardName, Ignore, Plan};
+use crate::plan::{Allowances, Approval, GuardName, Ignore, Plan};
 use crate::report::{Format, Report, ReportOptions, render};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
@@ -55,22 +55,22 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let stack = stack::open(context, &arguments.scope)?;
     let scenario = arguments.faults.scenario()?;
     let (live, base) = (arguments.live.live.as_deref(), arguments.base.base.as_deref());
-    let pruned = &arguments.permission.prune_namespace;
-    let options = SessionOptions { live, base, pruned, ..SessionOptions::default() };
+    let permission = Some(&arguments.permission);
+    let options = SessionOptions { live, base, permission, ..SessionOptions::default() };
     let session = Session::compare(context, stack, options).await?;
-    let (snapshot, mut plan) = copy(arguments, context, &session).await?;
+    let (snapshot, mut plan) = copy(context, &session).await?;
     session.attribute(&mut plan)?;
     planning::require_complete(&plan, "nothing was rehearsed")?;
     let config = &session.stack.loaded.config;
     let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;
     let filled = running.seed(rehearsal::seeds(&snapshot, &plan)).await;
     filled.with_status(ExitStatus::Failed)?;
-    let outcome = apply(context, &arguments.permission.allow, &connection, plan.clone()).await?;
+    let outcome = apply(context, session.allow.clone(), &connection, plan.clone()).await?;
     let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
     // The faults are over: the second plan must be empty.
     running.set_scenario(Scenario::default());
     let source = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
-    let second = session.plan_against(&source, &arguments.permission).await?;
+    let second = session.plan_against(&source).await?;
     let faults = InjectedFaults { chosen: arguments.faults.name(), met };
     let rehearsal = Rehearsal { plan, outcome, second, faults };
     let view = session.view();
@@ -81,31 +81,34 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
 }
 
 /// The copy to rehearse on, and the plan against it. The service is only read.
-async fn copy(arguments: &RehearseArgs, context: &Context, session: &Session<'_>) -> Result<(Snapshot, Plan)> {
+async fn copy(context: &Context, session: &Session<'_>) -> Result<(Snapshot, Plan)> {
     let Some(connection) = session.connection() else {
         let LiveSource::Snapshot(snapshot) = &session.source else {
             return Err(error!(Bug, "a session without a service has a snapshot"));
         };
-        return Ok((snapshot.clone(), session.plan(&arguments.permission).await?));
+        return Ok((snapshot.clone(), session.plan().await?));
     };
-    let namespaces = session.namespaces(&arguments.permission)?;
     let reader = connection.reader()?;
-    let taken =
-        snapshot::take(&reader, &namespaces, &session.stack.kinds(), ReferrerReads::Left, context.environment.now())
-            .await;
+    let taken = snapshot::take(
+        &reader,
+        &session.namespaces(),
+        &session.stack.kinds(),
+        ReferrerReads::Left,
+        context.environment.now(),
+    )
+    .await;
     let snapshot = taken.with_status(ExitStatus::Unknown).hint("nothing was rehearsed")?;
     let source = LiveSource::Copied(snapshot, reader);
-    let plan = session.plan_against(&source, &arguments.permission).await?;
+    let plan = session.plan_against(&source).await?;
     match source {
         LiveSource::Copied(snapshot, _) => Ok((snapshot, plan)),
         _ => unreachable!("the source was made as a copy"),
     }
 }
 
-async fn apply(context: &Context, names: &[String], connection: &Connection, plan: Plan) -> Result<Outcome> {
+async fn apply(context: &Context, mut allow: Allowances, connection: &Connection, plan: Plan) -> Result<Outcome> {
     let run = journal::run_name(context.environment.now(), plan.stack.as_deref(), context.environment.chance());
     // Guards protect the service; here they are only reported.
-    let mut allow = settings::allow(names)?;
     for guard in GuardName::ALL {
         allow.add(guard.as_str()).with_status(ExitStatus::Bug)?;
     }

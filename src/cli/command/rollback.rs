@@ -65,7 +65,7 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     };
     let mut plan = planning::rollback(&connection, request).await?;
     policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
-    planning::consent(context, &mut plan, &arguments.allow)?;
+    plan.consent(&allow, context.environment.person().as_deref());
     plan.source.planned_by = context.environment.person();
     let elapsed = Some(begun.elapsed());
     let view = hint::view(context, &plan);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::api::snapshot::{self, ReferrerReads};
-use crate::cli::args::{ScopeArgs, StacksArgs, kind_name};
+use crate::cli::args::{ScopeArgs, StacksArgs, kind_name, namespace};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file, service, stack};
@@ -32,8 +32,8 @@ pub struct SnapshotArgs {
     #[command(flatten)]
     pub stacks: StacksArgs,
     /// Read this namespace instead of those of the stack; repeatable
-    #[arg(long, short, value_name = "NAME")]
-    pub namespace: Vec<String>,
+    #[arg(long, short, value_name = "NAME", value_parser = namespace)]
+    pub namespace: Vec<Namespace>,
     /// Objects of this kind, besides endpoints, instead of those of the stack; repeatable
     #[arg(long, value_name = "KIND", value_parser = kind_name)]
     pub kind: Vec<KindName>,
@@ -119,7 +119,7 @@ fn scope(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Resul
         false => arguments.kind.iter().copied().collect(),
     };
     if !arguments.namespace.is_empty() {
-        let named = arguments.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
+        let named = arguments.namespace.iter().cloned().collect();
         let config = configuration::of_directory(context, directory)?;
         let kinds = asked(config.kinds.clone());
         return Ok((config, named, kinds));

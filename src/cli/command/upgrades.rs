@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 
 use crate::api::upgrades;
-use crate::cli::args::formats;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session, stack};
+use crate::cli::args::{formats, namespace};
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session};
 use crate::model::Namespace;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
 use crate::report::{Format, Report};
@@ -16,8 +16,8 @@ use crate::report::{Format, Report};
 )]
 pub struct UpgradesArgs {
     /// The namespace of the site
-    #[arg(long, short, value_name = "NAME", default_value = "system", global = true)]
-    pub namespace: String,
+    #[arg(long, short, value_name = "NAME", default_value = "system", global = true, value_parser = namespace)]
+    pub namespace: Namespace,
     #[command(subcommand)]
     pub command: UpgradesCommand,
 }
@@ -59,10 +59,10 @@ pub struct UpgradeStatusArgs {
 
 /// Shows versions, or the status of a site.
 pub async fn run(arguments: &UpgradesArgs, context: &Context) -> Result<ExitStatus> {
-    let namespace = stack::namespace(&arguments.namespace)?;
+    let namespace = &arguments.namespace;
     match &arguments.command {
-        UpgradesCommand::Versions(arguments) => versions(arguments, &namespace, context).await,
-        UpgradesCommand::Status(arguments) => status(arguments, &namespace, context).await,
+        UpgradesCommand::Versions(arguments) => versions(arguments, namespace, context).await,
+        UpgradesCommand::Status(arguments) => status(arguments, namespace, context).await,
     }
 }
 

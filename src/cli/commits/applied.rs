@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::cli::commits::base::{self, LookupError};
-use crate::cli::plan_request::PlanRequest;
 use crate::cli::{Context, Result, Stack, state};
-use crate::drift::{GitPast, MissingCause, Past, Removal, short};
+use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal;
 use crate::model::{Key, RunId};
@@ -33,7 +32,7 @@ const MOST_LATER: usize = 50;
 pub fn judge_missing(
     context: &Context,
     stack: &Stack,
-    request: &PlanRequest<'_>,
+    check: Option<&DriftState>,
     commits: &NamedCommits,
     plan: &mut Plan,
 ) -> Result<()> {
@@ -51,13 +50,13 @@ pub fn judge_missing(
         actions.as_ref().ok()?.get(key).copied()
     };
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
-    let is_noted = request.check.is_some() || !commits.is_empty();
+    let is_noted = check.is_some() || !commits.is_empty();
     plan.judge_missing(|key| {
         let git = match &history {
             Ok(history) => history.past(key),
             Err(reason) => GitPast::Unknown { reason: reason.clone() },
         };
-        let seen = request.check.and_then(|drift_state| drift_state.last_seen(key));
+        let seen = check.and_then(|drift_state| drift_state.last_seen(key));
         let last = match &git {
             GitPast::NotDefined { .. } if seen.is_none() => None,
             _ => last_action(key),

@@ -7,18 +7,17 @@ use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError};
 use crate::cli::commits::base;
 use crate::cli::stacks::declared::{DeclaredDirectory, DeclaredStack};
-use crate::cli::{CommandError, Context, Result, Stack, diagnostics, settings, stack};
+use crate::cli::{CommandError, Context, Result, Stack, diagnostics, settings};
 use crate::load::Config;
 use crate::model::Namespace;
 use crate::model::policy::SafetySettings;
 
-/// Puts the settings in force: with a base, of each the stricter of base and working tree. `pruned` are the namespaces
+/// Puts the settings in force: of each the stricter of base and working tree. `pruned` are the namespaces
 /// that the call prunes beside those of the stack.
 ///
 /// # Errors
 /// The base's settings are not known, or the policy forbids something.
-pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>, pruned: &[String]) -> Result<()> {
-    let Some(base) = base else { return Ok(()) };
+pub fn settle(context: &Context, stack: &mut Stack, base: &str, pruned: &BTreeSet<Namespace>) -> Result<()> {
     let settings = at(context, stack, base, pruned)?;
     stack.settle(context, Some(&settings))
 }
@@ -26,7 +25,7 @@ pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>, pruned: 
 /// The settings of the stack at a base, wherever it was there; the defaults where it had none. They are as strict as
 /// everything at the base that names the stack, in whichever directory and environment: what takes a stack over must
 /// not bring looser rules along.
-fn at(context: &Context, stack: &Stack, base: &str, pruned: &[String]) -> Result<SafetySettings> {
+fn at(context: &Context, stack: &Stack, base: &str, pruned: &BTreeSet<Namespace>) -> Result<SafetySettings> {
     let repository = stack.repository.open().map_err(base::failed)?;
     // The following needs the whole history.
     repository.merge_base(base).map_err(base::failed)?;
@@ -81,7 +80,13 @@ struct BaseTarget {
 }
 
 impl BaseTarget {
-    fn of(context: &Context, stack: &Stack, own: Option<&Config>, name: &str, pruned: &[String]) -> Result<Self> {
+    fn of(
+        context: &Context,
+        stack: &Stack,
+        own: Option<&Config>,
+        name: &str,
+        pruned: &BTreeSet<Namespace>,
+    ) -> Result<Self> {
         let (now, environment) = (&stack.loaded.config, stack.loaded.options().environment.as_ref());
         let is_there = |own: &&Config| environment.is_none_or(|name| own.environments.contains_key(name));
         let is_it = |own: &&Config| own.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
@@ -91,10 +96,7 @@ impl BaseTarget {
         let planned = settings::named(context, now)?.map(|place| place.base_url().to_string());
         let services = planned.into_iter().chain(own.base_url.as_deref().map(plain)).collect();
         let listed: BTreeSet<Namespace> = own.namespaces.iter().cloned().collect();
-        let mut taken = stack.namespaces();
-        for name in pruned {
-            taken.insert(stack::namespace(name)?);
-        }
+        let taken = &stack.namespaces() | pruned;
         Ok(Self {
             is_environment: environment.is_some(),
             services: (now.base_url == own.base_url).then_some(services),

@@ -5,61 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::cli::args::PermissionArgs;
-use crate::cli::plan_request::PlanRequest;
-use crate::cli::stacks::shard;
-use crate::cli::{Context, LiveSource, Result, Stack, policy, settings, stack};
+use crate::cli::{Context, LiveSource, Session, Stack, settings};
 use crate::drift::DriftState;
 use crate::kind::KindName;
 use crate::load::config::FILE;
 use crate::model::Namespace;
-use crate::model::policy::Prune;
 use crate::plan::Plan;
 
 /// Versions of `trueup.yaml` that are read.
 const MOST_VERSIONS: usize = 200;
 /// The largest that is read, in bytes.
 const LARGEST_VERSION: usize = 64 * 1024;
-
-/// The namespaces that a plan of the stack is about: those of its definitions and settings, and those
-/// that the call prunes.
-///
-/// # Errors
-/// A namespace that cannot be pruned.
-pub fn namespaces(context: &Context, stack: &Stack, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>> {
-    let mut namespaces = stack.namespaces();
-    namespaces.extend(pruned(context, stack, permission)?);
-    Ok(namespaces)
-}
-
-/// The namespaces of `--prune-namespace`.
-///
-/// # Errors
-/// A text that is not a valid name, a namespace that the settings list, or settings that delete nothing or
-/// everything.
-pub fn pruned(context: &Context, stack: &Stack, permission: &PermissionArgs) -> Result<BTreeSet<Namespace>> {
-    let config = &stack.loaded.config;
-    let refused = |entry: String, hint: &'static str| Err(error!(Usage, "{entry}").hint(hint));
-    let mut pruned = BTreeSet::new();
-    for name in &permission.prune_namespace {
-        let namespace = stack::namespace(name)?;
-        if stack.namespaces().contains(&namespace) {
-            return refused(
-                format!("`--prune-namespace {namespace}` is for a namespace that the stack no longer has"),
-                "it is listed under `namespaces:`, or has definitions: a plan prunes it by itself",
-            );
-        }
-        pruned.insert(namespace);
-    }
-    policy::permits_namespaces(context, &pruned)?;
-    if !pruned.is_empty() && (settings::stack(context, config)?.is_none() || config.safeguards.prune != Prune::Owned) {
-        return refused(
-            "`--prune-namespace` deletes what the stack owns there".to_owned(),
-            "it needs a `stack:`, `namespaces:` and `prune: owned` in trueup.yaml",
-        );
-    }
-    Ok(pruned)
-}
 
 /// Namespaces and kinds that a stack had.
 #[derive(Debug, Default)]
@@ -70,20 +26,29 @@ pub struct Listed {
 
 /// Reads the namespaces and kinds that the stack once had, as far as `listed` and the drift state of the call show them,
 /// and notes what it owns of them.
-pub async fn note(stack: &Stack, source: &LiveSource, request: &PlanRequest<'_>, listed: Listed, plan: &mut Plan) {
+pub async fn note(
+    session: &Session<'_>,
+    source: &LiveSource,
+    check: Option<&DriftState>,
+    listed: Listed,
+    plan: &mut Plan,
+) {
     if plan.stack.is_none() {
         return;
     }
+    let stack = &session.stack;
     let Listed { mut namespaces, mut kinds } = listed;
-    for key in request.check.into_iter().flat_map(DriftState::keys) {
+    for key in check.into_iter().flat_map(DriftState::keys) {
         namespaces.insert(key.namespace.clone());
         kinds.insert(key.kind);
     }
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
     namespaces.retain(|namespace| !is_read(namespace) && !stack.namespaces().contains(namespace));
-    let namespaces = shard::namespaces(namespaces, request.shard, &plan.service.base_url);
+    if let Some(shard) = session.options.shard {
+        namespaces = shard.namespaces(namespaces, &plan.service.base_url);
+    }
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.kinds().contains(kind));
-    for (namespaces, kinds) in [(&namespaces, &(&stack.kinds() | &kinds)), (&request.namespaces, &kinds)] {
+    for (namespaces, kinds) in [(&namespaces, &(&stack.kinds() | &kinds)), (&session.namespaces(), &kinds)] {
         if namespaces.is_empty() || kinds.is_empty() {
             continue;
         }

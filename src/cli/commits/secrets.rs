@@ -40,7 +40,7 @@ pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
 /// The definitions of the stack of `--config`, else of the working directory, and of these commits. What cannot be read has
 /// none: each object whose secret is missing is refused by itself.
 fn definitions(context: &Context, commits: impl FnOnce(&Desired) -> BTreeSet<String>) -> Vec<Desired> {
-    let Ok(options) = configuration::load_options(context) else { return Vec::new() };
+    let options = configuration::load_options(context);
     let Ok(loaded) = load::directory(configuration::directory(context), &options) else { return Vec::new() };
     let mut all = vec![loaded.desired.clone()];
     let repository = LazyRepository::new(context, &loaded.root);

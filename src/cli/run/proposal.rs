@@ -2,7 +2,7 @@
 
 use crate::cli::args::{ApplyArgs, ScopeArgs};
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
-use crate::cli::{Connection, Context, Result, Session, SessionOptions, planning};
+use crate::cli::{Connection, Context, Result, Session, SessionOptions};
 use crate::plan::{Allowances, Plan};
 use crate::report::TextView;
 
@@ -25,19 +25,19 @@ impl Proposal {
     /// As those of a session and of its plan.
     pub async fn of(arguments: &ApplyArgs, context: &Context, scope: &ScopeArgs) -> Result<Self> {
         let (base, only_this_change) = (arguments.base.base.as_deref(), arguments.part.only_this_change);
-        let pruned = &arguments.permission.prune_namespace;
-        let options = SessionOptions { base, only_this_change, pruned, ..SessionOptions::default() };
+        let permission = Some(&arguments.permission);
+        let options = SessionOptions { base, only_this_change, permission, ..SessionOptions::default() };
         let session = Session::open(context, scope, options).await?;
-        let mut plan = session.plan(&arguments.permission).await?;
+        let mut plan = session.plan().await?;
         let is_asked_for = !arguments.decision.yes && arguments.decision.digest.is_none();
         if is_asked_for || plan.changes.is_empty() {
             session.locate(&mut plan);
         }
         session.attribute(&mut plan)?;
         session.stamp(&mut plan);
-        let view = session.view();
+        session.consent(&mut plan);
+        let (view, allow) = (session.view(), session.allow.clone());
         let connection = session.into_connection()?;
-        let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
         Ok(Self { plan, connection, allow, view })
     }
 

@@ -101,8 +101,8 @@ pub async fn open(
     for target in targets {
         let output = context.output.of_stack(target.directory(), target.name());
         let context = context.of_stack(&target.environment, output, &tenants);
-        let missing_environment = missing_environment(&context, &target)?;
-        let options = configuration::load_options(&context)?;
+        let missing_environment = missing_environment(&context, &target);
+        let options = configuration::load_options(&context);
         let config = load::settings(target.path(), &options).ok();
         let base_url = config.as_ref().and_then(|config| settings::base_url(&context, config));
         if let (Some(config), Some(base_url)) = (&config, &base_url) {
@@ -121,22 +121,20 @@ pub async fn open(
 }
 
 /// Why a stack does not have the environment that the call names; nothing if it has it, or its settings cannot be read.
-fn missing_environment(context: &Context, target: &Target) -> Result<Option<MissingEnvironment>> {
-    let (StackEnvironment::OfCall, Some(name)) = (&target.environment, context.chosen_environment()) else {
-        return Ok(None);
-    };
-    let given = configuration::load_options(context)?;
+fn missing_environment(context: &Context, target: &Target) -> Option<MissingEnvironment> {
+    let name = context.chosen_environment().filter(|_| target.environment == StackEnvironment::OfCall)?;
+    let given = configuration::load_options(context);
     let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..given };
-    let Ok(config) = load::settings(target.path(), &options) else { return Ok(None) };
+    let config = load::settings(target.path(), &options).ok()?;
     if config.environments.contains_key(&name) {
-        return Ok(None);
+        return None;
     }
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
     let hint = match names.as_slice() {
         [] => format!("its {} names no `environments:`", config::FILE),
         names => format!("it has: {}", names.join(", ")),
     };
-    Ok(Some(MissingEnvironment { message: format!("it has no environment `{name}`"), hint }))
+    Some(MissingEnvironment { message: format!("it has no environment `{name}`"), hint })
 }
 
 /// Refuses an environment that none of the stacks has.
@@ -329,7 +327,7 @@ impl Member {
 
     /// Where it defines an endpoint: the file alone, if it cannot be read any more.
     fn place(&self, key: &Key) -> String {
-        let options = configuration::load_options(&self.context).unwrap_or_default();
+        let options = configuration::load_options(&self.context);
         let Ok(loaded) = load::directory(self.target.path(), &options) else { return self.name() };
         let prefix = self.context.environment.shown_from_here(&loaded.root);
         let place = SourceMap::new(&loaded).place(key, None);
@@ -367,7 +365,7 @@ impl Member {
     pub fn file_in(&self, directory: &Path) -> PathBuf {
         // Without the environment of the call a stack has its file by the other settings.
         let bare = || {
-            let given = configuration::load_options(&self.context).ok()?;
+            let given = configuration::load_options(&self.context);
             let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..given };
             load::settings(self.target.path(), &options).ok()
         };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::args::formats;
+use crate::cli::args::{formats, namespace};
 use crate::cli::service::address::VARIABLES;
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
@@ -36,8 +36,8 @@ pub struct DoctorArgs {
     #[arg(value_name = "DIR", default_value = ".")]
     pub directory: PathBuf,
     /// Check this namespace instead of those of trueup.yaml; repeatable
-    #[arg(long, short, value_name = "NAME")]
-    pub namespace: Vec<String>,
+    #[arg(long, short, value_name = "NAME", value_parser = namespace)]
+    pub namespace: Vec<Namespace>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
@@ -54,7 +54,7 @@ fn failed(health: &mut Health, name: &'static str, error: &CommandError) {
 /// Checks everything that a plan and an apply need.
 pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus> {
     let mut health = Health::default();
-    check(arguments, context, &mut health).await?;
+    check(arguments, context, &mut health).await;
     context.output.answer(&match arguments.format {
         Format::Json => health::json(&health),
         _ => health::text(&health, &context.output.view()),
@@ -62,19 +62,19 @@ pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus
     Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
-async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -> Result<()> {
+async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     let directory = arguments.directory.as_path();
-    let Some(config) = settings_file(context, directory, health) else { return Ok(()) };
+    let Some(config) = settings_file(context, directory, health) else { return };
     let has_stack =
         configuration::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
     let mut kinds = stack::kinds_of(&config);
     // Without a stack, the files beside a call that names namespaces are somebody else's.
     if has_stack || arguments.namespace.is_empty() {
-        kinds.extend(definitions(context, &config, directory, health)?);
+        kinds.extend(definitions(context, &config, directory, health));
     }
     let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
         [] => config.namespaces.clone(),
-        named => named.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?,
+        named => named.to_vec(),
     };
     if let Some(place) = place(context, &config, health) {
         let with_token = given_token(context, &config, &place, health);
@@ -82,7 +82,6 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -
     }
     versions(&config, health);
     kept_state(context, &config, health);
-    Ok(())
 }
 
 fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Option<Config> {
@@ -113,15 +112,10 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
 }
 
 /// Checks the definitions; returns their kinds.
-fn definitions(
-    context: &Context,
-    config: &Config,
-    directory: &Path,
-    health: &mut Health,
-) -> Result<BTreeSet<KindName>> {
+fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> BTreeSet<KindName> {
     let mut kinds = BTreeSet::new();
     let shown = safe::shell(&directory.display().to_string()) + &context.call.settings();
-    match load::directory(directory, &configuration::load_options(context)?) {
+    match load::directory(directory, &configuration::load_options(context)) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
             let check = health.add("definitions", HealthStatus::Note, "there are none yet");
             // Without namespaces, there is nothing that a pull could begin with.
@@ -140,7 +134,7 @@ fn definitions(
                 .fix(format!("to see each with its place: trueup validate {shown}"));
         }
     }
-    Ok(kinds)
+    kinds
 }
 
 fn place(context: &Context, config: &Config, health: &mut Health) -> Option<ServiceLocation> {

@@ -9,10 +9,11 @@ use jiff::Timestamp;
 use clap::Args;
 
 use crate::api::events::{self, EventQuery, Match, Sort};
-use crate::cli::args::formats;
 use crate::cli::args::time::TimeRange;
+use crate::cli::args::{formats, namespace};
 use crate::cli::run::interrupt;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, session, stack};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, session};
+use crate::model::Namespace;
 use crate::report::{Format, Role, safe, text};
 
 /// Queries security events.
@@ -27,8 +28,8 @@ use crate::report::{Format, Role, safe, text};
 )]
 pub struct EventsArgs {
     /// The namespace; `system` covers all of the tenant
-    #[arg(long, short, value_name = "NAME", default_value = "system")]
-    pub namespace: String,
+    #[arg(long, short, value_name = "NAME", default_value = "system", value_parser = namespace)]
+    pub namespace: Namespace,
     /// Only events with FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX; repeatable, all must
     /// match; nested fields are dotted
     #[arg(long = "match", short, value_name = "CONDITION")]
@@ -94,7 +95,7 @@ impl EventsRequest {
     fn read(arguments: &EventsArgs, now: Timestamp) -> Result<Self> {
         let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
         let parsed = |text: &String| text.parse::<Match>().context("in `--match`").with_status(ExitStatus::Usage);
-        let mut query = EventQuery::new(stack::namespace(&arguments.namespace)?);
+        let mut query = EventQuery::new(arguments.namespace.clone());
         query.matches = arguments.matches.iter().map(parsed).collect::<Result<_, _>>()?;
         query.text.clone_from(&arguments.query);
         query.start_time = range.since.map(|time| time.to_string());

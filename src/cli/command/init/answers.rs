@@ -6,7 +6,7 @@ use super::files::NewStack;
 use super::{Forge, InitArgs};
 use crate::api::BaseUrl;
 use crate::cli::service::address::{self, UrlSources};
-use crate::cli::{Context, Result, settings, stack};
+use crate::cli::{Context, Result, settings};
 use crate::load::Config;
 use crate::model::{Name, Namespace};
 
@@ -33,7 +33,7 @@ pub fn request(arguments: &InitArgs, context: &Context, directory: &Path, top: &
     let name = given.clone().unwrap_or_else(|| stack_name(directory));
     let namespaces = match arguments.namespaces.as_slice() {
         [] => vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))],
-        given => given.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?,
+        given => given.to_vec(),
     };
     let forge = arguments.pipeline.unwrap_or_else(|| likely_forge(top));
     let is_sandbox = context.global.sandbox.is_some();

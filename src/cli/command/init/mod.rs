@@ -9,6 +9,7 @@ use anyhow::Context as _;
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::args::namespace;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, config};
@@ -30,8 +31,8 @@ pub struct InitArgs {
     #[arg(value_name = "DIR", default_value = ".")]
     pub directory: PathBuf,
     /// Its namespaces, separated by commas; repeatable
-    #[arg(long, short, visible_alias = "namespace", value_name = "NAME", value_delimiter = ',')]
-    pub namespaces: Vec<String>,
+    #[arg(long, short, visible_alias = "namespace", value_name = "NAME", value_delimiter = ',', value_parser = namespace)]
+    pub namespaces: Vec<Namespace>,
     /// The pipelines to write, for plans in pull requests, applies and a nightly check
     #[arg(long, value_name = "FORGE")]
     pub pipeline: Option<Forge>,
@@ -106,7 +107,7 @@ fn full(directory: &Path) -> Result<PathBuf> {
 /// Refuses a directory in another stack or around one: one directory is one stack.
 fn outside_of_stacks(context: &Context, directory: &Path) -> Result<()> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(directory);
-    let options = configuration::load_options(context)?;
+    let options = configuration::load_options(context);
     let root = load::root(there, &options).map_err(|found| diagnostics::error(context, &found))?;
     let refused = |problem: String| {
         let hint = "one directory is one stack: give a directory beside it";
@@ -135,7 +136,7 @@ fn top(context: &Context, directory: &Path) -> PathBuf {
 
 /// Whether the directory contains definitions, or what is meant as such.
 fn has_definitions(context: &Context, directory: &Path) -> bool {
-    let Ok(options) = configuration::load_options(context) else { return false };
+    let options = configuration::load_options(context);
     directory.is_dir() && load::directory(directory, &options).map_or(true, |loaded| loaded.desired.files > 0)
 }
 
