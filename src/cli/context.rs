@@ -3,15 +3,16 @@
 //! them when the command has ended, however it ended.
 
 use std::cell::{OnceCell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::api::RequestIds;
 use crate::cli::args::GlobalArgs;
-use crate::cli::service::exchanges;
+use crate::cli::output::activity;
 use crate::cli::stacks::tenants::Tenants;
 use crate::cli::{Call, Output, ProcessEnvironment};
+use crate::git::{GitEnvironment, GitError, Repository};
 use crate::model::policy::Policy;
 use crate::sandbox::Running;
 use crate::state::StateStore;
@@ -81,7 +82,7 @@ impl Context {
 
     /// The ids of the requests of the command.
     pub fn ids(&self) -> Arc<RequestIds> {
-        Arc::clone(self.ids.get_or_init(|| exchanges::ids(&self.environment, &self.output)))
+        Arc::clone(self.ids.get_or_init(|| activity::ids(&self.environment, &self.output)))
     }
 
     /// The proxies of the environment.
@@ -139,5 +140,32 @@ impl Context {
         for service in started {
             service.stop().await;
         }
+    }
+}
+
+/// The git repository that a directory is in, which everything in one command shares: it is searched for and opened at the
+/// first question. A clone is the same one.
+#[derive(Clone)]
+pub struct LazyRepository {
+    directory: PathBuf,
+    machine: GitEnvironment,
+    opened: Arc<OnceLock<Result<Repository, Arc<GitError>>>>,
+}
+
+impl LazyRepository {
+    /// The repository of `directory`, which is not searched for yet.
+    pub fn new(context: &Context, directory: &Path) -> Self {
+        let search_path = context.environment.path("PATH").map(Into::into);
+        let machine = GitEnvironment { search_path, temporary: std::env::temp_dir() };
+        Self { directory: directory.to_owned(), machine, opened: Arc::default() }
+    }
+
+    /// Opens it, or returns what was opened before.
+    ///
+    /// # Errors
+    /// There is none that can be used.
+    pub fn open(&self) -> Result<&Repository, Arc<GitError>> {
+        let opened = self.opened.get_or_init(|| Repository::open(&self.directory, &self.machine).map_err(Arc::new));
+        opened.as_ref().map_err(Arc::clone)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::drift::Verdict;
 use crate::file::FileError;
-use crate::load::Diagnostic;
+use crate::load::{self, Diagnostic};
 use crate::plan::{ApprovalError, Plan};
 use crate::report::error::{ErrorReport, Refusal};
 use crate::run::{ChangeResult, Outcome, Verification};
@@ -284,6 +284,13 @@ impl CommandError {
     pub fn hint_each(mut self, hints: impl IntoIterator<Item: Into<String>>) -> Self {
         self.hints.extend(hints.into_iter().map(Into::into));
         self
+    }
+
+    /// The same error with the nearest of the words that are known, if one is near enough.
+    #[must_use]
+    pub fn did_you_mean<'w>(self, word: &str, known: impl IntoIterator<Item = &'w str>) -> Self {
+        let near = load::nearest(word, known);
+        self.hint_each(near.map(|near| format!("did you mean `{near}`?")))
     }
 
     /// Whether it is an error of this type.

@@ -6,7 +6,6 @@
 mod exit_status;
 
 mod args;
-mod broken_references;
 mod call;
 mod command;
 mod commits;
@@ -78,7 +77,7 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         }
         Err(error) => {
             let mut output = Output::new(&GlobalArgs::default(), &ProcessEnvironment::read());
-            output.promise(output::document::asked_for(&words));
+            output.promise(output::asked_for(&words));
             output.fail(&args::help::usage(&error, &words));
             output.ended(ExitStatus::Usage)
         }
@@ -120,7 +119,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Erro
 
 fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     let mut context = Context::new(arguments.global, Call::of(matches));
-    context.output.promise(output::document::promised(matches));
+    context.output.promise(output::promised(matches));
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))

@@ -6,19 +6,18 @@ use std::path::Path;
 use crate::cli::commits::{applied, dropped};
 use crate::cli::stacks::defined_elsewhere;
 use crate::cli::{
-    CommandError, Connection, Context, LiveSource, Result, Session, broken_references, configuration, settings, stack,
+    CommandError, Connection, Context, LiveSource, Result, Session, Stack, configuration, diagnostics, settings, stack,
 };
 use crate::drift::DriftState;
 use crate::journal::RunOwner;
 use crate::kind::KindName;
-use crate::load::{Diagnostic, SourceMap};
-use crate::model::{Desired, Key, Live, Scope, SourceLocation};
+use crate::load::{self, Diagnostic, SourceMap};
+use crate::model::{Key, Live, Scope, SourceLocation};
 use crate::plan::{
-    self, Allowances, ChangePlaces, Counts, FieldChange, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin,
-    PlanSource, RollbackInput,
+    Allowances, BrokenReference, ChangePlaces, Counts, FieldChange, Note, Plan, PlanBuilder, PlanInput, PlanOrigin,
+    PlanSource, WrittenReference,
 };
 use crate::report::facts::{edits, unread};
-use crate::run::RunRecord;
 
 impl Session<'_> {
     /// Reads the live source and makes the plan of an apply.
@@ -36,7 +35,7 @@ impl Session<'_> {
     /// Those of [`Session::plan`].
     pub async fn plan_against(&self, source: &LiveSource) -> Result<Plan> {
         let plan = self.plan_from(source, None).await?;
-        broken_references::refuse(self.context, &self.stack, &plan)?;
+        refuse_broken_references(self.context, &self.stack, &plan)?;
         Ok(plan)
     }
 
@@ -184,7 +183,7 @@ pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Sco
 }
 
 /// Blocks the deletes of endpoints that others refer to.
-async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
+pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
     let asked = plan.going().map(async |key| (key.clone(), source.referrers(key).await));
     let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
     let silent = referrers.iter().filter(|(_, answer)| matches!(answer, Ok(None)));
@@ -204,39 +203,53 @@ pub fn run_owner(context: &Context) -> Result<RunOwner> {
     Ok(RunOwner { stack: settings::stack(context, &config)?, base_url })
 }
 
-/// What a rollback is planned from.
-pub struct RollbackRequest<'a> {
-    /// The run that is undone.
-    pub record: &'a RunRecord,
-    /// The definitions that may have the secrets of what it wrote.
-    pub definitions: &'a [Desired],
-    /// Which endpoints are restored.
-    pub only: &'a dyn Fn(&Key) -> bool,
-    /// Fields that are left out of comparison.
-    pub ignore: &'a Ignore,
-    /// What was allowed by name.
-    pub allow: &'a Allowances,
+/// Refuses a plan of definitions whose references are wrong.
+fn refuse_broken_references(context: &Context, stack: &Stack, plan: &Plan) -> Result<()> {
+    let places = SourceMap::new(&stack.loaded);
+    let errors: Vec<Diagnostic> =
+        plan.broken_references().map(|broken| broken_reference(stack, &places, broken)).collect();
+    if errors.is_empty() { Ok(()) } else { Err(diagnostics::error(context, &places.problems(errors))) }
 }
 
-/// Reads the service and plans the rollback of a run.
-///
-/// # Errors
-/// Certificates that cannot be used. Reads that fail are part of the plan.
-pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Result<Plan> {
-    let source = LiveSource::of(connection)?;
-    let undone = back.record.undone();
-    let (namespaces, kinds) = undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();
-    let live = source.live(&namespaces, &kinds).await;
-    let mut plan = plan::rollback(RollbackInput {
-        undone: &undone,
-        live: &live,
-        definitions: back.definitions,
-        only: back.only,
-        ignore: back.ignore,
-        allow: back.allow,
-        tool_version: env!("CARGO_PKG_VERSION"),
-    });
-    plan.source.requests = live.requests;
-    refer(&source, &mut plan, back.allow).await;
-    Ok(plan)
+fn broken_reference(stack: &Stack, places: &SourceMap<'_>, broken: &BrokenReference) -> Diagnostic {
+    match broken {
+        BrokenReference::Missing(reference)
+        | BrokenReference::LeftOut(reference)
+        | BrokenReference::Unread(reference) => {
+            let target = reference.target.to_string();
+            let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
+            let help = match load::nearest(&target, defined.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "define it, or remove the reference".to_owned(),
+            };
+            let message = format!("`{target}` is neither defined nor live");
+            places.error(&message, &help, &[place(reference, "referred to here".to_owned())])
+        }
+        BrokenReference::Deleted(reference) => {
+            let key = &reference.target;
+            let message = format!("`{key}` would be deleted, and a definition refers to it");
+            let help = format!("define it again, or remove the reference; to delete it anyway: --allow referred={key}");
+            places.error(&message, &help, &[place(reference, "referred to here".to_owned())])
+        }
+        BrokenReference::Circle(references) => {
+            let message = format!("none of these objects can be created first: {}", circle(references));
+            let label = |reference: &WrittenReference| format!("refers to `{}`", reference.target);
+            let of_all: Vec<_> = references.iter().map(|reference| place(reference, label(reference))).collect();
+            places.error(&message, "create one of them without its reference first", &of_all)
+        }
+        BrokenReference::LiveCircle(references) => {
+            let message = format!("none of these objects can be deleted first: {}", circle(references));
+            places.error(&message, "define one of them without its reference, apply that, and delete them then", &[])
+        }
+    }
+}
+
+fn place(reference: &WrittenReference, label: String) -> (&Key, &str, String) {
+    (&reference.by, &reference.path, label)
+}
+
+/// `a -> b -> a`
+fn circle(references: &[WrittenReference]) -> String {
+    let keys = references.iter().chain(references.first()).map(|reference| format!("`{}`", reference.by));
+    keys.collect::<Vec<_>>().join(" -> ")
 }

@@ -10,7 +10,6 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
-use crate::cli::service::address;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, hint, settings, state};
 use crate::file;
 use crate::journal::{self, JournalError};
@@ -51,7 +50,7 @@ pub fn read(context: &mut Context) -> Result<()> {
     let policy = config::policy(&path.to_string_lossy(), bytes)
         .map_err(|diagnostics| diagnostics::error(context, &diagnostics))?;
     for text in policy.base_urls.iter().flatten() {
-        address::read(text, "`base_urls` of the policy")?;
+        settings::url(text, "`base_urls` of the policy")?;
     }
     let path = path.canonicalize().unwrap_or(path);
     context.policy = Some(Rc::new(PolicyFile { path, sha256, policy }));

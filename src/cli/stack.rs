@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::commits::repository::LazyRepository;
+use crate::cli::context::LazyRepository;
 use crate::cli::stacks::tenants::DefinedKeys;
 use crate::cli::{
     Call, CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, policy, settings,
@@ -164,10 +164,9 @@ pub fn unknown_namespace(
 ) -> Result<()> {
     let Some(unknown) = selection.unknown_namespace(known) else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(Namespace::as_str).collect();
-    let error = error!(Usage, "{whose} no namespace `{unknown}`");
-    let near = load::nearest(unknown.as_str(), names.iter().copied());
-    let error = error.hint_each(near.map(|near| format!("did you mean `{near}`?")));
-    Err(error.hint(format!("{they}: {}", names.join(", "))))
+    Err(error!(Usage, "{whose} no namespace `{unknown}`")
+        .did_you_mean(unknown.as_str(), names.iter().copied())
+        .hint(format!("{they}: {}", names.join(", "))))
 }
 
 /// Refuses filters that match nothing. Of several stacks, what one of them matches in any stack counts, and one in which

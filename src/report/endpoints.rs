@@ -9,33 +9,82 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::facts::values;
-use super::json as documents;
 use super::line::{Line, code, line, moment};
-use super::text::{TextView, draw};
 use super::time;
 use super::view::{Blocks, Table};
 use crate::model::{
-    Endpoint, Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
+    Endpoint, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
 };
+use crate::plan::ServiceId;
 
 /// Live endpoints, and the reads that they come from.
 pub struct EndpointListing<'a> {
-    /// The service, as plans name it.
-    pub base_url: &'a str,
-    /// The paths that it answers at.
-    pub layout: Layout,
-    /// When the snapshot was taken, RFC 3339; nothing for the service itself.
-    pub taken: Option<&'a str>,
+    /// The service.
+    pub service: &'a ServiceId,
+    /// When the snapshot was taken, RFC 3339, and its digest; nothing for the service itself.
+    pub taken: Option<(&'a str, &'a str)>,
     /// Every list that was read: `namespace` of endpoints, `kind:namespace` of others.
     pub live: &'a Live,
     /// The items that are shown, in order.
     pub items: Vec<&'a LiveItem>,
+    /// The columns of the table.
+    pub columns: Vec<Column>,
 }
 
-impl EndpointListing<'_> {
+impl<'a> EndpointListing<'a> {
     /// What it lists, for people: one word that a number stands before.
     fn noun(&self) -> &'static str {
         Key::noun(self.items.iter().map(|item| item.key()))
+    }
+
+    /// The listing as a table, with a row for each endpoint; of a snapshot below what it is.
+    pub(super) fn blocks(&self) -> Blocks<'a> {
+        let mut blocks = Blocks::default();
+        if let Some((taken, digest)) = self.taken {
+            let namespaces: BTreeSet<_> = self.live.lists.keys().map(|scope| &scope.namespace).collect();
+            blocks.line(line![
+                "Snapshot of ",
+                code(&self.service.base_url),
+                ", taken ",
+                moment(taken),
+                ": ",
+                Line::count(self.items.len(), self.noun()),
+                " in ",
+                Line::count(namespaces.len(), "namespace"),
+                ", digest ",
+                code(digest)
+            ]);
+            blocks.gap();
+        }
+        // A name or a time is of no use without its end.
+        let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
+        let is_number = |column: &Column| matches!(column, Column::Field(Field::Port | Field::HealthCheckPort));
+        let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
+            self.columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
+        };
+        let heading = |column: &Column| match column {
+            Column::Endpoint => self.noun().to_uppercase(),
+            column => column.heading(),
+        };
+        let headings = self.columns.iter().map(|column| code(heading(column)));
+        let mut table = Table::new(headings).free(which(&is_free)).right(which(&is_number));
+        self.items.iter().for_each(|item| table.row(self.columns.iter().map(|column| code(column.cell(item)))));
+        blocks.table(table);
+        blocks
+    }
+
+    /// The content of the document.
+    pub fn report(&self) -> EndpointsReport<'a> {
+        let read = |read: &ListRead| {
+            let reason = read.unknown().map(str::to_owned);
+            ListedNamespace { complete: reason.is_none(), reason }
+        };
+        EndpointsReport {
+            service: self.service,
+            taken: self.taken.map(|(taken, _)| taken),
+            namespaces: self.live.lists.iter().map(|(scope, of)| (scope.to_string(), read(of))).collect(),
+            endpoints: self.items.iter().map(|item| Listing::of(item)).collect(),
+        }
     }
 }
 
@@ -185,73 +234,16 @@ fn stack(endpoint: &Endpoint) -> Option<String> {
     Ownership::read(&endpoint.annotations)?.stack
 }
 
-/// The listing as a table, with a row for each endpoint; of a snapshot with the digest `snapshot`, below what it is.
-pub fn text(listing: &EndpointListing<'_>, columns: &[Column], snapshot: Option<&str>, view: &TextView) -> String {
-    let mut blocks = Blocks::default();
-    if let Some(digest) = snapshot {
-        let namespaces: BTreeSet<_> = listing.live.lists.keys().map(|scope| &scope.namespace).collect();
-        blocks.line(line![
-            "Snapshot of ",
-            code(listing.base_url),
-            listing.taken.map(|taken| line![", taken ", moment(taken)]),
-            ": ",
-            Line::count(listing.items.len(), listing.noun()),
-            " in ",
-            Line::count(namespaces.len(), "namespace"),
-            ", digest ",
-            code(digest)
-        ]);
-        blocks.gap();
-    }
-    // A name or a time is of no use without its end.
-    let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
-    let is_number = |column: &Column| matches!(column, Column::Field(Field::Port | Field::HealthCheckPort));
-    let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
-        columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
-    };
-    let heading = |column: &Column| match column {
-        Column::Endpoint => listing.noun().to_uppercase(),
-        column => column.heading(),
-    };
-    let headings = columns.iter().map(|column| code(heading(column)));
-    let mut table = Table::new(headings).free(which(&is_free)).right(which(&is_number));
-    listing.items.iter().for_each(|item| table.row(columns.iter().map(|column| code(column.cell(item)))));
-    blocks.table(table);
-    draw::blocks(&blocks, view)
-}
-
-/// The listing as a JSON document of the kind `endpoints`.
-pub fn json(listing: &EndpointListing<'_>) -> String {
-    let read = |read: &ListRead| {
-        let reason = read.unknown().map(str::to_owned);
-        ListedNamespace { complete: reason.is_none(), reason }
-    };
-    let listed = EndpointsReport {
-        service: ListedService { base_url: listing.base_url, layout: listing.layout },
-        taken: listing.taken,
-        namespaces: listing.live.lists.iter().map(|(scope, of)| (scope.to_string(), read(of))).collect(),
-        endpoints: listing.items.iter().map(|item| Listing::of(item)).collect(),
-    };
-    documents::document("endpoints", listed)
-}
-
 /// Live endpoints, as JSON.
 #[derive(Serialize, JsonSchema)]
 pub struct EndpointsReport<'a> {
-    service: ListedService<'a>,
+    service: &'a ServiceId,
     /// When the snapshot was taken; absent for the service itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     taken: Option<&'a str>,
     /// Every list that was read: `namespace` of endpoints, `kind:namespace` of others.
     namespaces: BTreeMap<String, ListedNamespace>,
     endpoints: Vec<Listing<'a>>,
-}
-
-/// The service.
-#[derive(Serialize, JsonSchema)]
-struct ListedService<'a> {
-    base_url: &'a str,
-    layout: Layout,
 }
 
 /// Whether a namespace was read.

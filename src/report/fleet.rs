@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
 use super::facts::unread;
 use super::line::{Line, Part, line};
-use super::{Validation, time};
+use super::view::View;
+use super::{TextView, Validation, time};
 use crate::drift::{Check, Verdict};
 use crate::model::Key;
 use crate::plan::{Digest, Plan};
@@ -182,6 +183,20 @@ impl FleetPart<'_> {
         name(&self.directory, &details)
     }
 
+    /// How its own report is drawn: as `view`, with the commands that name it alone.
+    pub(super) fn text_view(&self, view: &TextView) -> TextView {
+        TextView { call: self.call.clone(), flags: self.flags.clone(), elapsed: None, ..view.clone() }
+    }
+
+    /// The view of its plan or check, if it has one.
+    pub(super) fn view(&self, view: &TextView) -> Option<View<'_>> {
+        match &self.outcome {
+            Ok(StackReport::Checked(check)) => Some(View::of_check(check, &self.call)),
+            Ok(StackReport::Planned(plan)) => Some(View::of_plan(plan, &plan.digest(), None, &self.text_view(view))),
+            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
+        }
+    }
+
     /// Why there is nothing else to report of it: it failed, nothing is known of it, or nothing could be read.
     pub fn reason(&self) -> Option<Cow<'_, str>> {
         let unread = |plan| {
@@ -227,12 +242,14 @@ pub fn name<'d>(directory: &'d str, details: &[&str]) -> Cow<'d, str> {
 }
 
 impl MergedFrom {
-    /// When the checks were made, in words behind a comma.
-    pub(super) fn period(&self) -> Line<'static> {
-        let Some((first, last)) = self.checked else { return Line::default() };
-        let [first, last] = [first, last].map(time::minute);
-        let last = (first != last).then(|| line![" to ", Part::Made(last)]);
-        line![", checked ", Part::Made(first), last]
+    /// What it is made of and when its checks were made, behind `from`.
+    pub(super) fn line(&self, from: &'static str) -> Line<'static> {
+        let checked = self.checked.map(|(first, last)| {
+            let [first, last] = [first, last].map(time::minute);
+            let last = (first != last).then(|| line![" to ", Part::Made(last)]);
+            line![", checked ", Part::Made(first), last]
+        });
+        line![from, Line::count(self.files, "file"), checked]
     }
 }
 
@@ -259,10 +276,20 @@ impl<'a> Fleet<'a> {
         })
     }
 
-    /// Whether an apply of these plans changes something, and is not refused because a list could not be read.
-    pub fn can_apply(&self) -> bool {
+    /// The command that applies exactly these plans, if that changes something and is not refused because a list could not
+    /// be read.
+    pub(super) fn apply_command(&self) -> Option<String> {
+        let (digest, call) = self.plans.as_ref().filter(|_| self.command == FleetCommand::Plan)?;
         let is_whole = |plan: &Plan| plan.unknown().next().is_none();
-        self.plans().all(|(_, plan)| is_whole(plan)) && self.plans().any(|(_, plan)| !plan.changes.is_empty())
+        let can_apply =
+            self.plans().all(|(_, plan)| is_whole(plan)) && self.plans().any(|(_, plan)| !plan.changes.is_empty());
+        can_apply.then(|| format!("trueup apply {call} --digest {digest}"))
+    }
+
+    /// The stacks of which a report for people has more than a reason or a number.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &FleetPart<'a>> {
+        let folds = self.folds_quiet();
+        self.parts.iter().filter(move |part| part.reason().is_none() && !(folds && part.is_quiet()))
     }
 
     /// The stacks that have no result, with the reason.

@@ -10,10 +10,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::annotation::{self, Annotation};
+use super::endpoints::EndpointListing;
 use super::event_counts::EventCounts;
 use super::explanation::Explanation;
 use super::fit::fit;
 use super::fleet::Fleet;
+use super::health::Health;
 use super::json::{HistoryReport, OutcomeReport, RehearsalReport};
 use super::kinds::KindList;
 use super::markdown;
@@ -77,6 +79,8 @@ formats! {
     Sarif = "sarif",
     /// Columns for people.
     Table = "table",
+    /// Definitions, as `pull` writes them.
+    Yaml = "yaml",
     /// A JSON document a line.
     Ndjson = "ndjson",
     /// The matrix of a job of GitHub Actions.
@@ -115,6 +119,8 @@ impl Format {
     /// The formats of what `show` shows.
     pub const OF_SHOWN: &'static [Self] =
         &[Self::Text, Self::Json, Self::Markdown, Self::Html, Self::Github, Self::Sarif, Self::Prometheus];
+    /// The formats of live endpoints.
+    pub const OF_ENDPOINTS: &'static [Self] = &[Self::Table, Self::Yaml, Self::Json];
     /// The formats of every other answer: rehearsals, the history, what the service is asked besides endpoints, explanations.
     pub const OF_ANSWERS: &'static [Self] = &[Self::Text, Self::Json];
     /// The formats of security events.
@@ -157,6 +163,10 @@ pub enum Report<'a> {
     Explanation(&'a Explanation),
     /// The kinds of object.
     Kinds(&'a KindList),
+    /// Live endpoints.
+    Endpoints(&'a EndpointListing<'a>),
+    /// The checks of the set-up.
+    Health(&'a Health),
 }
 
 /// DDoS events, as JSON.
@@ -268,6 +278,8 @@ fn blocks<'a>(report: &Report<'a>, view: &'a TextView) -> Blocks<'a> {
         Report::Operations(list) => list.blocks(),
         Report::Explanation(explanation) => explanation.blocks(),
         Report::Kinds(kinds) => kinds.blocks(),
+        Report::Endpoints(listing) => listing.blocks(),
+        Report::Health(health) => health.blocks(),
     }
 }
 
@@ -278,19 +290,21 @@ fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         Report::Plan(plan) => documents::write_plan(plan, out),
         Report::Check(check) => documents::write_drift(check, out),
         Report::Fleet(fleet) => documents::write_fleet(fleet, out),
-        Report::Stacks(stacks) => documents::write("stacks", stacks.document(), out),
+        Report::Stacks(stacks) => documents::write("stacks", stacks, out),
         Report::Outcome(outcome, plan, _) => documents::write("outcome", OutcomeReport::new(outcome, plan), out),
         Report::Rehearsal(rehearsal) => documents::write("rehearsal", RehearsalReport::new(rehearsal), out),
         Report::History(runs, unreadable) => documents::write("history", HistoryReport { runs, unreadable }, out),
         Report::Run(document) => out.write_all(safe::json(&document.sealed()).as_bytes()),
         Report::DdosEvents(events) => documents::write("ddos_events", DdosEvents { events }, out),
         Report::DdosEvent(event) => documents::write("ddos_event", OneDdosEvent { event }, out),
-        Report::EventCounts(counts) => documents::write("security_event_counts", counts.json(), out),
+        Report::EventCounts(counts) => documents::write("security_event_counts", counts, out),
         Report::UpgradableVersions(versions) => documents::write("upgradable_sw_versions", versions, out),
         Report::SiteUpgrade(upgrade) => documents::write("upgrade_status", upgrade, out),
-        Report::Operations(list) => documents::write("operations", list.json(), out),
+        Report::Operations(list) => documents::write("operations", list.report(), out),
         Report::Explanation(explanation) => documents::write("explanation", explanation, out),
         Report::Kinds(kinds) => documents::write("kinds", kinds, out),
+        Report::Endpoints(listing) => documents::write("endpoints", listing.report(), out),
+        Report::Health(health) => documents::write("health", health.report(), out),
     }
 }
 

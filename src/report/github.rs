@@ -35,7 +35,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{annotation, sample};
+    use super::super::{annotation, sample_tests};
     use super::*;
     use crate::model::SourceLocation;
 
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn hostile_texts_begin_no_command_of_their_own() {
-        let text = annotations(&annotation::of_plan(&sample::plan(50, true)));
-        let remarks = annotation::of_plan(&sample::plan(50, true)).len();
+        let text = annotations(&annotation::of_plan(&sample_tests::plan(50, true)));
+        let remarks = annotation::of_plan(&sample_tests::plan(50, true)).len();
         assert_eq!(text.lines().count(), remarks);
         for line in text.lines() {
             let kinds = ["::error ", "::warning ", "::notice "];
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_change_that_an_apply_makes_is_a_remark() {
-        let plan = sample::attributed(sample::plan(60, false));
+        let plan = sample_tests::attributed(sample_tests::plan(60, false));
         let text = annotations(&annotation::of_plan(&plan));
         for whose in ["(this change)", "(pending on base)", "(behind base)"] {
             assert!(text.contains(whose), "{whose} in {text}");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_can_hurt_most_is_among_the_first_remarks() {
-        let titles: Vec<String> = annotation::of_plan(&sample::plan(50, false))
+        let titles: Vec<String> = annotation::of_plan(&sample_tests::plan(50, false))
             .into_iter()
             .filter(|remark| remark.level == AnnotationLevel::Warning)
             .map(|remark| remark.title)
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn what_matters_most_comes_first() {
         let levels: Vec<AnnotationLevel> =
-            annotation::of_plan(&sample::plan(50, false)).iter().map(|annotation| annotation.level).collect();
+            annotation::of_plan(&sample_tests::plan(50, false)).iter().map(|annotation| annotation.level).collect();
         assert!(levels.is_sorted());
         assert_eq!(levels.first(), Some(&AnnotationLevel::Error));
     }

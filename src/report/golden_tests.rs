@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::event_counts::{EventCounts, FieldTally, Tally};
+use super::event_counts::{EventCounts, FieldCounts, ValueCount};
 use super::explanation::Explanation;
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::kinds;
 use super::operations::OperationList;
-use super::sample::{self, HOSTILE};
+use super::sample_tests::{self, HOSTILE};
 use super::stacks::{StackChange, StackEntry, StackList};
 use super::text::TextView;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
@@ -60,7 +60,7 @@ fn scenarios() -> [Scenario; 2] {
 
 /// A plan with every action, every cause and a defined endpoint that is blocked.
 fn plan(hostile: bool) -> Plan {
-    let mut plan = sample::plan(20, hostile);
+    let mut plan = sample_tests::plan(20, hostile);
     let text = if hostile { HOSTILE[3] } else { "kim" };
     let mut creates = plan.changes.iter_mut().filter(|change| change.action.kind() == ActionKind::Create);
     let [deleted, lost] = [creates.next(), creates.next()].map(|change| change.expect("the sample has two creates"));
@@ -152,7 +152,7 @@ fn others<'a>(text: &str) -> Vec<FleetPart<'a>> {
 }
 
 fn quiet() -> Plan {
-    let mut plan = sample::plan(0, false);
+    let mut plan = sample_tests::plan(0, false);
     plan.blocked.clear();
     plan.guards.clear();
     plan.notes.clear();
@@ -246,7 +246,7 @@ fn record(plan: &Plan, outcome: &Outcome, text: &str) -> RunRecord {
 fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
     let Scenario { plan, text, .. } = scenario;
     use_report("plan", &Report::Plan(plan), Format::OF_PLAN);
-    let mut based = sample::attributed(plan.clone());
+    let mut based = sample_tests::attributed(plan.clone());
     let mut mixed = based.changes.iter_mut().filter(|change| change.fields().len() > 1);
     if let Some(Action::Replace { fields, .. }) = mixed.next().map(|change| &mut change.action) {
         fields[1].attribution = Some(Attribution::Drift);
@@ -291,7 +291,8 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     parts.extend(others(text));
     use_report("fleet-apply", &Report::Fleet(&Fleet::new(FleetCommand::Apply, parts)), &[Format::Text]);
     let faults = InjectedFaults { chosen: (*text).to_owned(), met: 5 };
-    let rehearsal = Rehearsal { plan: plan.clone(), outcome: outcome.clone(), second: sample::plan(3, false), faults };
+    let rehearsal =
+        Rehearsal { plan: plan.clone(), outcome: outcome.clone(), second: sample_tests::plan(3, false), faults };
     use_report("rehearsal", &Report::Rehearsal(&rehearsal), Format::OF_ANSWERS);
     let record = record(plan, &outcome, text);
     let summary = RunSummary::of(&record);
@@ -355,19 +356,21 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let events = [event("5b1f", Json::Null), event("6c2a", json!("2026-11-20T11:00:00Z"))];
     use_report("ddos", &Report::DdosEvents(&events), Format::OF_ANSWERS);
     use_report("ddos-event", &Report::DdosEvent(&events[0]), Format::OF_ANSWERS);
-    let field = |field: &str| FieldTally {
+    let value = |value: &str, count| ValueCount { value: value.to_owned(), count };
+    let field = |field: &str| FieldCounts {
         field: field.to_owned(),
-        values: vec![("Germany".to_owned(), 92), (text.to_owned(), 301), (String::new(), 7)],
+        values: vec![value("Germany", 92), value(text, 301), value("", 7)],
         beyond: 40,
     };
     let counts = EventCounts {
         heading: "482 security events in shop".to_owned(),
         namespace: "shop".to_owned(),
         query: format!("{{country=\"{text}\"}}"),
-        from: now(),
-        to: now(),
+        start_time: now(),
+        end_time: now(),
+        total_hits: 482,
+        by: vec![field("country"), field(text)],
         top: 2,
-        tally: Tally { fields: vec![field("country"), field(text)], total: 482 },
     };
     use_report("event-counts", &Report::EventCounts(&counts), &[Format::Text, Format::Json, Format::Ndjson]);
     let versions = ["crt-20260315-0012".to_owned(), text.to_owned()];
@@ -420,7 +423,7 @@ fn replaced(text: &str, place: SourceLocation) -> ReplacedValue {
 
 /// The reports whose size follows the plan, of 3,000 changes.
 fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
-    let mut plan = sample::plan(3_000, false);
+    let mut plan = sample_tests::plan(3_000, false);
     let mut replaces = plan.changes.iter_mut().filter(|change| change.fields().len() == 1);
     for (at, change) in replaces.by_ref().enumerate().filter(|(at, _)| at.is_multiple_of(9)) {
         let Action::Replace { fields, .. } = &mut change.action else { continue };
@@ -434,7 +437,7 @@ fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
         BlockedChange::new(change.key.clone(), reason, Some(change))
     }));
     use_report("plan", &Report::Plan(&plan), Format::OF_PLAN);
-    use_report("plan-base", &Report::Plan(&sample::attributed(plan.clone())), Format::OF_PLAN);
+    use_report("plan-base", &Report::Plan(&sample_tests::attributed(plan.clone())), Format::OF_PLAN);
     let state = drift_state(&plan);
     let check = Check { drift_state: Some(&state), ..Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()) };
     use_report("drift", &Report::Check(&check), Format::OF_DRIFT);

@@ -5,15 +5,15 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::{Format, Report, annotation, github, json, junit, prometheus, sample, sarif, text};
+use super::{Format, Report, annotation, github, json, junit, prometheus, sample_tests, sarif, text};
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::plan::Plan;
 
 /// A plan in which every change drifted or is pending, and as much is blocked.
 fn plan(changes: usize) -> Plan {
-    let mut plan = sample::plan(changes, false);
-    plan.blocked.extend(sample::plan(changes, false).changes.into_iter().map(|mut change| {
+    let mut plan = sample_tests::plan(changes, false);
+    plan.blocked.extend(sample_tests::plan(changes, false).changes.into_iter().map(|mut change| {
         change.key.namespace = crate::model::Namespace::parse("held").expect("a name");
         crate::plan::BlockedChange::new(change.key.clone(), crate::plan::BlockReason::Protected, Some(change))
     }));

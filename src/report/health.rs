@@ -3,10 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Role;
 use super::line::{Line, code, foreign, line, styled};
-use super::text::{TextView, draw};
 use super::view::{Blocks, Table};
-use super::{Role, fit, json as documents};
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -76,33 +75,33 @@ impl Health {
         self
     }
 
+    /// A row for each check, with what to do about it below, and the sum.
+    pub(super) fn blocks(&self) -> Blocks<'_> {
+        let mut table = Table::new(["", "", ""]);
+        for check in &self.checks {
+            let word = line![styled(check.status.role(), check.status.word())];
+            table.row([word, line![check.name], line![foreign(&check.message)]]);
+            let fixes = check.fix.iter().map(|fix| line!["fix: ", code(fix)]);
+            fixes.for_each(|fix| table.row([Line::default(), Line::default(), fix]));
+        }
+        let mut blocks = Blocks::from(table);
+        blocks.gap();
+        blocks.line(match self.failed() {
+            0 => line![styled(Role::Right, "Nothing is wrong.")],
+            failed => line![styled(Role::Wrong, Line::count(failed, "check").and(" failed."))],
+        });
+        blocks
+    }
+
+    /// The content of the document.
+    pub fn report(&self) -> HealthReport<'_> {
+        HealthReport { healthy: self.failed() == 0, checks: &self.checks }
+    }
+
     /// How many checks failed.
     pub fn failed(&self) -> usize {
         self.checks.iter().filter(|check| check.status == HealthStatus::Failed).count()
     }
-}
-
-/// A row for each check, with what to do about it below, and the sum.
-pub fn text(health: &Health, view: &TextView) -> String {
-    let mut table = Table::new(["", "", ""]);
-    for check in &health.checks {
-        let word = line![styled(check.status.role(), check.status.word())];
-        table.row([word, line![check.name], line![foreign(&check.message)]]);
-        let fixes = check.fix.iter().map(|fix| line!["fix: ", code(fix)]);
-        fixes.for_each(|fix| table.row([Line::default(), Line::default(), fix]));
-    }
-    let mut blocks = Blocks::from(table);
-    blocks.gap();
-    blocks.line(match health.failed() {
-        0 => line![styled(Role::Right, "Nothing is wrong.")],
-        failed => line![styled(Role::Wrong, Line::count(failed, "check").and(" failed."))],
-    });
-    fit(&draw::blocks(&blocks, view), view.width)
-}
-
-/// The checks as a JSON document of the kind `health`.
-pub fn json(health: &Health) -> String {
-    documents::document("health", HealthReport { healthy: health.failed() == 0, checks: &health.checks })
 }
 
 /// The checks, as JSON.
@@ -117,6 +116,7 @@ pub struct HealthReport<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{Format, Report, ReportOptions, TextView, render};
 
     #[test]
     fn each_check_is_a_line_with_its_fix_below() {
@@ -124,8 +124,9 @@ mod tests {
         health.add("service", HealthStatus::Ok, "https://acme.example.net");
         health.add("token", HealthStatus::Failed, "no token is set, and none\u{1b}[0m").fix("set TRUEUP_TOKEN");
         health.add("write access", HealthStatus::NotChecked, "no request shows it");
-        let view = TextView { width: 60, ..TextView::default() };
-        insta::assert_snapshot!(text(&health, &view), @r"
+        let view = TextView { width: 60, is_terminal: true, ..TextView::default() };
+        let report = |format| render(&Report::Health(&health), format, &ReportOptions::new(&view));
+        insta::assert_snapshot!(report(Format::Text), @r"
         ok           service       https://acme.example.net
         failed       token         no token is set, and
                                    none\u{1b}[0m
@@ -134,6 +135,6 @@ mod tests {
 
         1 check failed.
         ");
-        assert!(json(&health).contains("\"healthy\": false"));
+        assert!(report(Format::Json).contains("\"healthy\": false"));
     }
 }

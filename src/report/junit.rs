@@ -190,7 +190,7 @@ fn xml(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample;
+    use super::super::sample_tests;
     use super::*;
     use crate::drift::{Acknowledgements, UnmanagedPolicy};
     use crate::report::fleet::{FleetCommand, InputProblem};
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn hostile_texts_stay_inside_of_their_attributes() {
         for hostile in [false, true] {
-            let plan = sample::plan(40, hostile);
+            let plan = sample_tests::plan(40, hostile);
             let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()));
             assert!(is_well_formed(&text), "{text}");
             assert!(!text.contains("<script"), "{text}");
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn counts_show_failures_errors_and_what_is_accepted() {
-        let plan = sample::plan(20, true);
+        let plan = sample_tests::plan(20, true);
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let accepted = Acknowledgements::offered(&plan, &verdicts, "known <b>", "2027-01-01".parse().expect("a date"));
         let before = report(&Check::new(&plan, verdicts.clone(), now()));

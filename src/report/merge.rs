@@ -41,16 +41,9 @@ impl MergeInput {
 /// The checks of several files.
 #[derive(Debug)]
 pub struct MergedChecks {
-    parts: Vec<MergedPart>,
+    parts: Vec<SavedStack>,
     problems: Vec<InputProblem>,
     from: MergedFrom,
-}
-
-#[derive(Debug)]
-struct MergedPart {
-    directory: String,
-    environment: Option<String>,
-    result: SavedResult,
 }
 
 /// What distinguishes two stacks.
@@ -98,9 +91,9 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
     for (id, found) in by_stack(documents) {
         let StackId { directory, environment, .. } = id;
         let result = the_one(found, &names, &directory, &mut problems);
-        parts.push(MergedPart { directory, environment, result: whole_and_recent(result, now, max_age) });
+        parts.push(SavedStack { directory, environment, id: None, result: whole_and_recent(result, now, max_age) });
     }
-    let is_checked = |part: &MergedPart| !matches!(part.result, Err(NoResult::Skipped(_)));
+    let is_checked = |part: &SavedStack| !matches!(part.result, Err(NoResult::Skipped(_)));
     if problems.is_empty() && !parts.iter().any(is_checked) {
         problems.push(InputProblem { place: ".".to_owned(), message: "no file contains a check".to_owned() });
     }
@@ -268,13 +261,13 @@ impl CheckDocument {
 impl MergedChecks {
     /// The report over all of them.
     pub fn fleet(&self) -> Fleet<'_> {
-        let parts = self.parts.iter().map(MergedPart::part).collect();
+        let parts = self.parts.iter().map(SavedStack::part).collect();
         let problems = self.problems.clone();
         Fleet { problems, merged: Some(self.from), ..Fleet::new(FleetCommand::Drift, parts) }
     }
 }
 
-impl MergedPart {
+impl SavedStack {
     fn part(&self) -> FleetPart<'_> {
         let flags = self.environment.as_ref().map(|name| format!(" --env {}", safe::shell(name))).unwrap_or_default();
         FleetPart {

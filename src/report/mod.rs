@@ -3,7 +3,6 @@
 //! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it.
 
 pub mod annotation;
-mod charset;
 pub mod check_document;
 pub mod ddos;
 pub mod endpoints;
@@ -34,7 +33,7 @@ pub mod prometheus;
 mod removed_stacks;
 pub mod safe;
 #[cfg(test)]
-mod sample;
+mod sample_tests;
 pub mod sarif;
 pub mod schema;
 pub mod stacks;
@@ -46,10 +45,9 @@ pub mod upgrade;
 mod validation;
 mod view;
 
-pub use charset::Charset;
 pub use fit::fit;
 pub use format::{Format, Report, ReportOptions, left_out, render, write};
 pub use json_lines::LineSource;
-pub use style::{Palette, Role};
+pub use style::{Charset, Palette, Role};
 pub use text::TextView;
 pub use validation::{StackSize, Validation};

@@ -23,23 +23,20 @@ pub struct OperationList {
 }
 
 impl OperationList {
-    fn entries(self) -> impl Iterator<Item = &'static OperationEntry> {
-        TABLE.iter().filter(move |entry| self.only.is_none_or(|only| only == entry.operation))
-    }
-
     /// The view of the operations.
     pub(super) fn blocks(self) -> Blocks<'static> {
         let mut blocks = Blocks::default();
-        for entry in self.entries() {
+        for operation in self.report().operations {
             blocks.gap();
-            blocks.append(block(entry, self.layout));
+            blocks.append(operation.blocks());
         }
         blocks
     }
 
     /// The operations as the content of a JSON document.
-    pub fn json(self) -> OperationsReport {
-        let operations = self.entries().map(|entry| described(entry, self.layout)).collect();
+    pub fn report(self) -> OperationsReport {
+        let entries = TABLE.iter().filter(|entry| self.only.is_none_or(|only| only == entry.operation));
+        let operations = entries.map(|entry| DescribedOperation::new(entry, self.layout)).collect();
         OperationsReport { layout: self.layout, operations }
     }
 }
@@ -52,38 +49,6 @@ pub fn request(request: &Request, view: &TextView) -> String {
     let body = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok());
     let body = body.map(|body| format!("\n{}", safe::json(body)));
     view.line(&line) + &body.unwrap_or_default()
-}
-
-fn block(entry: &'static OperationEntry, layout: Layout) -> Blocks<'static> {
-    let route = entry.route(layout);
-    let mut blocks = Blocks::from(line![styled(Role::Strong, entry.name)]);
-    blocks.item(line![entry.description]);
-    blocks.item(line![foreign(route.method.to_string()), " ", route.path]);
-    blocks.item(line![
-        foreign(entry.risk.to_string()),
-        " risk, ",
-        effect(entry),
-        entry.side_effect.map(|effect| line![", side effect: ", effect]),
-        if entry.repeat == RetryClass::Once { ", sent once" } else { "" },
-        if entry.in_reference { "" } else { ", not named in the reference" }
-    ]);
-    let mut table = Table::new(["", ""]).titled(Line::default(), 4);
-    for parameter in route.parameters {
-        let required = if parameter.required { ", required" } else { "" };
-        let repeatable = if parameter.repeated { ", repeatable" } else { "" };
-        let meaning = line![parameter.meaning, " (", place(parameter), required, repeatable, ")"];
-        table.row([line![parameter.name], meaning]);
-    }
-    blocks.table(table);
-    blocks.0.extend(meaning(route.body).map(|meaning| Block::Line(4, line!["--body: ", meaning])));
-    blocks
-}
-
-fn effect(entry: &OperationEntry) -> &'static str {
-    match entry.effect {
-        OperationEffect::Reads => "reads",
-        OperationEffect::Changes => "changes something",
-    }
 }
 
 fn place(parameter: &Parameter) -> &'static str {
@@ -139,27 +104,52 @@ struct DescribedParameter {
     repeatable: bool,
 }
 
-fn described(entry: &OperationEntry, layout: Layout) -> DescribedOperation {
-    let route = entry.route(layout);
-    let parameter = |parameter: &Parameter| DescribedParameter {
-        name: parameter.name,
-        meaning: parameter.meaning,
-        r#in: place(parameter),
-        required: parameter.required,
-        repeatable: parameter.repeated,
-    };
-    DescribedOperation {
-        name: entry.name,
-        in_reference: entry.in_reference,
-        area: entry.area,
-        description: entry.description,
-        method: route.method.to_string(),
-        path: route.path,
-        parameters: route.parameters.iter().map(parameter).collect(),
-        body: meaning(route.body),
-        risk: entry.risk.to_string(),
-        side_effect: entry.side_effect,
-        changes_something: entry.effect == OperationEffect::Changes,
-        sent_once: entry.repeat == RetryClass::Once,
+impl DescribedOperation {
+    fn new(entry: &'static OperationEntry, layout: Layout) -> Self {
+        let route = entry.route(layout);
+        let parameter = |parameter: &Parameter| DescribedParameter {
+            name: parameter.name,
+            meaning: parameter.meaning,
+            r#in: place(parameter),
+            required: parameter.required,
+            repeatable: parameter.repeated,
+        };
+        Self {
+            name: entry.name,
+            in_reference: entry.in_reference,
+            area: entry.area,
+            description: entry.description,
+            method: route.method.to_string(),
+            path: route.path,
+            parameters: route.parameters.iter().map(parameter).collect(),
+            body: meaning(route.body),
+            risk: entry.risk.to_string(),
+            side_effect: entry.side_effect,
+            changes_something: entry.effect == OperationEffect::Changes,
+            sent_once: entry.repeat == RetryClass::Once,
+        }
+    }
+
+    fn blocks(self) -> Blocks<'static> {
+        let mut blocks = Blocks::from(line![styled(Role::Strong, self.name)]);
+        blocks.item(line![self.description]);
+        blocks.item(line![foreign(self.method), " ", self.path]);
+        blocks.item(line![
+            foreign(self.risk),
+            if self.changes_something { " risk, changes something" } else { " risk, reads" },
+            self.side_effect.map(|effect| line![", side effect: ", effect]),
+            if self.sent_once { ", sent once" } else { "" },
+            if self.in_reference { "" } else { ", not named in the reference" }
+        ]);
+        let mut table = Table::new(["", ""]).titled(Line::default(), 4);
+        for parameter in self.parameters {
+            let required = if parameter.required { ", required" } else { "" };
+            let repeatable = if parameter.repeatable { ", repeatable" } else { "" };
+            let meaning = line![parameter.meaning, " (", parameter.r#in, required, repeatable, ")"];
+            table.row([line![parameter.name], meaning]);
+        }
+        blocks.table(table);
+        blocks.0.extend(self.body.map(|meaning| Block::Line(4, line!["--body: ", meaning])));
+        blocks
     }
 }

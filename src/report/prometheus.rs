@@ -232,7 +232,7 @@ fn label(text: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::sample;
+    use super::super::sample_tests;
     use super::*;
     use crate::drift::{CheckRecord, DriftState, UnmanagedPolicy};
     use crate::model::Desired;
@@ -248,7 +248,7 @@ mod tests {
             regex::Regex::new(r#"^trueup_drift_[a-z_]+\{([a-z]+="([^"\\]|\\.)*")(,[a-z]+="([^"\\]|\\.)*")*\} \d+$"#)
                 .expect("a pattern");
         for hostile in [false, true] {
-            let plan = super::super::sample::plan(40, hostile);
+            let plan = super::super::sample_tests::plan(40, hostile);
             let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()));
             for line in text.lines() {
                 assert!(line.starts_with("# HELP ") || line.starts_with("# TYPE ") || sample.is_match(line), "{line}");
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn stacks_of_one_name_have_series_of_their_own() {
-        let [one, other] = [sample::plan(40, false), sample::plan(0, false)];
+        let [one, other] = [sample_tests::plan(40, false), sample_tests::plan(0, false)];
         let part = |environment: &str, plan| FleetPart {
             directory: ".".to_owned(),
             environment: Some(environment.to_owned()),
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_verdict_is_one_of_five() {
-        let plan = sample::plan(40, false);
+        let plan = sample_tests::plan(40, false);
         let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), now()));
         let verdicts: Vec<&str> = text.lines().filter(|line| line.starts_with("trueup_drift_verdict{")).collect();
         assert_eq!(verdicts.len(), 5);
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_the_drift_state_knows_has_its_first_time() {
-        let plan = sample::plan(10, false);
+        let plan = sample_tests::plan(10, false);
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let mut state = DriftState::default();
         let desired = Desired::default();

@@ -143,7 +143,7 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_')
 
 #[cfg(test)]
 mod tests {
-    use super::super::{annotation, sample};
+    use super::super::{annotation, sample_tests};
     use super::*;
     use crate::model::SourceLocation;
 
@@ -171,7 +171,7 @@ mod tests {
     fn each_kind_of_finding_has_a_rule_of_its_own() {
         let ids: BTreeSet<&str> = Finding::ALL.iter().map(|finding| finding.id()).collect();
         assert_eq!(ids.len(), Finding::ALL.len());
-        let plan = sample::attributed(sample::plan(60, false));
+        let plan = sample_tests::attributed(sample_tests::plan(60, false));
         let log: Json = serde_json::from_str(&report(&annotation::of_plan(&plan), "trueup.yaml", "1.0")).expect("JSON");
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_report_of_30000_changes_fits_a_forge_with_every_delete_and_says_what_it_leaves_out() {
-        let plan = sample::plan(30_000, false);
+        let plan = sample_tests::plan(30_000, false);
         let remarks = annotation::of_plan(&plan);
         assert!(remarks.len() >= 30_000, "{}", remarks.len());
         let text = report(&remarks, "trueup.yaml", "1.0");

@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 
 use super::endpoints::EndpointsReport;
 use super::error::{self, ErrorReport};
-use super::event_counts::EventCountsReport;
+use super::event_counts::EventCounts;
 use super::event_list::EventListReport;
 use super::explanation::Explanation;
 use super::format::{DdosEvents, OneDdosEvent};
@@ -23,7 +23,7 @@ use super::json::{
 use super::json_lines::{self, RequestLine, RunEventLine};
 use super::kinds::KindList;
 use super::operations::OperationsReport;
-use super::stacks::StacksReport;
+use super::stacks::StackList;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
 use crate::drift::DriftState;
@@ -77,7 +77,7 @@ kinds! {
     /// The JSON of validate, plan and apply of several stacks
     Fleet = "fleet" => report::<FleetReport<'_>>("fleet_report"),
     /// The JSON of stacks
-    Stacks = "stacks" => report::<StacksReport<'_>>("stacks"),
+    Stacks = "stacks" => report::<StackList>("stacks"),
     /// A snapshot
     Snapshot = "snapshot" => snapshot(),
     /// A file of --drift-state
@@ -109,7 +109,7 @@ kinds! {
     /// The JSON of events
     SecurityEvents = "security_events" => report::<EventListReport<'_>>("security_events"),
     /// The JSON of events --by
-    SecurityEventCounts = "security_event_counts" => report::<EventCountsReport<'_>>("security_event_counts"),
+    SecurityEventCounts = "security_event_counts" => report::<EventCounts>("security_event_counts"),
     /// The JSON of ddos list
     DdosEvents = "ddos_events" => report::<DdosEvents<'_>>("ddos_events"),
     /// The JSON of ddos show

@@ -17,24 +17,17 @@ use crate::model::{Json, Key};
 /// The line of the settings with which a stack may define nothing.
 pub const ALLOW_EMPTY: &str = "allow_empty: true";
 
-/// The stacks below some directories.
-#[derive(Debug, Default)]
+/// A list of stacks.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct StackList {
     /// Each stack, by its directory.
     pub stacks: Vec<StackEntry>,
     /// The revision that they were compared with.
+    #[serde(rename = "changed_since")]
     pub since: Option<String>,
     /// The commit of the comparison: the merge base with that revision.
+    #[serde(skip)]
     pub commit: String,
-}
-
-/// A list of stacks, as JSON.
-#[derive(Serialize, JsonSchema)]
-pub struct StacksReport<'a> {
-    /// Each stack, by its directory.
-    stacks: &'a [StackEntry],
-    /// The revision that they were compared with.
-    changed_since: Option<&'a str>,
 }
 
 /// One stack.
@@ -210,11 +203,6 @@ impl StackList {
             }
         }
         blocks
-    }
-
-    /// The content of the document.
-    pub(super) fn document(&self) -> StacksReport<'_> {
-        StacksReport { stacks: &self.stacks, changed_since: self.since.as_deref() }
     }
 
     /// The stacks that there are now.

@@ -1,5 +1,6 @@
 //! Names for the parts of a report, and the one place that gives names their colours. Signs and
-//! words carry the meaning; a palette without colour loses nothing.
+//! words carry the meaning; a palette without colour loses nothing. And the characters of drawings: block elements, or plain
+//! ASCII where the terminal or the log does not read UTF-8.
 
 use std::fmt;
 
@@ -81,6 +82,56 @@ impl<T: fmt::Display> fmt::Display for Painted<T> {
     }
 }
 
+/// The characters of bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Charset {
+    /// Block elements in eighths, and lines.
+    #[default]
+    Unicode,
+    /// ASCII alone.
+    Ascii,
+}
+
+impl Charset {
+    /// The set for a terminal with these variables: `LC_ALL` over `LC_CTYPE` over `LANG`, as the
+    /// system's library reads them. Where none is set nothing is known, and UTF-8 is usual.
+    #[must_use]
+    pub fn of_locale<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&variable);
+        let speaks = locale.is_none_or(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            // What stands behind `@` modifies the language, not the characters.
+            let locale = locale.split('@').next().unwrap_or_default();
+            locale.ends_with("utf-8") || locale.ends_with("utf8")
+        });
+        if speaks && variable("TERM") != Some("dumb") { Charset::Unicode } else { Charset::Ascii }
+    }
+
+    /// The sign between two parts of a line.
+    pub fn separator(self) -> &'static str {
+        match self {
+            Charset::Unicode => "·",
+            Charset::Ascii => "-",
+        }
+    }
+
+    /// The sign for what is left out between two lines, or is still to come.
+    pub fn gap(self) -> &'static str {
+        match self {
+            Charset::Unicode => "…",
+            Charset::Ascii => "...",
+        }
+    }
+
+    /// The sign for text that was cut off.
+    pub fn ellipsis(self) -> &'static str {
+        match self {
+            Charset::Unicode => "…",
+            Charset::Ascii => "~",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +140,19 @@ mod tests {
     fn a_plain_palette_adds_nothing() {
         assert_eq!(Palette::Plain.paint(Role::Delete, "- delete").to_string(), "- delete");
         assert_eq!(Palette::Coloured.paint(Role::Delete, "x").to_string(), "\u{1b}[31mx\u{1b}[0m");
+    }
+
+    fn of(variables: &[(&str, &'static str)]) -> Charset {
+        Charset::of_locale(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value))
+    }
+
+    #[test]
+    fn the_most_special_variable_of_the_locale_decides() {
+        assert_eq!(of(&[]), Charset::Unicode);
+        assert_eq!(of(&[("LANG", "de_DE.UTF-8")]), Charset::Unicode);
+        assert_eq!(of(&[("LANG", "ca_ES.utf8@valencia")]), Charset::Unicode);
+        assert_eq!(of(&[("LANG", "C.utf8")]), Charset::Unicode);
+        assert_eq!(of(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]), Charset::Ascii);
+        assert_eq!(of(&[("LANG", "de_DE.UTF-8"), ("TERM", "dumb")]), Charset::Ascii);
     }
 }

@@ -64,8 +64,8 @@ pub fn options() -> String {
     page.render_long_help().to_string()
 }
 
-/// What people of other tools type, with what they look for.
-const HABITS: [(&str, &str); 7] = [
+/// What people of other tools and of earlier versions type, with what they look for.
+const HABITS: &[(&str, &str)] = &[
     ("diff", "to see what would change: trueup plan"),
     ("destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
     ("delete", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
@@ -73,6 +73,11 @@ const HABITS: [(&str, &str); 7] = [
     ("--dry-run", "to see what an apply would do: trueup plan"),
     ("-auto-approve", "to apply without a question: --yes"),
     ("--auto-approve", "to apply without a question: --yes"),
+    ("--state-dir", "to name where runs, locks and drift states are kept: --state DIR"),
+    ("--metrics", "to write the metrics of a run: --write prometheus=FILE"),
+    ("--evidence", "to write the document of a run: --write json=FILE"),
+    ("--watch", "to plan again: the same command again"),
+    ("context", "to choose a service: an environment of trueup.yaml (--env), or --base-url"),
 ];
 
 /// The error of a command line, with what its words are meant for where another tool uses them.
@@ -80,8 +85,15 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     if !matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
         return error;
     }
-    let has = |word: &str| words.iter().skip(1).any(|given| given == word);
-    let habit = HABITS.iter().find(|(habit, _)| has(habit)).map(|(_, tip)| (*tip).to_owned());
+    let has = |word: &str| {
+        let is_it = |given: &str| given == word || given.strip_prefix(word).is_some_and(|rest| rest.starts_with('='));
+        words.iter().skip(1).any(|given| given.to_str().is_some_and(is_it))
+    };
+    let is_meant = |habit: &str| match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word == habit,
+        _ => habit.starts_with('-') && has(habit),
+    };
+    let habit = HABITS.iter().find(|(habit, _)| is_meant(habit)).map(|(_, tip)| (*tip).to_owned());
     let Some(tip) = habit.or_else(|| of_directory(&error, has("--drift"))) else { return error };
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::SuggestedArg);
@@ -288,6 +300,10 @@ mod tests {
         for (line, expected) in [
             ("trueup diff", "trueup plan"),
             ("trueup destroy", "remove their definitions"),
+            ("trueup plan --state-dir x", "--state DIR"),
+            ("trueup drift d --state-dir=x", "--state DIR"),
+            ("trueup apply --metrics run.prom", "--write prometheus=FILE"),
+            ("trueup context list", "--env"),
             ("trueup delete shop/cart", "remove their definitions"),
             ("trueup status", "trueup drift"),
             ("trueup apply --dry-run", "trueup plan"),

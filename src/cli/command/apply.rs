@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::cli::args::ApplyArgs;
 use crate::cli::run::approval;
 use crate::cli::run::proposal::Proposal;
-use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
+use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::{
@@ -42,7 +42,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus>
 
 async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
     let proposal = Proposal::of(arguments, context, &arguments.scope).await?;
-    run::approve_and_apply(&arguments.decision, context, &proposal.plan, proposal.pending()).await
+    proposal.pending(context, &arguments.decision).approve_and_apply().await
 }
 
 async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan: Plan) -> Result<ExitStatus> {
@@ -53,8 +53,9 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
     policy::permits_changes(context, &config, &plan, &pruned(arguments))?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
-    let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-    run::approve_and_apply(&arguments.decision, context, &plan, work).await
+    let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
+    let decision = &arguments.decision;
+    PendingRun { context, decision, plan, connection, allow, view, origin, trust }.approve_and_apply().await
 }
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.
@@ -89,13 +90,14 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         0 => RunLimits::of_record(&config, plan),
         _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
     };
-    let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
+    let (connection, allow, view, decision) = (&connection, &allow, &view, &arguments.decision);
+    let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
     if left > 0
-        && let Some(refused) = approval::ask_to_resume(&arguments.decision, context, work.question(plan), left)?
+        && let Some(refused) = approval::ask_to_resume(&work, left)?
     {
         return Ok(refused);
     }
-    run::resume(&arguments.decision, context, &record, work).await
+    work.resume(&record).await
 }
 
 /// The namespaces of `--prune-namespace`.

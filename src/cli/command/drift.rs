@@ -16,7 +16,7 @@ use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning, stack};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
 use crate::model::Namespace;
@@ -98,11 +98,10 @@ async fn one(
     shard: Option<Shard>,
     begun: Instant,
 ) -> Result<ExitStatus> {
-    let files = CheckFiles { drift_state: arguments.drift_state.clone(), acknowledged: arguments.acknowledged.clone() };
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &scope, options).await?;
-    let checked = check(arguments, context, session, files).await?;
+    let checked = check(arguments, session, None).await?;
     let check = checked.check();
     let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
     if arguments.format == Format::Text
@@ -138,8 +137,12 @@ async fn several(
     if live.is_some() || arguments.drift_state.is_some() {
         fleet::have_own_files(&members)?;
     }
-    let work = async |member| self::member(arguments, member, live).await;
-    let done = fleet::all(&members, &arguments.scope.filter, work).await?;
+    let done = fleet::all(&members, &arguments.scope.filter, async |member| {
+        let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
+        let options = SessionOptions { live: live.as_deref(), ..SessionOptions::default() };
+        check(arguments, Session::open(&member.context, &scope, options).await?, Some(member)).await
+    })
+    .await?;
     fleet::print_errors(context, &members, &done);
     let (parts, status) = fleet::parts(&members, &done, |checked: &CheckedStack| {
         (StackReport::Checked(checked.check()), Some(&checked.call), ExitStatus::Done)
@@ -149,29 +152,6 @@ async fn several(
     let view = TextView { elapsed: Some(begun.elapsed()), call: targets::call(context), ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&fleet), &view)?;
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
-}
-
-/// Checks one stack of several.
-async fn member(arguments: &DriftArgs, member: &Member, live: Option<&Path>) -> Result<CheckedStack> {
-    let stack = stack::open(&member.context, &member.scope(&arguments.scope.filter))?;
-    let files = CheckFiles {
-        // Each stack has its own drift state: a file of the directory.
-        drift_state: arguments.drift_state.as_ref().map(|directory| member.file_in(directory)),
-        // Acknowledgements are kept beside the definitions of their stack.
-        acknowledged: (arguments.acknowledged.as_ref())
-            .map(|name| stack.loaded.root.join(name))
-            .filter(|path| path.exists()),
-    };
-    let live = live.map(|live| member.file_in(live));
-    let options = SessionOptions { live: live.as_deref(), ..SessionOptions::default() };
-    let session = Session::compare(&member.context, stack, options).await?;
-    check(arguments, &member.context, session, files).await
-}
-
-/// The files of one stack's check.
-struct CheckFiles {
-    drift_state: Option<PathBuf>,
-    acknowledged: Option<PathBuf>,
 }
 
 /// A stack that was checked.
@@ -199,18 +179,23 @@ impl CheckedStack {
     }
 }
 
-async fn check(
-    arguments: &DriftArgs,
-    context: &Context,
-    session: Session<'_>,
-    files: CheckFiles,
-) -> Result<CheckedStack> {
-    let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
-    let stack = &session.stack;
+/// Checks one stack. Each of several has its own drift state, a file of the directory that the call names, and keeps its
+/// acknowledgements beside its definitions.
+async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Member>) -> Result<CheckedStack> {
+    let (context, stack) = (session.context, &session.stack);
+    let (state, acknowledged) = (arguments.drift_state.clone(), arguments.acknowledged.clone());
+    let (state, acknowledged) = match member {
+        None => (state, acknowledged),
+        Some(member) => (
+            state.map(|directory| member.file_in(&directory)),
+            acknowledged.map(|name| stack.loaded.root.join(name)).filter(|path| path.exists()),
+        ),
+    };
+    let acknowledged = acknowledged.as_deref().map(acknowledgements).transpose()?;
     let base_url = &session.source.service().base_url;
     let kept = match arguments.live.live {
         Some(_) => DriftStore::nowhere(context),
-        None => DriftStore::of(context, files.drift_state, stack, base_url)?,
+        None => DriftStore::of(context, state, stack, base_url)?,
     };
     let mut drift_state = kept.read().await?;
     let elsewhere = &stack.namespaces() - &session.namespaces();

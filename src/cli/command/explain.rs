@@ -82,9 +82,7 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
     let explained = load::explain::definition(&loaded, key, &settings).ok_or_else(|| {
         let text = key.to_string();
         let keys: Vec<String> = loaded.desired.definitions.keys().map(ToString::to_string).collect();
-        let error = error!(Usage, "no file defines `{text}`");
-        let near = load::nearest(&text, keys.iter().map(String::as_str));
-        error.hint_each(near.map(|near| format!("did you mean `{near}`?")))
+        error!(Usage, "no file defines `{text}`").did_you_mean(&text, keys.iter().map(String::as_str))
     })?;
     let prefix = context.environment.shown_from_here(&loaded.root);
     let definition = Some(shown_definition(explained, &prefix));

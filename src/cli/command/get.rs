@@ -4,19 +4,19 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::api;
-use crate::cli::args::{self, ColumnArgs, FilterArgs};
+use crate::cli::args::{self, ColumnArgs, FilterArgs, formats};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, Scope};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
-use crate::report::endpoints::{self, Column, EndpointListing};
+use crate::report::endpoints::EndpointListing;
 use crate::report::facts::unread;
-use crate::report::safe;
+use crate::report::{Format, Report, safe};
 
 /// Shows live objects.
 ///
@@ -34,26 +34,15 @@ pub struct GetArgs {
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Output format
-    #[arg(long, short = 'o', value_name = "FORMAT", default_value = "table")]
-    pub format: EndpointFormat,
+    #[arg(long, short = 'o', visible_alias = "output", value_name = "FORMAT", default_value = "table", value_parser = formats(Format::OF_ENDPOINTS))]
+    pub format: Format,
     #[command(flatten)]
     pub filter: FilterArgs,
 }
 
-/// Formats of `get`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EndpointFormat {
-    /// For people
-    Table,
-    /// Definitions, as `pull` writes them
-    Yaml,
-    /// One document
-    Json,
-}
-
 /// Shows live endpoints.
 pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
-    if arguments.format != EndpointFormat::Table && !arguments.columns.columns.is_empty() {
+    if arguments.format != Format::Table && !arguments.columns.columns.is_empty() {
         return Err(error!(Usage, "`--columns` chooses the columns of a table")
             .hint("leave out --columns, or give --format table"));
     }
@@ -63,14 +52,18 @@ pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
     let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
     let items = wanted.items(&live);
     wanted.found(&live, &items, &arguments.filter.only)?;
-    let service = connection.service();
-    let listing =
-        EndpointListing { base_url: &service.base_url, layout: service.layout, taken: None, live: &live, items };
-    context.output.answer(&match arguments.format {
-        EndpointFormat::Table => table(context, &listing, &arguments.columns.chosen()),
-        EndpointFormat::Yaml => definitions(context, &listing),
-        EndpointFormat::Json => endpoints::json(&listing),
-    });
+    let (service, columns) = (&connection.service(), arguments.columns.chosen());
+    let listing = EndpointListing { service, taken: None, live: &live, items, columns };
+    match arguments.format {
+        Format::Yaml => context.output.answer(&definitions(context, &listing)),
+        Format::Table if listing.items.is_empty() => {
+            if live.lists.values().any(|read| read.items().is_some()) {
+                // The service answers the same for a namespace that it does not have.
+                context.output.message("Nothing is there, or there is no such namespace.");
+            }
+        }
+        format => context.output.report(&Report::Endpoints(&listing), format),
+    }
     Ok(report_unknown(context, &live))
 }
 
@@ -173,17 +166,6 @@ fn object(item: &LiveItem) -> Option<&LiveObject> {
         LiveItem::Object(object) => Some(object),
         LiveItem::Unsupported(_) => None,
     }
-}
-
-fn table(context: &Context, listing: &EndpointListing<'_>, columns: &[Column]) -> String {
-    if listing.items.is_empty() {
-        if listing.live.lists.values().any(|read| read.items().is_some()) {
-            // The service answers the same for a namespace that it does not have.
-            context.output.message("Nothing is there, or there is no such namespace.");
-        }
-        return String::new();
-    }
-    endpoints::text(listing, columns, None, &context.output.view())
 }
 
 /// The endpoints as documents of definitions.

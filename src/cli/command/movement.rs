@@ -77,8 +77,10 @@ pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> 
     let connection = session.into_connection()?;
     let Some(path) = &arguments.output else {
         let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
-        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-        return run::approve_and_apply(&arguments.decision, context, &plan, work).await;
+        let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
+        let decision = &arguments.decision;
+        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+        return work.approve_and_apply().await;
     };
     run::save(path, context, &plan, (&view, arguments.decision.format))
 }

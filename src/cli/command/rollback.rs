@@ -9,9 +9,9 @@ use clap::Args;
 use crate::cli::args::{ApprovalArgs, FilterArgs};
 use crate::cli::commits::secrets;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{Context, ExitStatus, Result, hint, planning, policy, session, settings, stack, state};
+use crate::cli::{Context, ExitStatus, LiveSource, Result, hint, planning, policy, session, settings, stack, state};
 use crate::journal;
-use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
+use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
 use crate::report::TextView;
 use crate::run::RunRecord;
 
@@ -54,16 +54,21 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     if let Some(unmatched) = unmatched(&selection, &record) {
         return Err(stack::unmatched(unmatched));
     }
-    let only = |key: &_| selection.selects(key, None, None);
-    let definitions = secrets::before_run(context, &record);
-    let request = planning::RollbackRequest {
-        record: &record,
-        definitions: &definitions,
-        only: &only,
+    let source = LiveSource::of(&connection)?;
+    let undone = record.undone();
+    let (namespaces, kinds) = undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();
+    let live = source.live(&namespaces, &kinds).await;
+    let mut plan = plan::rollback(RollbackInput {
+        undone: &undone,
+        live: &live,
+        definitions: &secrets::before_run(context, &record),
+        only: &|key| selection.selects(key, None, None),
         ignore: &ignore,
         allow: &allow,
-    };
-    let mut plan = planning::rollback(&connection, request).await?;
+        tool_version: env!("CARGO_PKG_VERSION"),
+    });
+    plan.source.requests = live.requests;
+    planning::refer(&source, &mut plan, &allow).await;
     policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
     plan.consent(&allow, context.environment.person().as_deref());
     plan.source.planned_by = context.environment.person();
@@ -74,8 +79,10 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     let Some(path) = &arguments.output else {
         let origin = RunOrigin::Undone(record.run().clone());
         let trust = RunLimits::of_record(&config, &plan);
-        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-        return run::approve_and_apply(&arguments.decision, context, &plan, work).await;
+        let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
+        let decision = &arguments.decision;
+        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+        return work.approve_and_apply().await;
     };
     run::save(path, context, &plan, (&view, arguments.decision.format))
 }

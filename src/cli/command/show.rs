@@ -12,8 +12,8 @@ use crate::cli::run::document;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, hint};
 use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
-use crate::plan::Plan;
-use crate::report::endpoints::{self, EndpointListing};
+use crate::plan::{Plan, ServiceId};
+use crate::report::endpoints::EndpointListing;
 use crate::report::{Format, Report, ReportOptions, TextView, safe};
 use crate::run::{RUN_KIND, RunDocument};
 
@@ -64,7 +64,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
         }
         Some("snapshot") => {
             let snapshot = Snapshot::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
-            context.output.answer(&render_snapshot(arguments, context, &snapshot)?);
+            show_snapshot(arguments, context, &snapshot)?;
         }
         Some(RUN_KIND) => {
             let (document, digest) =
@@ -118,22 +118,21 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
     context.output.report_with(&Report::Run(document), arguments.format, &ReportOptions::new(&view));
 }
 
-fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String> {
-    let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect(), &snapshot.kinds());
-    let items: Vec<_> = live.items().map(|(_, item)| item).collect();
-    let (taken, columns) = (snapshot.taken.to_string(), arguments.columns.chosen());
-    let listing = EndpointListing {
-        base_url: &snapshot.base_url,
-        layout: snapshot.layout,
-        taken: Some(&taken),
-        live: &live,
-        items,
-    };
-    match arguments.format {
-        Format::Json => Ok(endpoints::json(&listing)),
-        Format::Text => Ok(endpoints::text(&listing, &columns, Some(&snapshot.digest()[..32]), &context.output.view())),
-        other => Err(no_format("a snapshot", other, "text, json")),
+fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<()> {
+    if !matches!(arguments.format, Format::Text | Format::Json) {
+        return Err(no_format("a snapshot", arguments.format, "text, json"));
     }
+    let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect(), &snapshot.kinds());
+    let (taken, digest) = (snapshot.taken.to_string(), snapshot.digest());
+    let listing = EndpointListing {
+        service: &ServiceId { base_url: snapshot.base_url.clone(), layout: snapshot.layout },
+        taken: Some((&taken, &digest[..32])),
+        live: &live,
+        items: live.items().map(|(_, item)| item).collect(),
+        columns: arguments.columns.chosen(),
+    };
+    context.output.report(&Report::Endpoints(&listing), arguments.format);
+    Ok(())
 }
 
 fn no_format(what: &str, format: Format, formats: &str) -> CommandError {

@@ -7,5 +7,4 @@ pub mod base_settings;
 mod blame;
 pub mod dropped;
 mod moved;
-pub mod repository;
 pub mod secrets;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::at_commit::{CommitLookup, StackAtCommit};
-use super::repository::LazyRepository;
+use crate::cli::context::LazyRepository;
 use crate::cli::{Context, configuration};
 use crate::kind;
 use crate::load;

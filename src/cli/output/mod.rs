@@ -1,24 +1,25 @@
 //! The output of a command: the answer on stdout, everything else on stderr. A reader that closes stdout
 //! ends the writing quietly, and the command continues. Any other failure to write the answer is an error
-//! at the end of the command, because an incomplete answer must not pass for a complete one.
+//! at the end of the command, because an incomplete answer must not pass for a complete one. With `--format json` every
+//! ending is one document on standard output, with `--format ndjson` the last line is one.
 
 pub mod activity;
 pub mod diagnostics;
-pub mod document;
 pub mod panic;
 pub mod progress;
 pub mod prompt;
 pub mod report_files;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
+use clap::ArgMatches;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs};
-use crate::cli::output::document::Promise;
 use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result};
 use crate::report::{self, Charset, Format, LineSource, Palette, Report, ReportOptions, Role, TextView, safe};
 
@@ -314,5 +315,45 @@ impl Output {
             message.push_str(&format!("\n  {}", safe::line(hint)));
         }
         self.notice(&message);
+    }
+}
+
+/// What a call promises on standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// One document.
+    Document,
+    /// Lines, the last of which is a document where the command fails.
+    Lines,
+    /// The events of a run as lines, the last of which is a document.
+    RunEvents,
+}
+
+/// What a command line that is wrong asks for, if it does.
+pub fn asked_for(words: &[OsString]) -> Option<Promise> {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let is_in_file = words.iter().any(|word| word.starts_with("--output") || word.starts_with("-o"));
+    let given = |value: &str| {
+        let is_behind = words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == value);
+        is_behind || words.contains(&format!("--format={value}").into())
+    };
+    match is_in_file {
+        true => None,
+        false if given("json") || words.contains(&"--json".into()) => Some(Promise::Document),
+        false => given("ndjson").then_some(Promise::Lines),
+    }
+}
+
+/// What a command promises, if it does: by its `--format`, unless its report goes to a file.
+pub fn promised(matches: &ArgMatches) -> Option<Promise> {
+    let has = |id: &str| matches.try_contains_id(id).unwrap_or_default();
+    let is_in_file = has("output") && matches.try_contains_id("ReportFileArgs").is_ok();
+    let format = matches.try_get_raw("format").ok().flatten()?.next()?.to_str().filter(|_| !is_in_file)?;
+    let is_run = matches.try_contains_id("ApprovalArgs").is_ok();
+    match format {
+        "json" => Some(Promise::Document),
+        "ndjson" if is_run => Some(Promise::RunEvents),
+        "ndjson" => Some(Promise::Lines),
+        _ => None,
     }
 }

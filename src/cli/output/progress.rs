@@ -4,83 +4,81 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::output::document::Promise;
+use crate::cli::output::Promise;
 use crate::cli::{Context, Output};
 use crate::plan::{ActionKind, Plan};
-use crate::report::text::LineProgress;
+use crate::report::text::progress_line;
 use crate::report::{LineSource, json_lines, safe};
 use crate::run::{ChangeResult, RunEvent, RunObserver};
 
 /// The observer of a run.
-pub enum RunProgress {
-    /// On a terminal.
-    Bar { bar: ProgressBar, output: Output, lines: LineProgress },
+pub struct RunProgress {
+    output: Output,
+    target: ProgressTarget,
+}
+
+/// Where its events are shown.
+enum ProgressTarget {
+    /// In a bar on a terminal.
+    Bar(ProgressBar),
     /// As lines of JSON on standard output.
-    Events { output: Output, source: LineSource },
+    Events(LineSource),
     /// In a log.
-    Lines { output: Output, lines: LineProgress },
-    /// In a log that should have none.
-    Nothing { output: Output },
+    Lines,
+    /// Nowhere: in a log that should have none.
+    Nothing,
 }
 
 impl RunProgress {
     /// The observer of a run of this plan that fits where messages go.
     pub fn new(context: &Context, plan: &Plan) -> Self {
         let output = context.output.clone();
-        if output.promised() == Some(Promise::RunEvents) {
-            let source = output.line_source(plan.stack.clone(), plan.source.environment.clone());
-            return RunProgress::Events { output, source };
-        }
-        let lines = LineProgress::new(output.message_view());
-        if !output.is_live() {
-            return RunProgress::Lines { output, lines };
-        }
-        let bar = output.bars().add(ProgressBar::no_length());
-        let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len}  {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        RunProgress::Bar { bar, output, lines }
+        let target = if output.promised() == Some(Promise::RunEvents) {
+            ProgressTarget::Events(output.line_source(plan.stack.clone(), plan.source.environment.clone()))
+        } else if output.is_live() {
+            let bar = output.bars().add(ProgressBar::no_length());
+            let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len}  {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+            ProgressTarget::Bar(bar)
+        } else {
+            ProgressTarget::Lines
+        };
+        Self { output, target }
     }
 
     /// The observer of a rehearsal: a log gets no line a change, unless it asked for every request.
     pub fn rehearsing(context: &Context, plan: &Plan) -> Self {
-        if context.environment.stderr_is_terminal || context.global.verbose {
-            RunProgress::new(context, plan)
-        } else {
-            RunProgress::Nothing { output: context.output.clone() }
+        match context.environment.stderr_is_terminal || context.global.verbose {
+            true => Self::new(context, plan),
+            false => Self { output: context.output.clone(), target: ProgressTarget::Nothing },
         }
     }
-}
 
-impl RunProgress {
     /// Where messages go during the run: above the bar if there is one.
     pub fn output(&self) -> Output {
-        match self {
-            RunProgress::Bar { output, .. }
-            | RunProgress::Lines { output, .. }
-            | RunProgress::Events { output, .. }
-            | RunProgress::Nothing { output } => output.clone(),
-        }
+        self.output.clone()
     }
 }
 
 impl RunObserver for RunProgress {
     fn event(&self, event: RunEvent<'_>) {
-        match self {
-            RunProgress::Lines { output, lines } => {
-                if let Some(line) = lines.line(event) {
+        let Self { output, target } = self;
+        match target {
+            ProgressTarget::Lines => {
+                if let Some(line) = progress_line(event, &output.message_view()) {
                     output.message(&line);
                 }
             }
-            RunProgress::Events { output, source } => {
+            ProgressTarget::Events(source) => {
                 output.answer(&json_lines::event(event, source, jiff::Timestamp::now()));
             }
-            RunProgress::Nothing { .. } => {}
-            RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, event),
+            ProgressTarget::Nothing => {}
+            ProgressTarget::Bar(bar) => draw(bar, output, event),
         }
     }
 }
 
-fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: RunEvent<'_>) {
+fn draw(bar: &ProgressBar, output: &Output, event: RunEvent<'_>) {
     let show = |text: &str| bar.set_message(output.named(text).into_owned());
     match event {
         RunEvent::Started { total, .. } => {
@@ -100,7 +98,7 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: RunEven
         }
         RunEvent::Finished { step, .. } => {
             if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
-                output.message(&lines.line(event).unwrap_or_default());
+                output.message(&progress_line(event, &output.message_view()).unwrap_or_default());
             }
             bar.inc(1);
         }
@@ -111,7 +109,7 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: RunEven
 
 impl Drop for RunProgress {
     fn drop(&mut self) {
-        if let RunProgress::Bar { bar, .. } = self {
+        if let ProgressTarget::Bar(bar) = &self.target {
             bar.finish_and_clear();
         }
     }

@@ -3,8 +3,9 @@
 
 use crate::cli::args::ApprovalArgs;
 use crate::cli::output::prompt;
-use crate::cli::{CommandError, Context, ExitStatus, Result, planning};
-use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
+use crate::cli::run::PendingRun;
+use crate::cli::{CommandError, ExitStatus, Result, planning};
+use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
 use crate::report::{Report, ReportOptions, TextView, text};
 
@@ -16,34 +17,22 @@ pub enum PromptResult<'a> {
     Ended(ExitStatus),
 }
 
-/// A plan that needs approval.
-pub struct PlanPrompt<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
-    /// What was allowed by name.
-    pub allow: &'a Allowances,
-    /// The limits of the guards.
-    pub limits: &'a GuardLimits,
-    /// How it is drawn.
-    pub view: &'a TextView,
-}
-
 /// Asks for approval of a plan.
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
-pub fn ask<'a>(decision: &ApprovalArgs, context: &Context, question: PlanPrompt<'a>) -> Result<PromptResult<'a>> {
-    let PlanPrompt { plan, allow, limits, view } = question;
+pub fn ask<'a>(work: &PendingRun<'a>) -> Result<PromptResult<'a>> {
+    let PendingRun { context, decision, plan, allow, view, .. } = *work;
     let consent = consent(decision);
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
-        return Ok(PromptResult::Ended(nothing_to_do(decision, context, plan, view)));
+        return Ok(PromptResult::Ended(nothing_to_do(work)));
     }
     let beforehand = decision.yes || decision.digest.is_some();
     let shown = |is_applied: bool| {
         let palette = context.output.message_view().palette;
         text::plan(plan, None, &TextView { palette, is_applied, ..view.clone() })
     };
-    let approved = match plan.approve_within(consent, allow, limits) {
+    let approved = match plan.approve_within(consent, allow, &work.trust.limits) {
         Ok(approved) => approved,
         Err(refusal) => {
             if let Some(error) = planning::unread(plan) {
@@ -54,11 +43,11 @@ pub fn ask<'a>(decision: &ApprovalArgs, context: &Context, question: PlanPrompt<
             if !beforehand {
                 context.output.notice(&shown(false));
             }
-            return Ok(PromptResult::Ended(refused(context, &refusal, plan, view)));
+            return Ok(PromptResult::Ended(refused(work, &refusal)));
         }
     };
     if plan.changes.is_empty() {
-        return Ok(PromptResult::Ended(nothing_to_do(decision, context, plan, view)));
+        return Ok(PromptResult::Ended(nothing_to_do(work)));
     }
     if decision.digest.is_some() {
         return Ok(PromptResult::Given(approved));
@@ -85,7 +74,8 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
     }
 }
 
-fn refused(context: &Context, refusal: &ApprovalError, plan: &Plan, view: &TextView) -> ExitStatus {
+fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
+    let PendingRun { context, plan, view, .. } = *work;
     let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
     context.output.notice(&text::refusal(refusal, &view));
     let status = ExitStatus::of_refusal(refusal);
@@ -96,25 +86,20 @@ fn refused(context: &Context, refusal: &ApprovalError, plan: &Plan, view: &TextV
     status
 }
 
-fn nothing_to_do(decision: &ApprovalArgs, context: &Context, plan: &Plan, view: &TextView) -> ExitStatus {
-    context.output.report_with(&Report::Plan(plan), decision.format, &ReportOptions::new(view));
-    if plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
+fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
+    work.context.output.report_with(&Report::Plan(work.plan), work.decision.format, &ReportOptions::new(work.view));
+    if work.plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
 }
 
 /// Asks for approval to resume a run; returns a status if its plan is refused.
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
-pub fn ask_to_resume(
-    decision: &ApprovalArgs,
-    context: &Context,
-    question: PlanPrompt<'_>,
-    left: usize,
-) -> Result<Option<ExitStatus>> {
-    let PlanPrompt { plan, allow, limits, view } = question;
+pub fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitStatus>> {
+    let PendingRun { context, decision, plan, allow, view, .. } = *work;
     // The guards cover the whole plan, and consents that the record names come from a file.
-    if let Err(refusal) = plan.approve_within(consent(decision), allow, limits) {
-        return Ok(Some(refused(context, &refusal, plan, view)));
+    if let Err(refusal) = plan.approve_within(consent(decision), allow, &work.trust.limits) {
+        return Ok(Some(refused(work, &refusal)));
     }
     if decision.digest.is_some() || decision.yes {
         return Ok(None);

@@ -19,12 +19,12 @@ use crate::cli::args::ApprovalArgs;
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::output::report_files;
-use crate::cli::run::approval::{PlanPrompt, PromptResult};
+use crate::cli::run::approval::PromptResult;
 use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
 use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
-use crate::model::policy::{GateMode, Gates, Safeguards};
+use crate::model::policy::{GateMode, Safeguards};
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
@@ -33,6 +33,12 @@ use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
 pub struct PendingRun<'a> {
+    /// The context of its command.
+    pub context: &'a Context,
+    /// How the call approves it, and how its outcome is reported.
+    pub decision: &'a ApprovalArgs,
+    /// The plan.
+    pub plan: &'a Plan,
     /// The service.
     pub connection: &'a Connection,
     /// What was allowed by name.
@@ -43,21 +49,6 @@ pub struct PendingRun<'a> {
     pub origin: RunOrigin,
     /// Which statements of the plan are trusted.
     pub trust: RunLimits,
-}
-
-/// How a run was approved, and what stops it.
-pub struct RunControl<'a> {
-    /// The approval.
-    pub decision: &'a ApprovalArgs,
-    /// Becomes true when a person interrupts a command about several stacks; each other run watches for itself.
-    pub stop: Option<watch::Receiver<bool>>,
-}
-
-impl<'a> RunControl<'a> {
-    /// The control of a run by itself.
-    fn of(decision: &'a ApprovalArgs) -> Self {
-        Self { decision, stop: None }
-    }
 }
 
 /// What decides beside the changes whether they are made.
@@ -114,84 +105,169 @@ pub enum RunOrigin {
 }
 
 impl PendingRun<'_> {
-    /// The question whether `plan` may be applied.
-    pub fn question<'q>(&'q self, plan: &'q Plan) -> PlanPrompt<'q> {
-        PlanPrompt { plan, allow: self.allow, limits: &self.trust.limits, view: self.view }
+    /// Asks for approval of the plan, makes its changes and reports the outcome.
+    ///
+    /// # Errors
+    /// A gate that blocks, nobody who consents, a journal that cannot be begun.
+    pub async fn approve_and_apply(&self) -> Result<ExitStatus> {
+        report_files::check(None, &self.decision.write)?;
+        self.check().await?;
+        let approved = match approval::ask(self)? {
+            PromptResult::Given(approved) => approved,
+            PromptResult::Ended(ending) => return Ok(ending),
+        };
+        let outcome = self.carry_out(approved, None).await?;
+        Ok(self.report(&outcome, &BTreeSet::new()))
     }
-}
 
-/// Asks for approval of a plan, makes its changes and reports the outcome.
-///
-/// # Errors
-/// A gate that blocks, nobody who consents, a journal that cannot be begun.
-pub async fn approve_and_apply(
-    decision: &ApprovalArgs,
-    context: &Context,
-    plan: &Plan,
-    work: PendingRun<'_>,
-) -> Result<ExitStatus> {
-    report_files::check(None, &decision.write)?;
-    check(context, plan, &work).await?;
-    let approved = match approval::ask(decision, context, work.question(plan))? {
-        PromptResult::Given(approved) => approved,
-        PromptResult::Ended(ending) => return Ok(ending),
-    };
-    let outcome = carry_out(context, RunControl::of(decision), approved, &work).await?;
-    Ok(report(decision, context, work.view, (&outcome, plan), &BTreeSet::new()))
-}
-
-/// Reports an unfinished run of the stack, and looks at the gates.
-///
-/// # Errors
-/// A gate that blocks, or a state directory that cannot be read.
-pub async fn check(context: &Context, plan: &Plan, work: &PendingRun<'_>) -> Result<()> {
-    if matches!(work.origin, RunOrigin::Definitions) {
-        report_unfinished(context, plan, work.view)?;
+    /// Reports an unfinished run of the stack, and looks at the gates.
+    ///
+    /// # Errors
+    /// A gate that blocks, or a state directory that cannot be read.
+    pub async fn check(&self) -> Result<()> {
+        if matches!(self.origin, RunOrigin::Definitions) {
+            self.report_unfinished()?;
+        }
+        self.check_gates(self.plan).await
     }
-    check_gates(context, work.connection, plan, &work.trust.safeguards.gates).await
-}
 
-/// Checks every gate: one that warns is reported, one that blocks refuses the run.
-async fn check_gates(context: &Context, connection: &Connection, plan: &Plan, gates: &Gates) -> Result<()> {
-    let findings = gate::check(&connection.reader()?, plan, gates, context.environment.now()).await;
-    let palette = context.output.message_view().palette;
-    let mut refused = None;
-    for finding in findings {
-        let text = finding.to_string();
-        match finding.mode {
-            GateMode::Block => {
-                let error = error!(Refused, "{text}").hint("nothing was sent");
-                let hint = match policy::blocks(context, finding.gate) {
-                    true => format!("the policy says `gates.{}: block`, which no setting loosens", finding.gate),
-                    false => format!("to apply anyway: set `gates.{}: warn`", finding.gate),
-                };
-                refused = Some(error.hint(hint));
-            }
-            GateMode::Warn | GateMode::Off => {
-                context.output.message(&format!("{}: {}", palette.paint(Role::Careful, "warning"), safe::line(&text)));
+    /// Checks every gate for what is to be done of the plan: one that warns is reported, one that blocks refuses the run.
+    async fn check_gates(&self, plan: &Plan) -> Result<()> {
+        let context = self.context;
+        let gates = &self.trust.safeguards.gates;
+        let findings = gate::check(&self.connection.reader()?, plan, gates, context.environment.now()).await;
+        let palette = context.output.message_view().palette;
+        let mut refused = None;
+        for finding in findings {
+            let text = finding.to_string();
+            match finding.mode {
+                GateMode::Block => {
+                    let error = error!(Refused, "{text}").hint("nothing was sent");
+                    let hint = match policy::blocks(context, finding.gate) {
+                        true => format!("the policy says `gates.{}: block`, which no setting loosens", finding.gate),
+                        false => format!("to apply anyway: set `gates.{}: warn`", finding.gate),
+                    };
+                    refused = Some(error.hint(hint));
+                }
+                GateMode::Warn | GateMode::Off => {
+                    let warning = palette.paint(Role::Careful, "warning");
+                    context.output.message(&format!("{warning}: {}", safe::line(&text)));
+                }
             }
         }
+        refused.map_or(Ok(()), Err)
     }
-    refused.map_or(Ok(()), Err)
-}
 
-/// Makes the changes of an approved plan.
-///
-/// # Errors
-/// A journal that cannot be begun.
-pub async fn carry_out(
-    context: &Context,
-    control: RunControl<'_>,
-    approved: ApprovedPlan<'_>,
-    work: &PendingRun<'_>,
-) -> Result<Outcome> {
-    let progress = RunProgress::new(context, approved.plan());
-    let (files, is_one_of_several) = (&control.decision.write, control.stop.is_some());
-    let BegunRun { journal, options } = begin(context, control, work, approved.plan(), &progress).await?;
-    let writer = work.connection.writer()?;
-    let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
-    document::write(context, files, is_one_of_several, &outcome.run);
-    Ok(outcome)
+    /// Makes the changes of the approved plan. `stop` becomes true when a person interrupts a command about several stacks;
+    /// each other run watches for itself.
+    ///
+    /// # Errors
+    /// A journal that cannot be begun.
+    pub async fn carry_out(&self, approved: ApprovedPlan<'_>, stop: Option<watch::Receiver<bool>>) -> Result<Outcome> {
+        let progress = RunProgress::new(self.context, self.plan);
+        let is_one_of_several = stop.is_some();
+        let (journal, options) = self.begin(&progress, stop).await?;
+        let writer = self.connection.writer()?;
+        let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
+        document::write(self.context, &self.decision.write, is_one_of_several, &outcome.run);
+        Ok(outcome)
+    }
+
+    /// Resumes an earlier run and reports the outcome.
+    ///
+    /// # Errors
+    /// A gate that blocks, a journal that cannot be begun.
+    pub async fn resume(&self, record: &RunRecord) -> Result<ExitStatus> {
+        report_files::check(None, &self.decision.write)?;
+        // The configuration decides, as for an apply: the record is a file like any other.
+        self.check_gates(&record.rest()).await?;
+        let progress = RunProgress::new(self.context, self.plan);
+        let (journal, options) = self.begin(&progress, None).await?;
+        let writer = self.connection.writer()?;
+        let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
+        drop(progress);
+        document::write(self.context, &self.decision.write, false, &outcome.run);
+        let earlier = record.made().into_iter().cloned().collect();
+        Ok(self.report(&outcome, &earlier))
+    }
+
+    /// Begins a run of which nothing is sent yet.
+    async fn begin(
+        &self,
+        progress: &RunProgress,
+        stop: Option<watch::Receiver<bool>>,
+    ) -> Result<(Journal, ApplyOptions)> {
+        let (context, plan) = (self.context, self.plan);
+        let environment = &context.environment;
+        let store = state::store(context)?;
+        let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
+        let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
+        let (resumes, rolls_back) = match &self.origin {
+            RunOrigin::Definitions => (None, None),
+            RunOrigin::Undone(run) => (None, Some(run.clone())),
+            RunOrigin::Resumed(run) => (Some(run.clone()), None),
+        };
+        let header = RunHeader {
+            run: run.clone(),
+            started: environment.now().to_string(),
+            user: environment.user(),
+            trigger: trigger::of(self.decision, environment),
+            resumes,
+            rolls_back,
+            in_force: Some(document::in_force(context, &self.trust.safeguards)),
+            plan: plan.clone(),
+        };
+        // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
+        let messages = progress.output();
+        let waiting = move |text: &str| messages.notice(text);
+        let (store, host) = (store.clone(), environment.host().map(str::to_owned));
+        // A lock can be waited for: other stacks go on meanwhile.
+        let begun =
+            tokio::task::spawn_blocking(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
+        let journal = begun
+            .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+            .map_err(|error| state::with_status(context, ExitStatus::Refused, error))?;
+        let options = ApplyOptions {
+            stop: stop.unwrap_or_else(|| {
+                let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));
+                let resume = format!("resume with `trueup apply --resume {run}{consents}{}`", self.view.flags);
+                interrupt::watch(progress.output(), resume)
+            }),
+            run,
+            concurrency: self.connection.concurrency(),
+            version_checked: self.trust.safeguards.version_checked,
+            sealed: match plan.sealed.is_empty() && plan.changes.iter().any(|change| !change.sealed().is_empty()) {
+                true => secrets::of_plan(context, plan),
+                false => plan.sealed.clone(),
+            },
+            ignore: Ignore::new(&self.trust.safeguards.ignore).with_status(ExitStatus::Refused)?,
+            poll_policy: PollPolicy::default(),
+            clock: Clock::new(jiff::Timestamp::now),
+            pace: Timing::real(environment.chance()),
+        };
+        Ok((journal, options))
+    }
+
+    /// Reports the outcome of the plan. `earlier` are the changes that a resumed run had made.
+    fn report(&self, outcome: &Outcome, earlier: &BTreeSet<Key>) -> ExitStatus {
+        if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
+            self.context.output.note_change();
+        }
+        let report = Report::Outcome(outcome, self.plan, earlier);
+        self.context.output.report_with(&report, self.decision.format, &ReportOptions::new(self.view));
+        ExitStatus::of_outcome(outcome, self.plan)
+    }
+
+    /// Reports that the newest run of a stack was not finished, before another is begun.
+    fn report_unfinished(&self) -> Result<()> {
+        let (context, plan) = (self.context, self.plan);
+        let open = journal::open_run(state::store(context)?, plan.stack.as_deref(), &plan.service.base_url);
+        if let Some(open) = open.map_err(|error| state::failed(context, error))? {
+            let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };
+            context.output.message(&text::open_run(&open, &view));
+        }
+        Ok(())
+    }
 }
 
 /// Saves a plan for `apply FILE` instead of applying it, and shows it.
@@ -208,120 +284,4 @@ pub fn save(path: &Path, context: &Context, plan: &Plan, (view, format): (&TextV
     let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
     context.output.report_with(&Report::Plan(plan), format, &options);
     Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
-}
-
-/// Resumes an earlier run and reports the outcome.
-///
-/// # Errors
-/// A gate that blocks, a journal that cannot be begun.
-pub async fn resume(
-    decision: &ApprovalArgs,
-    context: &Context,
-    record: &RunRecord,
-    work: PendingRun<'_>,
-) -> Result<ExitStatus> {
-    let plan = &record.header.plan;
-    report_files::check(None, &decision.write)?;
-    // The configuration decides, as for an apply: the record is a file like any other.
-    check_gates(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
-    let progress = RunProgress::new(context, plan);
-    let BegunRun { journal, options } = begin(context, RunControl::of(decision), &work, plan, &progress).await?;
-    let writer = work.connection.writer()?;
-    let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
-    drop(progress);
-    document::write(context, &decision.write, false, &outcome.run);
-    let earlier = record.made().into_iter().cloned().collect();
-    Ok(report(decision, context, work.view, (&outcome, plan), &earlier))
-}
-
-/// A run of which nothing is sent yet.
-struct BegunRun {
-    journal: Journal,
-    options: ApplyOptions,
-}
-
-async fn begin(
-    context: &Context,
-    control: RunControl<'_>,
-    work: &PendingRun<'_>,
-    plan: &Plan,
-    progress: &RunProgress,
-) -> Result<BegunRun> {
-    let environment = &context.environment;
-    let store = state::store(context)?;
-    let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
-    let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
-    let (resumes, rolls_back) = match &work.origin {
-        RunOrigin::Definitions => (None, None),
-        RunOrigin::Undone(run) => (None, Some(run.clone())),
-        RunOrigin::Resumed(run) => (Some(run.clone()), None),
-    };
-    let header = RunHeader {
-        run: run.clone(),
-        started: environment.now().to_string(),
-        user: environment.user(),
-        trigger: trigger::of(control.decision, environment),
-        resumes,
-        rolls_back,
-        in_force: Some(document::in_force(context, &work.trust.safeguards)),
-        plan: plan.clone(),
-    };
-    // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
-    let messages = progress.output();
-    let waiting = move |text: &str| messages.notice(text);
-    let (store, host) = (store.clone(), environment.host().map(str::to_owned));
-    // A lock can be waited for: other stacks go on meanwhile.
-    let begun = tokio::task::spawn_blocking(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
-    let journal = begun
-        .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-        .map_err(|error| state::with_status(context, ExitStatus::Refused, error))?;
-    let options = ApplyOptions {
-        stop: control.stop.unwrap_or_else(|| {
-            let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));
-            let resume = format!("resume with `trueup apply --resume {run}{consents}{}`", work.view.flags);
-            interrupt::watch(progress.output(), resume)
-        }),
-        run,
-        concurrency: work.connection.concurrency(),
-        version_checked: work.trust.safeguards.version_checked,
-        sealed: match plan.sealed.is_empty() && plan.changes.iter().any(|change| !change.sealed().is_empty()) {
-            true => secrets::of_plan(context, plan),
-            false => plan.sealed.clone(),
-        },
-        ignore: Ignore::new(&work.trust.safeguards.ignore).with_status(ExitStatus::Refused)?,
-        poll_policy: PollPolicy::default(),
-        clock: Clock::new(jiff::Timestamp::now),
-        pace: Timing::real(environment.chance()),
-    };
-    Ok(BegunRun { journal, options })
-}
-
-/// Reports the outcome of a plan. `earlier` are the changes that a resumed run had made.
-fn report(
-    decision: &ApprovalArgs,
-    context: &Context,
-    view: &TextView,
-    (outcome, plan): (&Outcome, &Plan),
-    earlier: &BTreeSet<Key>,
-) -> ExitStatus {
-    if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
-        context.output.note_change();
-    }
-    let report = Report::Outcome(outcome, plan, earlier);
-    context.output.report_with(&report, decision.format, &ReportOptions::new(view));
-    ExitStatus::of_outcome(outcome, plan)
-}
-
-/// Reports that the newest run of a stack was not finished, before another is begun.
-///
-/// # Errors
-/// The state directory cannot be read.
-fn report_unfinished(context: &Context, plan: &Plan, view: &TextView) -> Result<()> {
-    let store = state::store(context)?;
-    let open = journal::open_run(store, plan.stack.as_deref(), &plan.service.base_url);
-    if let Some(open) = open.map_err(|error| state::failed(context, error))? {
-        let view = TextView { flags: view.flags.clone(), ..context.output.message_view() };
-        context.output.message(&text::open_run(&open, &view));
-    }
-    Ok(())
 }

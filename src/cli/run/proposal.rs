@@ -1,6 +1,6 @@
 //! The plan of a stack's definitions, with all that an apply of it needs: made in the same way for one stack and for several.
 
-use crate::cli::args::{ApplyArgs, ScopeArgs};
+use crate::cli::args::{ApplyArgs, ApprovalArgs, ScopeArgs};
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::{Connection, Context, Result, Session, SessionOptions};
 use crate::plan::{Allowances, Plan};
@@ -42,8 +42,9 @@ impl Proposal {
     }
 
     /// The run that would apply it.
-    pub fn pending(&self) -> PendingRun<'_> {
-        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&self.plan));
-        PendingRun { connection: &self.connection, allow: &self.allow, view: &self.view, origin, trust }
+    pub fn pending<'a>(&'a self, context: &'a Context, decision: &'a ApprovalArgs) -> PendingRun<'a> {
+        let Self { plan, connection, allow, view } = self;
+        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(plan));
+        PendingRun { context, decision, plan, connection, allow, view, origin, trust }
     }
 }

@@ -1,23 +1,20 @@
 //! The connection to the service: settings become a client, and with `--sandbox` an embedded service is
 //! started first, in this process, over real HTTP on the loopback.
 
-pub mod address;
-pub mod exchanges;
 pub mod token;
-pub mod trust;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
-use crate::cli::output::activity::Activity;
-use crate::cli::service::address::Address;
+use crate::api::{self, BaseUrl, Identity, RateLimit, Reader, Secret, Timing, TlsTrust, Writer};
+use crate::cli::output::activity::{self, Activity};
 use crate::cli::service::token::TokenSources;
-use crate::cli::settings::{self, ServiceLocation};
+use crate::cli::settings::{self, Address, ServiceLocation};
 use crate::cli::stacks::tenants::EmbeddedService;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
+use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, file};
+use crate::file::limit;
 use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;
@@ -25,6 +22,9 @@ use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenar
 
 /// Requests of a rehearsal that are recorded, to count those that met a fault.
 const REHEARSED_REQUESTS: usize = 1_000_000;
+
+/// The variables that may contain the password, the first one set: ours, and that of the vendor's tools.
+const PASSWORD_VARIABLES: [&str; 2] = ["TRUEUP_P12_PASSWORD", "VES_P12_PASSWORD"];
 
 /// A client with what it talks to.
 pub struct Connection {
@@ -81,7 +81,7 @@ pub async fn connect_with(
             settings
         }
     };
-    settings.trust = trust::given(context)?;
+    settings.trust = trust(context)?;
     settings.proxies = context.proxies().clone();
     if settings.proxy().with_status(ExitStatus::Invalid)?.is_some() {
         context.report_unclear_exceptions(settings.base_url.as_str());
@@ -98,11 +98,11 @@ pub async fn connect_with(
     settings.ids = context.ids();
     let stack = settings::stack(context, config).ok().flatten();
     let source = context.output.line_source(stack, context.chosen_environment());
-    let activity = Activity::new(context.output.clone(), source.clone());
+    let shown = Activity::new(context.output.clone(), source.clone());
     let Context { global, environment, output, .. } = context;
-    settings.listener = Some(exchanges::listener(global, environment, output, source));
+    settings.listener = Some(activity::listener(global, environment, output, source));
     if !context.global.verbose {
-        settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
+        settings.progress = Some(Arc::new(move |progress| shown.show(progress)));
     }
     context.tenants.share(&mut settings).with_status(ExitStatus::Invalid)?;
     Ok(Connection { settings })
@@ -218,4 +218,64 @@ fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result
             .hint("set TRUEUP_TOKEN, or give a file with --token-file; or try it with --sandbox"));
     };
     Secret::new(&text).map(Some).with_status(ExitStatus::Invalid)
+}
+
+/// TLS trust and client identity, from the files that the command line names. The password of a PKCS #12 file comes from a
+/// file or a variable, never from an argument, which other users of a machine can see.
+///
+/// # Errors
+/// A file that cannot be read, or a PKCS #12 file without a password.
+fn trust(context: &Context) -> Result<TlsTrust> {
+    let global = &context.global;
+    let authorities = global.ca_cert.as_deref().map(certificate).transpose()?;
+    let identity = match (&global.client_cert, &global.client_key, &global.client_p12) {
+        (Some(file), Some(key), _) => Some(Identity::Pem { certificate: certificate(file)?, key: certificate(key)? }),
+        (_, _, Some(path)) => {
+            let password = password(global.client_p12_password_file.as_deref(), &context.environment)?;
+            let password = password.ok_or_else(|| {
+                error!(Invalid, "there is no password for `{}`", path.display())
+                    .hint("set TRUEUP_P12_PASSWORD, or name a file with --client-p12-password-file")
+            })?;
+            Some(Identity::Pkcs12 { file: certificate(path)?, password })
+        }
+        _ => None,
+    };
+    Ok(TlsTrust { authorities, identity })
+}
+
+/// The password, without the end of the line that an editor leaves. Blanks may be part of it.
+fn password(path: Option<&Path>, environment: &ProcessEnvironment) -> Result<Option<String>> {
+    let Some(path) = path else {
+        return Ok(PASSWORD_VARIABLES.iter().find_map(|name| environment.variable(name)).map(str::to_owned));
+    };
+    let mut text =
+        String::from_utf8(certificate(path)?).map_err(|_| error!(Invalid, "`{}` is not UTF-8 text", path.display()))?;
+    let line = text.trim_end_matches(['\r', '\n']).len();
+    text.truncate(line);
+    Ok(Some(text))
+}
+
+fn certificate(path: &Path) -> Result<Vec<u8>> {
+    file::read_secret(path, limit::CERTIFICATES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_comes_from_a_file_or_a_variable() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("password");
+        std::fs::write(&path, " pass word \r\n").expect("written");
+        let both = ProcessEnvironment::with(&[("VES_P12_PASSWORD", "theirs"), ("TRUEUP_P12_PASSWORD", "ours")]);
+        let given = |path, environment: &ProcessEnvironment| password(path, environment).expect("no error");
+        assert_eq!(given(Some(&*path), &both).as_deref(), Some(" pass word "));
+        assert_eq!(given(None, &both).as_deref(), Some("ours"));
+        assert_eq!(
+            given(None, &ProcessEnvironment::with(&[("VES_P12_PASSWORD", "theirs")])).as_deref(),
+            Some("theirs")
+        );
+        assert_eq!(given(None, &ProcessEnvironment::with(&[])), None);
+    }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::cli::args::GlobalArgs;
-use crate::cli::service::address::{self, Address};
+use crate::cli::settings::{self, Address};
 use crate::cli::{ProcessEnvironment, Result, file};
 use crate::file::limit;
 use crate::load::config::DEFAULT_TOKEN_VARIABLE as VARIABLE;
@@ -154,7 +154,7 @@ fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -
 fn is_bound(environment: &ProcessEnvironment, variable: &str, address: &Address) -> Result<bool> {
     let name = format!("{variable}_URL");
     let Some(text) = environment.variable(&name) else { return Ok(false) };
-    let url = address::read(text, &format!("`{name}`"))?;
+    let url = settings::url(text, &format!("`{name}`"))?;
     if url == address.url {
         return Ok(true);
     }
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
     use crate::cli::args::Arguments;
-    use crate::cli::service::address::{UrlSources, VARIABLES};
+    use crate::cli::settings::{UrlSources, VARIABLES};
     use crate::model::policy::Policy;
 
     const OURS: &str = "https://ours.example.net";
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>> {
-        let address = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
+        let address = Address { url: settings::url(OURS, "a test").expect("a URL"), pinned: true };
         let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
         given(TokenSources { global: &global, environment: &environment, named }, &address)
     }
@@ -227,7 +227,7 @@ mod tests {
 
                 $(#[test]
                 fn $system() {
-                    let address = Address { url: address::read(EVIL, "a test").expect("a URL"), pinned: false };
+                    let address = Address { url: settings::url(EVIL, "a test").expect("a URL"), pinned: false };
                     let sent = |environment: &[(&str, &str)], address: &Address| {
                         let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
                         let sources =
@@ -240,7 +240,7 @@ mod tests {
                     assert!(sent(&[token, ("CI", "false"), ($variable, $value)], &address).is_err());
                     let bound = [token, ($variable, $value), ("TRUEUP_TOKEN_URL", OURS)];
                     assert!(sent(&bound, &address).is_err());
-                    let pinned = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
+                    let pinned = Address { url: settings::url(OURS, "a test").expect("a URL"), pinned: true };
                     assert_eq!(sent(&bound, &pinned).expect("a token").as_deref(), Some("secret"));
                 })+
             }
@@ -347,7 +347,7 @@ mod tests {
                 let policy =
                     (policy == 1).then(|| Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() });
                 let sources = UrlSources { global: &global, environment: &environment, policy: policy.as_ref() };
-                let Ok(Some(address)) = address::of(sources, configured) else { continue };
+                let Ok(Some(address)) = settings::address(sources, configured) else { continue };
                 let sent = given(TokenSources { global: &global, environment: &environment, named }, &address)
                     .ok()
                     .flatten()

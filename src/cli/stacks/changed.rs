@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::cli::commits::base;
-use crate::cli::commits::repository::LazyRepository;
+use crate::cli::context::LazyRepository;
 use crate::cli::stacks::defined_elsewhere;
 use crate::cli::{Context, Result, stack};
 use crate::file::limit;

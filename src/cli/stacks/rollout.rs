@@ -12,7 +12,6 @@ use crate::cli::args::{ApplyArgs, ApprovalArgs};
 use crate::cli::output::prompt;
 use crate::cli::run::interrupt;
 use crate::cli::run::proposal::Proposal;
-use crate::cli::run::{self, RunControl};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
@@ -108,7 +107,7 @@ fn wave_title(waves: &[Wave], at: usize) -> String {
 async fn plan(arguments: &ApplyArgs, member: &Member) -> Result<Proposal> {
     let scope = member.scope(&arguments.scope.filter);
     let proposal = Proposal::of(arguments, &member.context, &scope).await?;
-    run::check(&member.context, &proposal.plan, &proposal.pending()).await?;
+    proposal.pending(&member.context, &arguments.decision).check().await?;
     Ok(proposal)
 }
 
@@ -226,8 +225,7 @@ async fn apply_one(
         Ok(approved) => approved,
         Err(refusal) => return Err(NoResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal))),
     };
-    let control = RunControl { decision, stop: Some(stop.clone()) };
-    match run::carry_out(&member.context, control, approved, &stack.pending()).await {
+    match stack.pending(&member.context, decision).carry_out(approved, Some(stop.clone())).await {
         Ok(outcome) => {
             let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
             member.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));

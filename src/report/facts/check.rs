@@ -304,11 +304,11 @@ mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
     use crate::plan::{BlockReason, Plan};
-    use crate::report::{Format, Report, ReportOptions, TextView, render, sample};
+    use crate::report::{Format, Report, ReportOptions, TextView, render, sample_tests};
 
     /// A plan with two replaces that restore what was changed outside, of which so many are blocked.
     fn plan(blocked: usize) -> Plan {
-        let mut plan = sample::plan(10, false);
+        let mut plan = sample_tests::plan(10, false);
         plan.blocked.clear();
         plan.notes.clear();
         plan.changes.retain(|change| matches!(change.key.name.as_str(), "ep-7" | "ep-8"));

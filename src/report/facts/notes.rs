@@ -197,11 +197,11 @@ fn of(note: &Note) -> (&'static str, String, String) {
 mod tests {
     use super::*;
     use crate::model::Key;
-    use crate::report::sample;
+    use crate::report::sample_tests;
 
     #[test]
     fn what_belongs_to_many_others_is_one_note() {
-        let mut plan = sample::plan(1, false);
+        let mut plan = sample_tests::plan(1, false);
         let note = |n: u8| Note::Owned {
             key: Key::parse(&format!("shop/a{n}")).expect("a key"),
             owner: format!("origin_pool:shop/p{n}"),

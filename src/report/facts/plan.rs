@@ -270,11 +270,11 @@ pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::report::sample_tests;
 
     /// A plan with a base, of whose replaces those that `is_mixed` selects revert something outside as well.
     fn plan(is_mixed: impl Fn(usize) -> bool) -> Plan {
-        let mut plan = sample::attributed(sample::plan(20, false));
+        let mut plan = sample_tests::attributed(sample_tests::plan(20, false));
         plan.changes.retain(|change| change.fields().len() > 1 && change.whose() == Some(Attribution::ThisChange));
         for (_, change) in plan.changes.iter_mut().enumerate().filter(|(at, _)| is_mixed(*at)) {
             let Action::Replace { fields, .. } = &mut change.action else { continue };

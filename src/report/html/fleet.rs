@@ -3,13 +3,13 @@
 use super::{Page, draw};
 use crate::drift::{Check, Verdict};
 use crate::plan::{ActionKind, Plan};
+use crate::report::ReportOptions;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, line};
 use crate::report::view::check as view_of_check;
-use crate::report::view::{Alarm, AlarmKind, Content, Count, View};
-use crate::report::{ReportOptions, TextView};
+use crate::report::view::{Alarm, AlarmKind, Content, Count};
 
 /// The results of several stacks as one page.
 pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
@@ -20,39 +20,27 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     };
     let mut page = Page::new(heading, &content, &options.command);
     incomplete(fleet, &mut page);
-    let folds = fleet.folds_quiet();
-    for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
+    for part in fleet.shown() {
         let name = part.name();
-        let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..options.view.clone() };
-        match &part.outcome {
-            Ok(StackReport::Checked(check)) => {
-                let report = View::of_check(check, &part.call);
-                page.add(&report, Some(&name), options.now);
-                if matches!(check.verdicts.whole(), Verdict::Drift | Verdict::Both) {
-                    page.commands.extend(report.commands.iter().map(super::command));
-                }
-            }
-            Ok(StackReport::Planned(made)) => {
-                let report = View::of_plan(made, &made.digest(), None, &view);
-                let digest = report.digest.as_deref().unwrap_or_default();
-                page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
-                page.add(&report, Some(&name), options.now);
-            }
-            Err(NoResult::Skipped(reason)) => {
-                page.facts.push(draw(&line![code(&*name), ": skipped, ", foreign(reason)]));
-            }
-            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => {}
+        if let Err(NoResult::Skipped(reason)) = &part.outcome {
+            page.facts.push(draw(&line![code(&*name), ": skipped, ", foreign(reason)]));
+        }
+        let Some(report) = part.view(options.view) else { continue };
+        if let Some(digest) = &report.digest {
+            page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
+        }
+        page.add(&report, Some(&name), options.now);
+        let is_drift = |check: &Check<'_>| matches!(check.verdicts.whole(), Verdict::Drift | Verdict::Both);
+        if matches!(&part.outcome, Ok(StackReport::Checked(check)) if is_drift(check)) {
+            page.commands.extend(report.commands.iter().map(super::command));
         }
     }
     page.facts.extend(facts(fleet).iter().map(draw));
     if let Some(merged) = fleet.merged {
-        page.facts.push(draw(&line!["from ", Line::count(merged.files, "file"), merged.period()]));
+        page.facts.push(draw(&merged.line("from ")));
     }
     page.cards(&counts(fleet));
-    if let Some((digest, call)) = &fleet.plans
-        && fleet.plans().any(|(_, plan)| !plan.changes.is_empty())
-    {
-        let command = format!("trueup apply {call} --digest {digest}");
+    if let Some(command) = fleet.apply_command() {
         page.commands.push(super::command(&Command { label: "Apply exactly these plans", command }));
     }
     page.render()

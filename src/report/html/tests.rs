@@ -1,6 +1,6 @@
 //! What the page holds, read without a browser; `tests/browser` reads it with one.
 
-use super::super::sample::{self, HOSTILE};
+use super::super::sample_tests::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::Plan;
@@ -9,7 +9,7 @@ use crate::report::view::View;
 use crate::report::{ReportOptions, TextView};
 
 fn page(count: usize, hostile: bool) -> String {
-    render(&sample::plan(count, hostile))
+    render(&sample_tests::plan(count, hostile))
 }
 
 fn view() -> TextView {
@@ -47,7 +47,7 @@ fn the_data_holds_every_change_and_equal_edits_once() {
 
 #[test]
 fn a_page_with_a_base_begins_with_what_concerns_this_change() {
-    let attributed = sample::attributed(sample::plan(70, false));
+    let attributed = sample_tests::attributed(sample_tests::plan(70, false));
     let data = data_of(&render(&attributed));
     let ours = usize::try_from(data["ours"].as_u64().expect("a number")).expect("it fits");
     let changes = data["changes"].as_array().expect("a list");
@@ -107,7 +107,7 @@ fn the_page_loads_nothing() {
 fn names_and_alarms_are_there_without_the_script() {
     let page = page(30, false);
     let plain = between(&page, "<noscript>", "</noscript>");
-    for change in &sample::plan(30, false).changes {
+    for change in &sample_tests::plan(30, false).changes {
         assert!(plain.contains(&change.key.to_string()), "{}", change.key);
     }
     assert!(page.contains("--allow mass-change"));
@@ -135,7 +135,7 @@ fn deletes_are_first_with_the_age_of_their_last_change_and_no_ownership_annotati
 fn one_cause_is_one_banner_and_the_command_is_complete() {
     let text = page(20, false);
     assert_eq!(text.matches("class=\"alarm\"").count(), 1);
-    let digest = sample::plan(20, false).digest().short().to_owned();
+    let digest = sample_tests::plan(20, false).digest().short().to_owned();
     let command = format!("<code>trueup apply endpoints --digest {digest}</code>");
     assert!(text.contains(&command), "{text}");
 }
@@ -168,7 +168,7 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
 
 #[test]
 fn a_check_is_a_page_that_names_the_defined_and_the_live_values() {
-    let plan = sample::plan(20, false);
+    let plan = sample_tests::plan(20, false);
     let text = drift_of(&plan);
     assert!(text.contains("Drift of stack shop-prod") && text.contains("trueup pull --drift endpoints"), "{text}");
     let data = data_of(&text);
@@ -185,7 +185,7 @@ fn a_check_is_a_page_that_names_the_defined_and_the_live_values() {
 
 #[test]
 fn a_fleet_is_one_page() {
-    let (one, two) = (sample::plan(20, false), sample::plan(10, true));
+    let (one, two) = (sample_tests::plan(20, false), sample_tests::plan(10, true));
     let text = fleet_of(&one, &two);
     let data = data_of(&text);
     let names = |directory: &str| {
@@ -207,13 +207,13 @@ fn pages_are_written_for_a_browser_where_one_asks() {
         std::fs::write(directory.join(format!("{name}.html")), text).expect("a page is written");
     };
     for (name, plan) in [
-        ("plan", sample::attributed(sample::plan(60, false))),
-        ("one", sample::plan(5, false)),
-        ("nothing", sample::plan(5, false)),
-        ("fifty", sample::plan(50, false)),
-        ("five-thousand", sample::plan(5_000, false)),
-        ("hostile", sample::plan(60, true)),
-        ("large", sample::plan(10_000, false)),
+        ("plan", sample_tests::attributed(sample_tests::plan(60, false))),
+        ("one", sample_tests::plan(5, false)),
+        ("nothing", sample_tests::plan(5, false)),
+        ("fifty", sample_tests::plan(50, false)),
+        ("five-thousand", sample_tests::plan(5_000, false)),
+        ("hostile", sample_tests::plan(60, true)),
+        ("large", sample_tests::plan(10_000, false)),
     ] {
         let mut plan = plan;
         if matches!(name, "one" | "nothing") {
@@ -223,14 +223,14 @@ fn pages_are_written_for_a_browser_where_one_asks() {
         }
         write(name, render(&plan));
     }
-    let (one, two) = (sample::plan(50, false), sample::plan(12, false));
+    let (one, two) = (sample_tests::plan(50, false), sample_tests::plan(12, false));
     write("drift", drift_of(&one));
     write("fleet", fleet_of(&one, &two));
 }
 
 #[test]
 fn a_row_of_a_check_says_once_when_its_object_was_last_changed() {
-    let plan = sample::plan(40, false);
+    let plan = sample_tests::plan(40, false);
     let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), now().expect("a time"));
     let (command, now, view) = ("trueup drift".to_owned(), now(), view());
     let options = ReportOptions { command, now, ..ReportOptions::new(&view) };

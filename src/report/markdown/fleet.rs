@@ -1,14 +1,14 @@
 //! The results of several stacks: a table, then each stack that has something to show, in turn.
 
-use super::draw::{draw, heads, row};
+use super::marker;
 use super::report::report;
-use super::{escape, marker};
+use super::{code_span, draw, heads, row};
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, line, styled};
 use crate::report::view::View;
-use crate::report::{ReportOptions, Role, TextView};
+use crate::report::{ReportOptions, Role};
 
 /// The results of several stacks, under the budget of one report.
 pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
@@ -26,8 +26,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         let word = if is_failed { undone } else { "unknown" };
         text.push_str(&row(&[Line::some_of(names.into_iter(), NAMES), word_of(word).and(foreign(reason))]));
     }
-    let folds = fleet.folds_quiet();
-    for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
+    for part in fleet.shown() {
         let result = match &part.outcome {
             Ok(StackReport::Checked(check)) => check_facts::headline(&check.verdicts),
             Ok(StackReport::Planned(made)) => View::headline_of(made),
@@ -36,40 +35,29 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         };
         text.push_str(&row(&[line![code(part.name())], result]));
     }
-    let quiet = if folds { fleet.parts.iter().filter(|part| part.is_quiet()).count() } else { 0 };
+    let quiet = if fleet.folds_quiet() { fleet.parts.iter().filter(|part| part.is_quiet()).count() } else { 0 };
     for (number, words) in [(quiet, "in sync"), (fleet.elsewhere(), State::Elsewhere.words(fleet))] {
         if number > 0 {
             text.push_str(&row(&[line![number, " more"], line![words]]));
         }
     }
     if let Some(merged) = fleet.merged {
-        let from = line!["From ", Line::count(merged.files, "file"), merged.period(), "."];
-        text.push_str(&format!("\n{}\n", draw(&from)));
+        text.push_str(&format!("\n{}.\n", draw(&merged.line("From "))));
     }
     let mut shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(|part| is_shown(part)).collect();
     // Mere notes take only the room that is left.
     shown.sort_by_key(|part| has_only_notes(part));
-    let end = match &fleet.plans {
-        Some((digest, call)) if fleet.can_apply() => {
-            format!("\nApply exactly these: {}\n", escape::code(&format!("trueup apply {call} --digest {digest}")))
-        }
-        _ => String::new(),
-    };
+    let end = fleet.apply_command().map(|command| format!("\nApply exactly these: {}\n", code_span(&command)));
+    let end = end.unwrap_or_default();
     let loud = shown.iter().filter(|part| !has_only_notes(part)).count();
     let share = options.budget.saturating_sub(text.len() + end.len()) / loud.max(1);
     for part in shown {
         let command = format!("trueup {word} {}", part.call);
-        let heading = escape::code(&part.name());
+        let heading = code_span(&part.name());
         let under = ReportOptions { budget: share.saturating_sub(1 + heading.len()), command, ..*options };
-        let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..view.clone() };
-        let (one, is_needed) = match &part.outcome {
-            Ok(StackReport::Checked(check)) => (report(&View::of_check(check, &part.call), &under), false),
-            // What is left of a plan under any budget is never left out.
-            Ok(StackReport::Planned(made)) => {
-                (report(&View::of_plan(made, &made.digest(), None, &view), &under), !has_only_notes(part))
-            }
-            _ => continue,
-        };
+        let Some(one) = part.view(view).map(|view| report(&view, &under)) else { continue };
+        // What is left of a plan under any budget is never left out.
+        let is_needed = matches!(part.outcome, Ok(StackReport::Planned(_))) && !has_only_notes(part);
         // One report has one marker, and of several each is headed by the name of its stack.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);
         let one = one.replacen(&format!("### trueup {word}: "), &format!("### {heading}: "), 1);

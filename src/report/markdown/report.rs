@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::draw::{alarm, command, draw, element, fence_line, heads, row, table};
-use super::{escape, marker};
+use super::marker;
+use super::{alarm, code_span, command, draw, element, fence_line, fenced, heads, row, table};
 use crate::model::{Field, Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::ReportOptions;
@@ -256,13 +256,13 @@ impl<'a> PlanReport<'_, 'a> {
                 "This is longer than {budget} bytes: deletes, guards and what is blocked are never left out. "
             ));
         }
-        text.push_str(&format!("Digest {}.\n", escape::code(self.view.digest.as_deref().unwrap_or_default())));
+        text.push_str(&format!("Digest {}.\n", code_span(self.view.digest.as_deref().unwrap_or_default())));
         let commands = commands(self.view);
         if !commands.is_empty() {
             text.push_str(&format!("\n{commands}"));
         }
         if shown < total || over {
-            text.push_str(&format!("\nEverything: {}\n", escape::code(&self.options.command)));
+            text.push_str(&format!("\nEverything: {}\n", code_span(&self.options.command)));
         }
         text
     }
@@ -389,7 +389,7 @@ fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
         scopes.insert(scope, line.and(" ").and(name));
     }
     let lines: Vec<String> = scopes.values().map(fence_line).collect();
-    escape::fenced("text", &lines)
+    fenced("text", &lines)
 }
 
 /// What is blocked, equal reasons together, every name; of a few also what they would do.
@@ -414,7 +414,7 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
     );
     for ((why, flag), held) in reasons {
         let (count, allow) = match held.as_slice() {
-            [one] => (draw(&line![key(&one.key)]), block_reason(one).1.as_deref().map(escape::code)),
+            [one] => (draw(&line![key(&one.key)]), block_reason(one).1.as_deref().map(code_span)),
             many => (digits(many.len()), Some(format!("`{flag}=NAMESPACE/NAME`")).filter(|_| !flag.is_empty())),
         };
         let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
@@ -478,7 +478,7 @@ fn diff(fold: &FoldedChanges<'_>) -> String {
     let Some(first) = fold.changes.first() else { return String::new() };
     let (kind, single) = (first.action.kind(), fold.changes.len() == 1);
     let lines: Vec<String> = fold.edits().iter().flat_map(|edit| hunk(edit, kind, single)).collect();
-    escape::fenced("diff", &lines)
+    fenced("diff", &lines)
 }
 
 /// One change, or many with one edit, and its values as a folded block of at most `room` bytes, and how many it names;
@@ -500,7 +500,7 @@ fn block(fold: &FoldedChanges<'_>, values: &str, is_open: bool, room: usize) -> 
     for change in &fold.changes {
         let place = change.fields().iter().find_map(|field| field.place.as_ref()).or(change.place.as_ref());
         let name = line![key(&change.key), place.map(|place| line![" (", at(place), ")"])];
-        let name = format!("- {}\n", super::draw::draw(&name));
+        let name = format!("- {}\n", super::draw(&name));
         if names.len() + name.len() > room {
             break;
         }

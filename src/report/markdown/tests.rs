@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagEnd};
 
-use super::super::sample::{self, HOSTILE};
+use super::super::sample_tests::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::model::policy::{Direction, SettingChange};
@@ -142,7 +142,7 @@ fn check(plan: &Plan, budget: usize) {
 fn a_report_is_whole_at_any_budget_whatever_the_texts() {
     for size in SIZES {
         for hostile in [false, true] {
-            let plan = sample::plan(size, hostile);
+            let plan = sample_tests::plan(size, hostile);
             BUDGETS.into_iter().for_each(|budget| check(&plan, budget));
         }
     }
@@ -150,7 +150,7 @@ fn a_report_is_whole_at_any_budget_whatever_the_texts() {
 
 #[test]
 fn a_report_is_whole_at_every_small_budget() {
-    let plan = sample::plan(20, true);
+    let plan = sample_tests::plan(20, true);
     for budget in (0..6_000).step_by(173) {
         check(&plan, budget);
     }
@@ -159,7 +159,7 @@ fn a_report_is_whole_at_every_small_budget() {
 #[test]
 fn the_number_shown_is_the_number_of_names() {
     for size in [1, 10, 50, 300] {
-        let plan = sample::plan(size, false);
+        let plan = sample_tests::plan(size, false);
         for budget in [2_000, 4_000, 9_000, 65_000] {
             let text = of_plan(&plan, &options(budget));
             let found = read(&text);
@@ -179,7 +179,7 @@ fn the_number_shown_is_the_number_of_names() {
 
 #[test]
 fn a_budget_that_holds_everything_shows_everything() {
-    let plan = sample::plan(50, false);
+    let plan = sample_tests::plan(50, false);
     let text = of_plan(&plan, &options(BUDGET));
     assert!(text.contains("50 of 50 changes shown. Digest"), "{text}");
     assert!(text.len() < BUDGET);
@@ -190,7 +190,7 @@ fn a_budget_that_holds_everything_shows_everything() {
 
 #[test]
 fn equal_edits_are_one_hunk_with_the_names() {
-    let text = of_plan(&sample::plan(50, false), &options(BUDGET));
+    let text = of_plan(&sample_tests::plan(50, false), &options(BUDGET));
     assert_eq!(text.matches("- 8080\n+ 8443\n").count(), 1);
     assert!(
         text.contains("~ replace 15 endpoints with the same edit: <code>spec.port 8080 → 8443</code> (pending)"),
@@ -200,7 +200,7 @@ fn equal_edits_are_one_hunk_with_the_names() {
 
 #[test]
 fn everything_that_an_apply_does_is_shown_where_a_base_is_known() {
-    let text = of_plan(&sample::attributed(sample::plan(50, false)), &options(BUDGET));
+    let text = of_plan(&sample_tests::attributed(sample_tests::plan(50, false)), &options(BUDGET));
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
     assert!(at("#### This change") < at("#### Behind base") && at("#### Behind base") < at("#### Not of this change"));
     assert!(text.contains("@@ spec.port  pending on base"), "{text}");
@@ -209,7 +209,7 @@ fn everything_that_an_apply_does_is_shown_where_a_base_is_known() {
 
 #[test]
 fn what_can_hurt_most_is_shown_first_and_creates_become_a_table_under_a_budget() {
-    let mut plan = sample::plan(600, false);
+    let mut plan = sample_tests::plan(600, false);
     let mut kept = 0;
     plan.changes.retain(|change| {
         kept += usize::from(change.fields().len() > 1);
@@ -239,7 +239,7 @@ fn what_can_hurt_most_is_shown_first_and_creates_become_a_table_under_a_budget()
 
 #[test]
 fn a_change_whose_values_are_too_long_is_named() {
-    let mut plan = sample::plan(10, false);
+    let mut plan = sample_tests::plan(10, false);
     plan.changes.retain(|change| matches!(change.key.name.as_str(), "ep-4" | "ep-7" | "ep-8"));
     for change in &mut plan.changes[1..] {
         let Action::Replace { fields, .. } = &mut change.action else { continue };
@@ -256,7 +256,7 @@ fn a_change_whose_values_are_too_long_is_named() {
 
 #[test]
 fn what_an_apply_overwrites_is_shown_before_what_only_follows_from_this_change() {
-    let mut plan = sample::attributed(sample::plan(100, false));
+    let mut plan = sample_tests::attributed(sample_tests::plan(100, false));
     plan.changes.retain(|change| change.fields().len() > 1);
     let last = plan.changes.len() - 1;
     for (at, change) in plan.changes.iter_mut().enumerate() {
@@ -290,7 +290,13 @@ fn fleet_of<'p>(plans: &[(&str, &'p Plan)]) -> Fleet<'p> {
 }
 
 fn in_sync() -> Plan {
-    Plan { changes: Vec::new(), blocked: Vec::new(), guards: Vec::new(), notes: Vec::new(), ..sample::plan(0, false) }
+    Plan {
+        changes: Vec::new(),
+        blocked: Vec::new(),
+        guards: Vec::new(),
+        notes: Vec::new(),
+        ..sample_tests::plan(0, false)
+    }
 }
 
 #[test]
@@ -303,8 +309,8 @@ fn loosened_settings_and_notes_of_a_stack_in_sync_are_shown_among_several() {
         in_force: "5".to_owned(),
     };
     let loosened = Plan { setting_changes: vec![change], ..in_sync() };
-    let noted = Plan { notes: sample::plan(0, false).notes, ..in_sync() };
-    let (changed, quiet) = (sample::plan(300, false), in_sync());
+    let noted = Plan { notes: sample_tests::plan(0, false).notes, ..in_sync() };
+    let (changed, quiet) = (sample_tests::plan(300, false), in_sync());
     let plans = [("noted", &noted), ("changed", &changed), ("loosened", &loosened), ("quiet", &quiet)];
     let text = fleet(&fleet_of(&plans), &options(BUDGET));
     assert!(text.contains("### `loosened`: in sync"), "{text}");
@@ -318,11 +324,11 @@ fn loosened_settings_and_notes_of_a_stack_in_sync_are_shown_among_several() {
 
 #[test]
 fn no_digest_is_proposed_where_nothing_changes_or_a_list_could_not_be_read() {
-    let (changed, quiet, mut unread) = (sample::plan(3, false), in_sync(), in_sync());
+    let (changed, quiet, mut unread) = (sample_tests::plan(3, false), in_sync(), in_sync());
     for scope in unread.scope.values_mut() {
         scope.read = ScopeRead::Unknown { reason: "403".to_owned() };
     }
-    let noted = Plan { notes: sample::plan(0, false).notes, ..in_sync() };
+    let noted = Plan { notes: sample_tests::plan(0, false).notes, ..in_sync() };
     let is_proposed = |plans: &[(&str, &Plan)]| {
         let fleet = fleet_of(plans);
         let (markdown, text) = (super::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()));
@@ -347,7 +353,7 @@ fn the_marker_ends_where_it_should() {
 fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
     for budget in BUDGETS {
         for hostile in [false, true] {
-            let plan = sample::plan(50, hostile);
+            let plan = sample_tests::plan(50, hostile);
             let now = "2026-11-21T10:00:00Z".parse().expect("a time");
             let text = of_check(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now), &options(budget));
             let found = read(&text);
@@ -363,7 +369,7 @@ fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
 
 #[test]
 fn a_plan_without_changes_is_short() {
-    let mut plan = sample::plan(0, false);
+    let mut plan = sample_tests::plan(0, false);
     plan.blocked.clear();
     plan.guards.clear();
     plan.notes.clear();
@@ -375,7 +381,7 @@ fn a_plan_without_changes_is_short() {
 
 #[test]
 fn a_single_change_is_open_and_rows_of_zeros_are_left_out() {
-    let mut plan = sample::plan(6, false);
+    let mut plan = sample_tests::plan(6, false);
     plan.changes.retain(|change| change.action.kind() == ActionKind::Replace && change.key.namespace.as_str() == "pay");
     plan.blocked.clear();
     plan.guards.clear();
@@ -392,7 +398,7 @@ fn a_single_change_is_open_and_rows_of_zeros_are_left_out() {
 
 #[test]
 fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
-    let plan = sample::plan(2, false);
+    let plan = sample_tests::plan(2, false);
     let now = "2026-11-21T16:02:11Z".parse().ok();
     let text = of_plan(&plan, &ReportOptions { now, ..options(BUDGET) });
     assert!(text.contains("last changed 2026-11-19 14:02 UTC (2 d ago)"), "{text}");
@@ -418,14 +424,14 @@ fn markdown_pages_are_written_for_a_browser_where_one_asks() {
         std::fs::write(directory.join(format!("{name}.html")), head + &body).expect("a page is written");
     };
     for (name, size) in [("markdown-one", 1), ("markdown-fifty", 50), ("markdown-five-thousand", 5_000)] {
-        let mut plan = sample::plan(size, false);
+        let mut plan = sample_tests::plan(size, false);
         if size == 1 {
             plan.blocked.clear();
             plan.guards.clear();
         }
         write(name, &of_plan(&plan, &options));
     }
-    let plan = sample::plan(50, false);
+    let plan = sample_tests::plan(50, false);
     let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now.expect("a time"));
     write("markdown-drift", &of_check(&check, &options));
 }

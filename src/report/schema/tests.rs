@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::super::{json as report, sample};
+use super::super::{json as report, sample_tests};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::model::check;
@@ -173,7 +173,7 @@ fn every_field_of_the_wire_form_is_in_the_shape_and_the_other_way() {
 fn a_saved_plan_and_a_verdict_fit_their_schemas() {
     let (of_plan, of_drift) = (validator(SchemaKind::Plan), validator(SchemaKind::Drift));
     for hostile in [false, true] {
-        let plan = sample::attributed(sample::plan(40, hostile));
+        let plan = sample_tests::attributed(sample_tests::plan(40, hostile));
         let saved: Json = serde_json::from_str(&plan.to_file()).expect("JSON");
         assert_eq!(faults(&of_plan, &saved), Vec::<String>::new());
         let shown: Json = serde_json::from_str(&report::text(|out| report::write_plan(&plan, out))).expect("JSON");

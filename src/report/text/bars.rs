@@ -1,9 +1,12 @@
 //! Counts as bars: one row a value, the most frequent first, the rest as one row. Bars are drawn in
 //! eighths of a column, or in whole ones where only ASCII can be shown.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::draw::cut;
+use crate::report::line::digits;
 use crate::report::{Charset, safe};
 
 /// Columns of the longest bar, where there is room for it.
@@ -11,11 +14,20 @@ const LONGEST: usize = 40;
 /// Columns of the longest label on a terminal.
 const LABEL: usize = 40;
 
+/// How many things have a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ValueCount {
+    /// The value.
+    pub value: String,
+    /// How many events.
+    pub count: u64,
+}
+
 /// Counts to be drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Bars<'a> {
     /// Values with their counts, in any order.
-    pub counts: &'a [(String, u64)],
+    pub counts: &'a [ValueCount],
     /// Rows before the rest becomes one.
     pub most: usize,
     /// Events with values that are not among the counts.
@@ -26,20 +38,20 @@ pub struct Bars<'a> {
 pub fn draw(bars: Bars, width: usize, charset: Charset) -> String {
     let rows = rows(bars, width, charset);
     let label = rows.iter().map(|(label, _)| label.width()).max().unwrap_or_default();
-    let number = rows.iter().map(|(_, count)| count.to_string().len()).max().unwrap_or_default();
+    let number = rows.iter().map(|(_, count)| digits(*count).len()).max().unwrap_or_default();
     let longest = width.saturating_sub(2 + label + 2 + 2 + number).clamp(1, LONGEST);
     let most = rows.iter().map(|(_, count)| *count).max().unwrap_or_default();
     let mut text = String::new();
     for (name, count) in &rows {
         let bar = bar(*count, most, longest, charset);
         let (after_name, after_bar) = (label - name.width(), longest - bar.width());
-        text.push_str(&format!("  {name}{:after_name$}  {bar}{:after_bar$}  {count:>number$}\n", "", ""));
+        text.push_str(&format!("  {name}{:after_name$}  {bar}{:after_bar$}  {:>number$}\n", "", "", digits(*count)));
     }
     text
 }
 
 fn rows(bars: Bars, width: usize, charset: Charset) -> Vec<(String, u64)> {
-    let mut counts: Vec<(&str, u64)> = bars.counts.iter().map(|(value, count)| (value.as_str(), *count)).collect();
+    let mut counts: Vec<(&str, u64)> = bars.counts.iter().map(|one| (one.value.as_str(), one.count)).collect();
     counts.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
     let shown = if counts.len() == bars.most + 1 && bars.beyond == 0 { counts.len() } else { bars.most };
     let rest = counts.split_off(shown.min(counts.len()));
@@ -86,9 +98,13 @@ fn bar(count: u64, most: u64, longest: usize, charset: Charset) -> String {
 mod tests {
     use super::*;
 
-    fn counts() -> Vec<(String, u64)> {
+    fn value(value: impl Into<String>, count: u64) -> ValueCount {
+        ValueCount { value: value.into(), count }
+    }
+
+    fn counts() -> Vec<ValueCount> {
         let counts = [("Germany", 92), ("United States", 301), ("Brazil", 57), ("India", 14), ("Japan", 12), ("", 6)];
-        counts.map(|(name, count)| (name.to_owned(), count)).to_vec()
+        counts.map(|(name, count)| value(name, count)).to_vec()
     }
 
     fn render(most: usize, beyond: u64, width: usize, charset: Charset) -> String {
@@ -126,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_hostile_value_and_a_narrow_terminal_do_no_harm() {
-        let counts = [("\u{1b}]0;x\u{7}\u{202e}".to_owned(), u64::MAX), ("long ".repeat(30), 1)];
+        let counts = [value("\u{1b}]0;x\u{7}\u{202e}", u64::MAX), value("long ".repeat(30), 1)];
         let text = draw(Bars { counts: &counts, most: 5, beyond: 0 }, 10, Charset::Unicode);
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
         assert_eq!(text.lines().count(), 2);

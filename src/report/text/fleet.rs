@@ -5,16 +5,17 @@ use crate::plan::ActionKind;
 use crate::report::Role;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOTHING_EARLIER, NoResult, SharedReason, StackReport};
+use crate::report::fleet::{
+    Fleet, FleetCommand, FleetPart, NAMES, NOTHING_EARLIER, NoResult, SharedReason, StackReport,
+};
 use crate::report::line::{Line, code, foreign, line, styled, took};
 use crate::report::view::outcome;
 
 /// Each stack under its directory, and the sum.
 pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let mut text = String::new();
-    let folds = fleet.folds_quiet();
-    for part in fleet.parts.iter().filter(|part| part.reason().is_none() && !(folds && part.is_quiet())) {
-        let view = TextView { call: part.call.clone(), flags: part.flags.clone(), elapsed: None, ..view.clone() };
+    for part in fleet.shown() {
+        let view = part.text_view(view);
         let (url, content) = match &part.outcome {
             Err(none) => match none.skipped() {
                 Some(reason) => (None, loud(Role::Careful, "skipped", &line![foreign(reason)], &view)),
@@ -37,7 +38,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
         let url = url.map(|url| line!["  (", code(url), ")"]);
         text.push_str(&section(line![code(part.name().into_owned())], line![url], &content, &view));
     }
-    if folds {
+    if fleet.folds_quiet() {
         text.push_str(&quiet(fleet, view));
     }
     for SharedReason { reason, is_failed, names } in fleet.without_result() {
@@ -93,7 +94,7 @@ fn sources(fleet: &Fleet<'_>, view: &TextView) -> String {
     let Some(merged) = fleet.merged else { return String::new() };
     let problems = fleet.problems.len();
     let problems = (problems > 0).then(|| line!["; ", Line::count(problems, "problem")]);
-    let text = line!["from ", Line::count(merged.files, "file"), merged.period(), problems];
+    let text = line![merged.line("from "), problems];
     format!("{}\n", view.plain(&text))
 }
 
@@ -111,16 +112,11 @@ fn endpoints(fleet: &Fleet<'_>) -> Line<'static> {
 
 /// The command that applies exactly these plans.
 fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
-    let command = match &fleet.plans {
-        Some((digest, call)) if fleet.command == FleetCommand::Plan && fleet.can_apply() => {
-            Command { label: "Apply exactly these:", command: format!("trueup apply {call} --digest {digest}") }
-        }
-        Some((_, call))
-            if fleet
-                .parts
-                .iter()
-                .any(|part| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted))) =>
-        {
+    let has_not_begun =
+        |part: &FleetPart<'_>| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted));
+    let command = match (fleet.apply_command(), &fleet.plans) {
+        (Some(command), _) => Command { label: "Apply exactly these:", command },
+        (None, Some((_, call))) if fleet.parts.iter().any(has_not_begun) => {
             Command { label: "Apply the rest:", command: format!("trueup apply {call}") }
         }
         _ => return String::new(),

@@ -9,17 +9,19 @@ mod fleet;
 mod plan;
 mod progress;
 
+pub use bars::ValueCount;
 pub(super) use bars::{Bars, draw as bars};
 pub use drift::drift;
 pub use fleet::fleet;
 pub use plan::{plan, write_plan};
-pub use progress::{LineProgress, step_line};
+pub use progress::{progress_line, step_line};
 
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::report::line::Line;
+pub use crate::report::line::digits;
 
 use super::view::{outcome, runs};
 use super::{Charset, Palette, Role};
@@ -109,7 +111,7 @@ pub fn pruned(gone: &[RunId], view: &TextView) -> String {
 /// A number of things: `1 stack`, `12 stacks`.
 pub fn count(number: impl TryInto<u64>, one: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
-    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+    format!("{} {one}{}", digits(number), if number == 1 { "" } else { "s" })
 }
 
 /// A list of names that does not grow without end.

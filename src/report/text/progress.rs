@@ -6,35 +6,20 @@ use super::{TextView, change};
 use crate::report::line::{self, Part, foreign, line};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
 
-/// A run as lines of a log: one for each change, with its time.
-#[derive(Debug, Clone)]
-pub struct LineProgress {
-    view: TextView,
-}
-
-impl LineProgress {
-    /// Lines as `view` draws them.
-    #[must_use]
-    pub fn new(view: TextView) -> Self {
-        Self { view }
-    }
-
-    /// The line of an event, if it has one; without a line break.
-    pub fn line(&self, event: RunEvent<'_>) -> Option<String> {
-        match event {
-            RunEvent::Finished { step, took } => Some(step_line(step, took, &self.view)),
-            RunEvent::Waiting { key, reason, wait, .. } => {
-                let key = key.map(|key| line![line::key(key), ": "]);
-                let wait = Part::Made(format!("{:.1} s", wait.as_secs_f64()));
-                Some(self.view.line(&line!["  … ", key, foreign(reason), ", waiting ", wait]))
-            }
-            RunEvent::Verifying { read } if read > 1 => {
-                Some(self.view.line(&line!["  … still different, read ", u64::from(read)]))
-            }
-            RunEvent::Started { .. }
-            | RunEvent::Phase { .. }
-            | RunEvent::Sending { .. }
-            | RunEvent::Verifying { .. } => None,
+/// The line of an event of a run in a log, if it has one; without a line break.
+pub fn progress_line(event: RunEvent<'_>, view: &TextView) -> Option<String> {
+    match event {
+        RunEvent::Finished { step, took } => Some(step_line(step, took, view)),
+        RunEvent::Waiting { key, reason, wait, .. } => {
+            let key = key.map(|key| line![line::key(key), ": "]);
+            let wait = Part::Made(format!("{:.1} s", wait.as_secs_f64()));
+            Some(view.line(&line!["  … ", key, foreign(reason), ", waiting ", wait]))
+        }
+        RunEvent::Verifying { read } if read > 1 => {
+            Some(view.line(&line!["  … still different, read ", u64::from(read)]))
+        }
+        RunEvent::Started { .. } | RunEvent::Phase { .. } | RunEvent::Sending { .. } | RunEvent::Verifying { .. } => {
+            None
         }
     }
 }

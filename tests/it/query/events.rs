@@ -52,7 +52,7 @@ fn conditions_times_and_both_layouts_select() {
 fn the_limit_may_lie_beyond_one_answer_and_the_rest_is_reported() {
     let (service, stage) = staged();
     let ran = stage.run("events --since 1d --limit 700 --format ndjson");
-    assert_eq!(lines(ran.code(0).stderr_contains("700 of 1201 events; every one with --all")).len(), 700);
+    assert_eq!(lines(ran.code(0).stderr_contains("700 of 1,201 events; every one with --all")).len(), 700);
     assert_eq!(service.requests("POST"), 2);
     let ran = stage.run("events --since 1d --format ndjson --quiet");
     assert_eq!(lines(ran.code(0)).len(), 500);
@@ -77,7 +77,7 @@ fn counts_are_bars() {
     let (service, stage) = staged();
     let ran = stage.run("events --since 1d --by country,sec_event_type --top 3");
     ran.code(0)
-        .stdout_contains("1201 security events in the tenant, last day")
+        .stdout_contains("1,201 security events in the tenant, last day")
         .stdout_contains("by country")
         .stdout_contains("by sec_event_type");
     ran.stdout_contains("  United States").stdout_contains("█").stdout_contains("  (other ");
@@ -167,7 +167,7 @@ fn a_scroll_that_breaks_says_how_much_came() {
     let printed = lines(ran.code(1));
     assert_eq!((printed.len(), &printed[1000]["kind"]), (1001, &json!("error")));
     ran.stderr_contains("the scroll id has expired")
-        .stderr_contains("1000 of 1201 events had been read")
+        .stderr_contains("1,000 of 1,201 events had been read")
         .stderr_contains("start it again");
     service.misbehave(&format!(
         "rules: [{{operation: security-event-query, after: 2, status: {{code: 404, body: '{expired}'}}}}]"
@@ -231,14 +231,14 @@ fn a_list_that_ends_early_is_not_reported_as_whole() {
     let stage = answered(json!({"events": ["{}", "{}"], "total_hits": "1200", "scroll_id": "s"}));
     for line in ["events --all --format ndjson", "events --limit 700 --format ndjson"] {
         let ran = stage.run(line);
-        ran.code(1).stderr_contains("the service ended the list after 2 of 1200 events");
+        ran.code(1).stderr_contains("the service ended the list after 2 of 1,200 events");
         let printed = lines(&ran);
         assert_eq!((printed.len(), &printed[2]["kind"]), (3, &json!("error")));
     }
     let ran = stage.run("events --all --format json");
     assert!(ran.code(1).stderr_contains("the answer is not whole").json()["error"].is_object());
     // A batch that is smaller than asked for is reported as it is.
-    stage.run("events --limit 100 --format ndjson").code(0).stderr_contains("2 of 1200 events; every one with --all");
+    stage.run("events --limit 100 --format ndjson").code(0).stderr_contains("2 of 1,200 events; every one with --all");
 }
 
 #[test]

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::args::{formats, namespace};
-use crate::cli::service::address::VARIABLES;
 use crate::cli::service::token::{self, TokenSources};
-use crate::cli::settings::{self, ServiceLocation};
+use crate::cli::settings::{self, ServiceLocation, VARIABLES};
 use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, stack, state};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
@@ -19,8 +18,8 @@ use crate::kind::KindName;
 use crate::load::{self, Config, config};
 use crate::model::Namespace;
 use crate::report::facts::plan;
-use crate::report::health::{self, Health, HealthStatus};
-use crate::report::{Format, safe, text};
+use crate::report::health::{Health, HealthStatus};
+use crate::report::{Format, Report, safe, text};
 use crate::state::StateStore;
 
 /// Checks everything that a plan and an apply need, and says how to fix what is wrong.
@@ -55,10 +54,7 @@ fn failed(health: &mut Health, name: &'static str, error: &CommandError) {
 pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus> {
     let mut health = Health::default();
     check(arguments, context, &mut health).await;
-    context.output.answer(&match arguments.format {
-        Format::Json => health::json(&health),
-        _ => health::text(&health, &context.output.view()),
-    });
+    context.output.report(&Report::Health(&health), arguments.format);
     Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
 }
 

@@ -194,7 +194,6 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::health::json;
 
     #[test]
     fn clocks_may_differ_by_less_than_a_minute() {
@@ -202,7 +201,7 @@ mod tests {
             let mut health = Health::default();
             let now = "2026-11-21T10:00:00Z".parse().expect("a time");
             clock(service.map(|time| time.parse().expect("a time")), now, &mut health);
-            json(&health)
+            serde_json::to_string(&health.report()).expect("a document")
         };
         assert!(found(Some("2026-11-21T09:59:01Z")).contains("\"ok\""));
         assert!(found(Some("2026-11-21T09:40:00Z")).contains("20 minutes ahead of the service"));

@@ -8,7 +8,7 @@ use crate::api::events::{self, COUNTED_FIELDS, EventPage};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
 use crate::model::Json;
 use crate::report::Report;
-use crate::report::event_counts::{EventCounts, FieldTally, Tally};
+use crate::report::event_counts::{EventCounts, FieldCounts, ValueCount};
 
 /// Values of a field that the service is asked for.
 const VALUES: u32 = 100;
@@ -30,22 +30,23 @@ pub async fn run(
     // The report names both ends, so the query has both.
     question.query.start_time = Some(from.to_string());
     question.query.end_time = Some(to.to_string());
-    let tally = ask(&arguments.by, &mut question, reader).await?;
+    let (total_hits, by) = ask(&arguments.by, &mut question, reader).await?;
     let counts = EventCounts {
-        heading: question.heading(Some(tally.total)),
+        heading: question.heading(Some(total_hits)),
         namespace: question.query.namespace.to_string(),
         query: question.query.query(),
-        from,
-        to,
+        start_time: from,
+        end_time: to,
+        total_hits,
+        by,
         top: arguments.top.into(),
-        tally,
     };
     context.output.report(&Report::EventCounts(&counts), arguments.format);
     Ok(ExitStatus::Done)
 }
 
 /// Has the service count: one query for all fields.
-async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -> Result<Tally> {
+async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -> Result<(u64, Vec<FieldCounts>)> {
     let mut aggregations = serde_json::Map::new();
     for (at, field) in fields.iter().enumerate() {
         aggregations.insert(format!("by_{at}"), events::count_by(counted(field)?, VALUES));
@@ -57,8 +58,8 @@ async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -
     tally(fields, &page)
 }
 
-/// The counts of all fields.
-fn tally(fields: &[String], page: &EventPage) -> Result<Tally> {
+/// How many events there are, and the counts of all fields.
+fn tally(fields: &[String], page: &EventPage) -> Result<(u64, Vec<FieldCounts>)> {
     let total = page.total_hits.unwrap_or_default();
     let field = |(at, field): (usize, &String)| match events::counts(&page.aggregations, &format!("by_{at}")) {
         Some(counts) => Ok(field_tally(field, counts, total)),
@@ -66,21 +67,23 @@ fn tally(fields: &[String], page: &EventPage) -> Result<Tally> {
         None if total == 0 && page.events.is_empty() => Ok(field_tally(field, Vec::new(), total)),
         None => Err(error!(Failed, "the service did not count the events by `{field}`")),
     };
-    let fields: Vec<FieldTally> = fields.iter().enumerate().map(field).collect::<Result<_>>()?;
+    let fields: Vec<FieldCounts> = fields.iter().enumerate().map(field).collect::<Result<_>>()?;
     let has_events = !page.events.is_empty() || fields.iter().any(|field| !field.values.is_empty());
     if page.total_hits.is_none() && has_events {
         return Err(error!(Failed, "the service did not count the events: its answer has no `total_hits`"));
     }
-    Ok(Tally { fields, total })
+    Ok((total, fields))
 }
 
 /// The counts of a field.
-fn field_tally(field: &str, counts: Vec<(String, u64)>, total: u64) -> FieldTally {
-    let values = sorted(counts);
+fn field_tally(field: &str, counts: Vec<(String, u64)>, total: u64) -> FieldCounts {
+    let mut values: Vec<ValueCount> = counts.into_iter().map(|(value, count)| ValueCount { value, count }).collect();
+    // The most frequent first.
+    values.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.value.cmp(&other.value)));
     // A full list may not be all: what is missing of the total lies beyond it.
-    let listed: u64 = values.iter().map(|(_, count)| count).sum();
+    let listed: u64 = values.iter().map(|one| one.count).sum();
     let is_full = u32::try_from(values.len()).is_ok_and(|length| length >= VALUES);
-    FieldTally { field: field.to_owned(), beyond: if is_full { total.saturating_sub(listed) } else { 0 }, values }
+    FieldCounts { field: field.to_owned(), beyond: if is_full { total.saturating_sub(listed) } else { 0 }, values }
 }
 
 /// The field's name among those that the service counts.
@@ -96,12 +99,6 @@ fn counted(field: &str) -> Result<&str> {
     Err(error!(Usage, "the service does not count events by `{field}`")
         .hint(format!("it counts by {near} and {} more fields", COUNTED_FIELDS.len() - 3))
         .hint("to count by another one: `--all --fields FIELD --format ndjson`, and a tool such as jq"))
-}
-
-/// The most frequent first.
-fn sorted(mut values: Vec<(String, u64)>) -> Vec<(String, u64)> {
-    values.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-    values
 }
 
 #[cfg(test)]
@@ -123,10 +120,10 @@ mod tests {
         let counted = serde_json::json!({"by_0": {"field_aggregation": {"buckets": [{"key": "DE", "count": "7"}]}}});
         let event = serde_json::json!([{"country": "DE"}]);
         assert_eq!(
-            tally(serde_json::json!({"events": event, "total_hits": "7", "aggs": counted})).expect("counts").total,
+            tally(serde_json::json!({"events": event, "total_hits": "7", "aggs": counted})).expect("counts").0,
             7
         );
-        assert_eq!(tally(serde_json::json!({"events": [], "aggs": null})).expect("nothing").total, 0);
+        assert_eq!(tally(serde_json::json!({"events": [], "aggs": null})).expect("nothing").0, 0);
         for answer in [
             serde_json::json!({"events": [], "aggs": counted}),
             serde_json::json!({"events": event, "aggs": {"by_0": {"field_aggregation": {}}}}),

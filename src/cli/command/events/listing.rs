@@ -9,6 +9,7 @@ use crate::cli::run::interrupt;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result};
 use crate::report::Format;
 use crate::report::event_list::EventList;
+use crate::report::text::{self, digits};
 
 /// Lists the events that a question asks for.
 pub async fn run(
@@ -50,7 +51,7 @@ pub async fn run(
     // A reader that closed its end now misses nothing that anybody could do about.
     let _ = output::write(&list.end(None))?;
     if let Some(total) = total.filter(|total| *total > listed) {
-        context.output.message(&format!("{listed} of {total} events; every one with --all"));
+        context.output.message(&format!("{} of {}; every one with --all", digits(listed), text::count(total, "event")));
     }
     Ok(ExitStatus::Done)
 }
@@ -60,7 +61,7 @@ fn whole(listed: Option<u64>, total: Option<u64>, most: u64) -> Result<Option<u6
     let is_scrolled = most > u64::from(MOST_EVENTS);
     match (listed, total) {
         (Some(listed), Some(total)) if is_scrolled && listed < total.min(most) => {
-            Err(error!(Failed, "the service ended the list after {listed} of {total} events")
+            Err(error!(Failed, "the service ended the list after {} of {} events", digits(listed), digits(total))
                 .hint("the answer is not whole")
                 .hint("start it again, over less time"))
         }
@@ -122,9 +123,9 @@ impl<'a> Pages<'a> {
         }
         let namespace = &self.question.query.namespace;
         let page = events::scroll(self.reader, namespace, &self.scroll_id).await.map_err(|error| {
-            let total = self.total.map_or_else(String::new, |total| format!(" of {total}"));
+            let total = self.total.map_or_else(String::new, |total| format!(" of {}", digits(total)));
             CommandError::new(ExitStatus::Failed, error)
-                .hint(format!("{earlier}{total} events had been read; the answer is not whole"))
+                .hint(format!("{}{total} events had been read; the answer is not whole", digits(earlier)))
                 .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
         })?;
         self.scroll_id = page.scroll_id;

@@ -1,6 +1,5 @@
 //! `init`: writes what a new stack needs, never over a file that exists, and ends with the next command.
 
-mod answers;
 mod files;
 
 use std::path::{Path, PathBuf};
@@ -9,14 +8,18 @@ use anyhow::Context as _;
 
 use clap::{Args, ValueEnum};
 
+use crate::api::BaseUrl;
 use crate::cli::args::namespace;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics};
+use crate::cli::settings::UrlSources;
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, settings};
 use crate::file::{Directory, FileMode};
-use crate::load::{self, config};
-use crate::model::Namespace;
+use crate::load::{self, Config, config};
+use crate::model::{Name, Namespace};
 use crate::report::safe;
-use answers::InitRequest;
 use files::{NewFile, NewStack};
+
+/// The namespace of the example where none is given.
+const NAMESPACE: &str = "shop";
 
 /// Begins a stack: writes trueup.yaml, an example definition, .gitignore, and pipelines.
 ///
@@ -65,7 +68,7 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus> {
     let directory = full(&arguments.directory)?;
     outside_of_stacks(context, &directory)?;
     let top = top(context, &directory);
-    let InitRequest { stack, forge, suggested } = answers::request(arguments, context, &directory, &top)?;
+    let (stack, forge, defaults) = request(arguments, context, &directory, &top)?;
     let mut written = InitFiles::default();
     let root = crate::file::create_directory(&directory).with_status(ExitStatus::Failed)?;
     let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
@@ -82,10 +85,74 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus> {
         }
     }
     context.output.answer(&written.text());
-    context.output.answer(&defaults(&stack, forge, &suggested));
+    context.output.answer(&defaults);
     let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
     context.output.answer(&next(arguments, context, (&stack, forge), example.as_deref()));
     Ok(ExitStatus::Done)
+}
+
+/// The stack of the flags and the forge of its pipelines, else those that the directory suggests; and which were suggested,
+/// with the flags that decide otherwise.
+fn request(arguments: &InitArgs, context: &Context, directory: &Path, top: &Path) -> Result<(NewStack, Forge, String)> {
+    let base_url = base_url(context)?;
+    let given = settings::stack(context, &Config::default())?.and_then(|name| Name::parse(&name).ok());
+    let name = given.clone().unwrap_or_else(|| stack_name(directory));
+    let namespaces = match arguments.namespaces.as_slice() {
+        [] => vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))],
+        given => given.to_vec(),
+    };
+    let forge = arguments.pipeline.unwrap_or_else(|| likely_forge(top));
+    let names: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
+    let pipelines = match forge {
+        Forge::None => "no pipelines".to_owned(),
+        forge => format!("pipelines for {}", forge.as_str()),
+    };
+    let has_service = base_url.is_some() || context.global.sandbox.is_some();
+    let suggested = [
+        (has_service, "--url", "no service yet".to_owned()),
+        (given.is_some(), "--stack", format!("stack {name}")),
+        (!arguments.namespaces.is_empty(), "--namespaces", format!("namespace {}", names.join(", "))),
+        (arguments.pipeline.is_some(), "--pipeline", pipelines),
+    ];
+    let suggested = suggested.into_iter().filter(|(is_given, ..)| !is_given);
+    let (flags, values): (Vec<&str>, Vec<String>) = suggested.map(|(_, flag, value)| (flag, value)).unzip();
+    let defaults = match flags.is_empty() {
+        true => String::new(),
+        false => format!("By default: {} (to choose: {}).\n", values.join(", "), flags.join(", ")),
+    };
+    Ok((NewStack { base_url, name, namespaces }, forge, defaults))
+}
+
+/// The service that a flag or the environment names; nothing for a first hour in the sandbox.
+fn base_url(context: &Context) -> Result<Option<BaseUrl>> {
+    if context.global.sandbox.is_some() {
+        return Ok(None);
+    }
+    let Context { global, environment, policy, .. } = context;
+    let sources = UrlSources { global, environment, policy: policy.as_ref().map(|file| &file.policy) };
+    Ok(settings::address(sources, None)?.map(|address| address.url))
+}
+
+/// A name for a stack, after its directory.
+fn stack_name(directory: &Path) -> Name {
+    let usual = |path: &Path| {
+        let name = path.file_name()?.to_string_lossy().to_lowercase();
+        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let name: String = name.trim_matches(|c: char| !c.is_ascii_alphabetic()).chars().take(63).collect();
+        Name::parse(name.trim_end_matches('-')).ok()
+    };
+    usual(directory).or_else(|| Name::parse("main").ok()).unwrap_or_else(|| unreachable!("`main` is a name"))
+}
+
+/// The forge that the repository is used with already.
+fn likely_forge(top: &Path) -> Forge {
+    if top.join(".github").is_dir() {
+        Forge::Github
+    } else if top.join(".gitlab-ci.yml").exists() || top.join(".gitlab").is_dir() {
+        Forge::Gitlab
+    } else {
+        Forge::None
+    }
 }
 
 /// The directory without links, as far as it exists.
@@ -169,25 +236,6 @@ impl InitFiles {
         }
         text
     }
-}
-
-/// The defaults that were taken, with the flags that decide otherwise.
-fn defaults(stack: &NewStack, forge: Forge, suggested: &[&str]) -> String {
-    let namespaces: Vec<&str> = stack.namespaces.iter().map(Namespace::as_str).collect();
-    let value = |flag: &str| match flag {
-        "--url" => "no service yet".to_owned(),
-        "--stack" => format!("stack {}", stack.name),
-        "--namespaces" => format!("namespace {}", namespaces.join(", ")),
-        _ => match forge {
-            Forge::None => "no pipelines".to_owned(),
-            forge => format!("pipelines for {}", forge.as_str()),
-        },
-    };
-    if suggested.is_empty() {
-        return String::new();
-    }
-    let values: Vec<String> = suggested.iter().map(|flag| value(flag)).collect();
-    format!("By default: {} (to choose: {}).\n", values.join(", "), suggested.join(", "))
 }
 
 /// What to do next; the last line is a command that works as it is printed.
