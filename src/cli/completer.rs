@@ -148,7 +148,7 @@ fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, all)
 }
 
-/// A directory: nobody waits for a bucket to complete a word.
+/// A directory: a bucket is too slow to complete a word.
 fn state() -> Option<StateStore> {
     let environment = ProcessEnvironment::read();
     let named = environment.path("TRUEUP_STATE");

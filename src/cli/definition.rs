@@ -27,7 +27,7 @@ impl<'a> DefinitionOptions<'a> {
     }
 }
 
-/// The labels of a live object that no definition holds, because the service sets them.
+/// The labels of a live object that no definition contains, because the service sets them.
 pub fn platform_labels(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
     endpoint.labels.keys().map(String::as_str).filter(|key| key.starts_with(PLATFORM_PREFIX))
 }
@@ -122,7 +122,7 @@ fn says_something(key: &str, value: &serde_json::Value, tenant: Option<&str>) ->
         "protocol" => value != "TCP",
         "snat_pool" => value.get("no_snat_pool").is_none(),
         "disable_internet_vip" => !value.is_object(),
-        // The service fills both in a reference of a live object; nobody filled those of another tool.
+        // The service fills both in a reference of a live object, and in none of another tool.
         "uid" => tenant.is_none(),
         "tenant" => value.as_str() != tenant,
         _ => *value != 0,

@@ -147,8 +147,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     context.output.ended(status)
 }
 
-/// Whether a command reads, asks nobody, and does not wait for an interrupt itself: it can be ended at any time, and what it
-/// has written says so.
+/// Whether a command only reads, has no prompt, and does not wait for an interrupt itself: it can be ended at any time.
 fn only_reads(command: &Command) -> bool {
     matches!(command, Command::Plan(_) | Command::Drift(_) | Command::Get(_) | Command::Doctor(_))
 }

@@ -224,7 +224,7 @@ fn of_blocked(held: &BlockedChange) -> Annotation {
     annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, message)
 }
 
-/// The remarks on definitions. `prefix` stands before every path, so that it can be opened.
+/// The remarks on definitions. `prefix` is put before every path, so that it can be opened.
 pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotation> {
     let remark = |diagnostic: &Diagnostic| {
         let (finding, level) = match diagnostic.severity {

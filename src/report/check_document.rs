@@ -156,7 +156,7 @@ impl SavedCheck {
             acknowledged: acknowledged.iter().map(|one| one.acknowledgement.clone()).collect(),
             ..Acknowledgements::default()
         };
-        // Whether what nobody defined is drift was an option of the call: the verdicts show it.
+        // Whether objects without a definition are drift was an option of the call: the verdicts show it.
         let found = [UnmanagedPolicy::Note, UnmanagedPolicy::Fail].map(|policy| plan.verdicts(policy));
         let follows = |found: &Verdicts| {
             let (left, judged) = accepted.silence(&plan, found, today);

@@ -1,5 +1,5 @@
 //! The view of DDoS events: a table of them, one with its attachments, an edit before it is sent, and a conflict with an
-//! edit of somebody else.
+//! edit that was made meanwhile.
 
 use super::Role;
 use super::line::{Line, code, foreign, line, moment, styled};
@@ -89,7 +89,7 @@ pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view:
     draw::blocks(&blocks, view)
 }
 
-/// The values that somebody else changed after `shown` was read, beside those of the edit.
+/// The values that were changed by someone else after `shown` was read, beside those of the edit.
 pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &TextView) -> String {
     let mut table = Table::new(["field", "when shown", "now", "wanted"]).titled(Line::default(), 2);
     let fields = |event: &DdosEvent| {

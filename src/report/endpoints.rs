@@ -32,7 +32,7 @@ pub struct EndpointListing<'a> {
 }
 
 impl<'a> EndpointListing<'a> {
-    /// What it lists, for people: one word that a number stands before.
+    /// The noun for what it lists, behind a number.
     fn noun(&self) -> &'static str {
         Key::noun(self.items.iter().map(|item| item.key()))
     }

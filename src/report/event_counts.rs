@@ -57,7 +57,7 @@ impl EventCounts {
             let by = view.plain(&line!["by ", code(&field.field)]);
             let bars = Bars { counts: &field.values, most: self.top, beyond: field.beyond };
             let bars = text::bars(bars, width, charset);
-            // The title stands at the right end of its bars.
+            // The title ends where its bars end.
             let end = bars.lines().next().map_or(0, UnicodeWidthStr::width);
             let heading = if at == 0 { heading.as_str() } else { "\n" };
             let gap = end.saturating_sub(heading.trim().width() + by.width()).max(if at == 0 { 3 } else { 2 });

@@ -26,7 +26,7 @@ const COLUMNS: [(&str, &str); 7] = [
 /// How the names of load balancers begin in `vh_name` (API.md 7.1).
 const LOAD_BALANCER: &str = "ves-io-http-loadbalancer-";
 
-/// What stands before the events in a JSON document.
+/// What comes before the events in a JSON document.
 #[derive(Serialize, JsonSchema)]
 struct EventListHead<'a> {
     namespace: &'a str,

@@ -133,7 +133,7 @@ pub enum NoResult<E = String> {
     Skipped(String),
     /// It would have been applied, and did not begin, because another one failed.
     AnotherFailed,
-    /// It would have been applied, and did not begin, because somebody interrupted the apply.
+    /// It would have been applied, and did not begin, because the apply was interrupted.
     Interrupted,
 }
 

@@ -29,7 +29,7 @@ pub struct LineSource {
 pub const REQUEST: &str = "request";
 
 /// A request as a line of the log that `--log json` writes: what was sent, when, how it ended and by which id it is
-/// found. It holds no header, no body and no text of the service.
+/// found. It contains no header, no body and no text of the service.
 #[derive(Serialize, JsonSchema)]
 pub struct RequestLine<'a> {
     /// When it ended.

@@ -180,7 +180,7 @@ fn xml(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&apos;"),
-            // XML holds neither.
+            // XML allows neither.
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }

@@ -1,5 +1,5 @@
 //! What people and pipelines read: a plan, an outcome, verdicts, answers and problems as text and in the
-//! formats of other programs. Values of the plan go in, a string comes out; whoever calls decides
+//! formats of other programs. Values of the plan go in, a string comes out; the caller decides
 //! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it.
 
 pub mod annotation;

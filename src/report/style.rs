@@ -100,7 +100,7 @@ impl Charset {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&variable);
         let speaks = locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
-            // What stands behind `@` modifies the language, not the characters.
+            // The part behind `@` modifies the language, not the characters.
             let locale = locale.split('@').next().unwrap_or_default();
             locale.ends_with("utf-8") || locale.ends_with("utf8")
         });

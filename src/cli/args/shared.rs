@@ -282,7 +282,7 @@ pub struct ApplyArgs {
 ///
 /// What the service fills in, its own labels and trueup's ownership annotations are left out. A plan right after is
 /// empty. Each file begins with a line by which editors find the schema: they complete and explain
-/// fields, and mark mistakes. With --drift the definitions that are there take over just the values that somebody changed
+/// fields, and mark mistakes. With --drift the definitions that are there take over just the values that were changed
 /// outside; comments, order and quotes stay, and what cannot be edited in place is reported, with exit code 3. With --env, they go
 /// into the overlay of the environment.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `pull --drift`: the definitions adopt the values that somebody changed outside, in an environment its overlay does. The
+//! `pull --drift`: the definitions adopt the values that were changed outside; in an environment its overlay does. The
 //! files are edited in place, and what cannot be edited in place is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
 }
 
 /// The overlay to write into; nothing where that is the definitions. What other environments share is written only when
-/// somebody chooses it.
+/// the call chooses it.
 fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> Result<Option<&'l str>> {
     let Some(name) = &loaded.options().environment else {
         return match arguments.into {

@@ -73,7 +73,7 @@ pub struct DdosShowArgs {
 /// Edits name, description or end of a DDoS event.
 ///
 /// The event is read, the difference is shown, and it is read again just before it is written: if
-/// somebody changed it meanwhile nothing is sent. The service has no version for these events, so a
+/// it was changed meanwhile, nothing is sent. The service has no version for these events, so a
 /// change that is made in between is overwritten.
 #[derive(Debug, Args)]
 #[command(
@@ -193,7 +193,7 @@ fn wanted(arguments: &DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
     })
 }
 
-/// Refuses an end before the start, before anybody is asked.
+/// Refuses an end before the start; the prompt comes later.
 fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<()> {
     let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
     match (time(&event.start_time), time(&wanted.end_time)) {

@@ -47,7 +47,7 @@ pub struct DriftArgs {
     /// Accepted only to report that `plan` has it
     #[arg(long, value_name = "REF", hide = true)]
     pub base: Option<String>,
-    /// Whether a live object that nobody defined is a note or drift
+    /// Whether a live object without a definition is a note or drift
     #[arg(long, value_name = "HOW", default_value = "note")]
     pub unmanaged: UnmanagedArg,
     /// Drift that is accepted for a while: it is reported and raises no alarm. For several stacks, a file of

@@ -16,7 +16,7 @@ pub struct HistoryArgs {
     /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
     #[arg(long, value_name = "N|DAYSd")]
     pub keep: Option<PruneRuns>,
-    /// Release the lock that this run left in a bucket; only where nobody runs it any more
+    /// Release the lock that this run left in a bucket; only if that run has ended
     #[arg(long, value_name = "RUN", conflicts_with = "keep")]
     pub unlock: Option<String>,
     /// Output format

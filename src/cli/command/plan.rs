@@ -151,7 +151,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     Ok(status)
 }
 
-/// Saves the plan of one of several stacks. Where it has none, that of an earlier call goes: nobody applies it for this one.
+/// Saves the plan of one of several stacks. Where it has none, that of an earlier call is removed, so that it is not applied instead.
 fn save(member: &Member, directory: &Path, made: &StackResult<((String, String), Plan)>) -> Result<()> {
     let path = member.file_in(directory);
     let Ok(((_, flags), plan)) = made else { return file::remove(&path) };

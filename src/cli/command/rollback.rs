@@ -18,7 +18,7 @@ use crate::run::RunRecord;
 /// Restores what a run changed.
 ///
 /// A rollback is an ordinary plan: shown, guarded, approved, checked against what the service contains
-/// now, and recorded as a run of its own. A field that somebody changed since is blocked.
+/// now, and recorded as a run of its own. A field that was changed since is blocked.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup rollback last\n  trueup rollback 2026-11-21T10-04 --only 'shop/*' -o back.json\n  trueup apply back.json"

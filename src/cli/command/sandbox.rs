@@ -67,10 +67,10 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
     }
     let running = sandbox::start(options).await.with_status(ExitStatus::Failed)?;
     let mut interrupted = std::pin::pin!(interrupt::interrupted());
-    // From now on signals are awaited: whoever reads the address may send one.
+    // Signals are awaited from now on: a reader of the address may send one.
     let is_interrupted = futures_util::poll!(interrupted.as_mut()).is_ready();
     let base_url = running.base_url();
-    // Whoever cannot read the address has no use for the service.
+    // Without its address, the service is of no use.
     let greeted = output::write(&greeting(&base_url, shown.as_deref()));
     if let Err(error) = greeted {
         running.stop().await;

@@ -24,7 +24,7 @@ const MOST_LATER: usize = 50;
 /// those that the live objects of the stack name.
 ///
 /// What git decides does not depend on the machine, but for one thing: that trueup itself deleted an endpoint, or could
-/// not create it, only its runs know, and then it is nobody's delete. A drift state is part of the call, so what it
+/// not create it, only its runs know, and then nothing was deleted outside. A drift state is part of the call, so what it
 /// knows always counts.
 ///
 /// # Errors

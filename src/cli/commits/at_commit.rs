@@ -1,6 +1,6 @@
 //! A stack as it was at a commit, loaded from memory with the settings that it had there. What git
-//! cannot show (a link, a submodule, a file beyond the limits, a directory that was renamed to nobody
-//! knows where) is an error and never an absence.
+//! cannot show (a link, a submodule, a file beyond the limits, a directory whose new name is not
+//! known) is an error and never an absence.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Definitions that were in a file outside of the stack and are in the stack now: whoever moved a file
-//! did not write what it defines, so a commit that has them elsewhere knows them all the same.
+//! Definitions that were in a file outside of the stack and are in the stack now: moving a file
+//! does not change what it defines, so a commit that has them elsewhere knows them, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::model::{Definition, Key};
 
 impl CommitLookup<'_> {
     /// The definitions of these keys that were in files outside of the stack which are not there any
-    /// more, or do not define them any more: whoever moved a file into the stack did not write it.
+    /// more, or do not define them any more: a file that is moved into the stack is not new.
     pub fn moved_in(
         &self,
         keys: &BTreeSet<Key>,

@@ -20,7 +20,7 @@ pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     stopped
 }
 
-/// The result of a command that only reads, or nothing as soon as somebody interrupts it.
+/// The result of a command that only reads, or nothing as soon as it is interrupted.
 pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         result = work => Some(result),

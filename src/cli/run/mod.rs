@@ -108,7 +108,7 @@ impl PendingRun<'_> {
     /// Asks for approval of the plan, makes its changes and reports the outcome.
     ///
     /// # Errors
-    /// A gate that blocks, nobody who consents, a journal that cannot be begun.
+    /// A gate that blocks, a plan that is not approved, a journal that cannot be begun.
     pub async fn approve_and_apply(&self) -> Result<ExitStatus> {
         report_files::check(None, &self.decision.write)?;
         self.check().await?;

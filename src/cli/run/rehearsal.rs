@@ -63,7 +63,7 @@ impl FaultOption {
     /// The scenario.
     ///
     /// # Errors
-    /// A file that holds none.
+    /// A file without a scenario.
     pub fn scenario(&self) -> Result<Scenario> {
         let read = match self {
             FaultOption::None => return Ok(Scenario::default()),
@@ -102,7 +102,7 @@ fn part<'a>(item: &'a Json, name: &str) -> Option<&'a str> {
     direct.or_else(|| item.get("metadata")?.get(name)?.as_str())
 }
 
-/// Who refers to each object that the plan deletes, or holds back for that.
+/// Who refers to each object that the plan deletes, or whose delete it blocks for that reason.
 fn referrers(plan: &Plan) -> BTreeMap<Key, &[RelatedObject]> {
     let deleted = plan.changes.iter().filter_map(|change| match &change.action {
         Action::Delete { referrers, .. } => Some((change.key.clone(), referrers.as_slice())),

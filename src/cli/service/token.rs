@@ -142,7 +142,7 @@ fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -
             .hint(format!("set {name}, or {name}_FILE to the path of a file, or give --token-file")));
     };
     let bound = is_bound(environment, name, address)?;
-    // Whoever writes the configuration chooses among all the tokens of the environment.
+    // The author of the configuration could choose any token of the environment.
     if !bound && name != VARIABLE {
         return Err(error!(Invalid, "`{name}` is bound to no service: `{name}_URL` is not set")
             .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));

@@ -228,8 +228,8 @@ impl MissingEnvironment {
     }
 }
 
-/// Refuses the stacks of which two define one endpoint of the same service, whoever owns it: each would overwrite what
-/// the other one applies.
+/// Refuses stacks that define the same endpoint of one service, whichever stack owns it: each would overwrite what the other
+/// applies.
 fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
     let Some(context) = members.first().map(|member| &member.context) else { return };
     let stacks = context.tenants.defined.take();

@@ -28,7 +28,7 @@ const NAMED: usize = 20;
 /// Plans every stack, asks once, and applies the plans in order.
 ///
 /// # Errors
-/// The digest is of other plans, or nobody approves them: nothing was sent.
+/// The digest is of other plans, or they are not approved: nothing was sent.
 pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     let begun = Instant::now();
     if targets.iter().any(|target| target.environment().is_some()) {
@@ -220,7 +220,7 @@ async fn apply_one(
     stack: &Proposal,
     stop: &watch::Receiver<bool>,
 ) -> StackResult<Option<Outcome>> {
-    // The guards were checked for all before anybody was asked.
+    // The guards of all plans were checked before the prompt.
     let approved = match stack.plan.approve(Approval::Given, &stack.allow) {
         Ok(approved) => approved,
         Err(refusal) => return Err(NoResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal))),

@@ -37,7 +37,7 @@ pub struct Wave {
     pub name: Option<String>,
 }
 
-/// A selector that selects no stack: whoever wrote it meant something else.
+/// A selector that selects no stack, which is most likely a mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{selector}` of `--waves` selects no stack")]
 pub struct EmptyWave {

@@ -24,7 +24,7 @@ pub enum State {
     Changed,
     /// It was applied and is gone.
     Deleted,
-    /// It is live and nobody defines it.
+    /// It is live and not defined.
     Unmanaged,
     /// The files moved on.
     Pending,
@@ -44,7 +44,7 @@ impl State {
         }
     }
 
-    /// Whether somebody did it outside.
+    /// Whether it was done outside.
     pub fn is_outside(self) -> bool {
         matches!(self, State::Changed | State::Deleted | State::Unmanaged)
     }
@@ -256,7 +256,7 @@ pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
     let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
     let rows = rows(check);
-    // A pull leaves what it does not know whose change it is, and what nobody defines.
+    // A pull leaves out what is not defined, and changes whose cause is not known.
     let is_taken = |change: &Change| {
         let fields = change.fields();
         fields.is_empty() || fields.iter().any(|field| field.cause == Cause::Drift)

@@ -1,7 +1,7 @@
 //! A change as edits of named values, each with its live and its wanted value: the one form from which every
 //! report draws a difference. Options of an exclusive group are taken apart, so that a change of option reads
 //! as one value that is removed and one that is added; each prefix has a line of its own. The texts are
-//! untrusted: whoever draws them escapes them.
+//! untrusted: drawers escape them.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
-//! The notes of a plan in words: what a reviewer should know besides the changes, such as endpoints that nobody
-//! manages. One table has the text of each note; notes with the same text and reason become one line.
+//! The notes of a plan in words: what a reviewer should know besides the changes, such as endpoints that are not
+//! managed. One table has the text of each note; notes with the same text and reason become one line.
 
 use std::collections::HashMap;
 

@@ -18,7 +18,7 @@ pub enum Rank {
     Create,
     /// A replace that follows from the files alone.
     Pending,
-    /// A replace that overwrites what somebody did outside.
+    /// A replace that overwrites what was changed outside.
     Drift,
     /// The same where the files moved on as well.
     Both,

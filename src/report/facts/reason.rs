@@ -43,7 +43,7 @@ fn of_fields(fields: &[FieldChange]) -> &'static str {
     }
 }
 
-/// Why a value differs. What the files and somebody outside changed has one name, be it one value or several.
+/// Why a value differs. What was changed both in the files and outside has one name, for one value and for several.
 pub fn of_cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Both => "drift and pending",

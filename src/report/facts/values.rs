@@ -1,6 +1,6 @@
 //! The value of a field in words: a target by its parts, a place by its names, a set of prefixes as a list.
-//! Every report shows values with these texts. They are as the files and the service wrote them, so whoever
-//! renders them escapes them.
+//! Every report shows values with these texts. They are as the files and the service wrote them, so drawers
+//! escape them.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ fn scalar(value: &Json) -> Option<String> {
     }
 }
 
-/// A map as `key=value` pairs, without the ownership annotations, which are nobody's values.
+/// A map as `key=value` pairs, without the ownership annotations, which no definition sets.
 pub fn pairs(map: &StringMap) -> String {
     let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
     theirs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")

@@ -29,7 +29,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The actions of a plan as what somebody did outside.
+/// The actions of a plan as what was done outside.
 const WORDS: [(&str, &str); 4] =
     [("replace", "changed"), ("create", "deleted"), ("delete", "unmanaged"), ("annotate", "pending")];
 

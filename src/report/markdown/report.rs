@@ -1,5 +1,5 @@
 //! A report about one stack as Markdown, under a budget. What can hurt comes first: what is refused and blocked,
-//! deletes, then replaces from those that overwrite what somebody did to those that follow from the files, then
+//! deletes, then replaces (those that overwrite changes made outside before those that follow from the files), then
 //! creates. Alarms, what is blocked and the names of deletes are never left out.
 
 use std::collections::BTreeMap;
@@ -384,7 +384,7 @@ fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
     for key in keys {
         let scope = Scope::from(key);
         let line = scopes.remove(&scope).unwrap_or_else(|| line![code(scope.to_string()), ":"]);
-        // A name that the service holds and no definition could have might look like two.
+        // A live name that no definition could have might look like two.
         let name = if key.name.is_label() { code(key.name.as_str()) } else { code(format!("{:?}", key.name.as_str())) };
         scopes.insert(scope, line.and(" ").and(name));
     }

@@ -153,7 +153,7 @@ fn field_width(edits: &[ValueEdit]) -> usize {
     widest.unwrap_or_default().max(FIELD_WIDTH)
 }
 
-/// The values that a replace changes. `modified` is when somebody last changed the live object.
+/// The values that a replace changes. `modified` is when the live object was last changed.
 fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> String {
     let mut text = String::new();
     // Whose change all of them are is said once, above them.

@@ -135,8 +135,8 @@ pub(in crate::report) struct Widths {
 }
 
 impl Widths {
-    /// Widths with which the rows that are there fit into the columns of the terminal, if that is possible. Whoever is
-    /// no terminal gets every cell whole, also those of later rows.
+    /// Widths with which the rows fit into the columns of the terminal, if that is possible. Where the output is not a
+    /// terminal, every cell is whole.
     pub fn of(table: &Table<'_>, view: &TextView) -> Self {
         let is_limited = view.limit() < usize::MAX;
         let width = |line: &Line<'_>| columns(&view.plain(line));

@@ -67,7 +67,7 @@ fn headline(check: &Check<'_>, view: &TextView) -> String {
     let environment = plan.source.environment.as_deref().map(|name| line![", environment ", code(name)]);
     let outside = format!("{}{}", view.plain(&line![environment]), narrowed(plan, view));
     let (drifted, pending) = facts::numbers(std::iter::once(verdicts));
-    // What nobody defines is one of all as well.
+    // An object without a definition counts among all, too.
     let undefined = facts::undefined(check, verdicts);
     let of = line![" of ", Line::count(looked.endpoints + undefined, plan.noun())];
     let were = if drifted == 1 { " was" } else { " were" };

@@ -12,7 +12,7 @@ use crate::report::facts::reason::short_commit;
 use crate::report::facts::{notes, plan as facts, unread as unread_facts};
 use crate::report::{Role, TextView};
 
-/// Places in which a guard stands that are named.
+/// Places that are named of one guard.
 const GUARDS: usize = 3;
 
 impl<'a> View<'a> {

@@ -64,7 +64,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     let has_stack =
         configuration::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
     let mut kinds = stack::kinds_of(&config);
-    // Without a stack, the files beside a call that names namespaces are somebody else's.
+    // Without a stack, the files in the directory have nothing to do with the namespaces that the call names.
     if has_stack || arguments.namespace.is_empty() {
         kinds.extend(definitions(context, &config, directory, health));
     }

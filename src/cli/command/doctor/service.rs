@@ -18,7 +18,7 @@ use crate::report::text;
 
 /// The namespace that every tenant has.
 const SYSTEM: &str = "system";
-/// Seconds between two clocks that matter to nobody.
+/// Seconds by which two clocks may differ.
 const CLOCKS: i64 = 60;
 
 /// Checks the service.

@@ -41,14 +41,14 @@ pub async fn run(
         Ok(Some(listed)) => listed,
         Ok(None) => return Ok(ExitStatus::Done),
         Err(error) => {
-            // The list says itself that it is not whole; lines get the error from whoever ends the command.
+            // The list says itself that it is not whole; lines get the error when the command ends.
             if arguments.format == Format::Json {
                 let _ = output::write(&list.end(Some(&error.report())))?;
             }
             return Err(error);
         }
     };
-    // A reader that closed its end now misses nothing that anybody could do about.
+    // A reader that has closed its end by now has every event.
     let _ = output::write(&list.end(None))?;
     if let Some(total) = total.filter(|total| *total > listed) {
         context.output.message(&format!("{} of {}; every one with --all", digits(listed), text::count(total, "event")));
