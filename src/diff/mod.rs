@@ -80,6 +80,9 @@ fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>
         (field, Spec::Described(seen), Spec::Described(wanted)) if field.is_of_spec() => {
             let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
             let unit = field.unit().unwrap_or_default();
+            if seen.agrees(unit, wanted) {
+                return true;
+            }
             seen.is_as(unit, wanted)
                 // What was never applied may be taken.
                 && context.applied.map_or_else(|| seen.taken(unit, wanted).1.is_empty(), hidden_as_applied)

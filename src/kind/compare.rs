@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::fills::is_default_choice;
 use super::hidden::is_hidden;
 use super::items::align;
-use super::spec::{keys_of, value_of, without_zeros};
+use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::walk::{Keys, is_reference};
 use super::{Field, FieldKind, Flag, Message, message};
 
@@ -20,10 +20,55 @@ pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json
     value_of(spec, unit, without_zeros(message, seen))
 }
 
+/// Whether a unit of a live spec is plainly what a definition writes: every value that it names is equal and shown, and
+/// what it does not name is what the service is known to fill. Cheap, and nearly always true; where it is not, the
+/// comparison has to tell.
+pub fn agrees(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
+    agrees_below(message(spec), keys_of(spec, unit, live), keys_of(spec, unit, wanted), &[])
+}
+
+fn agrees_below(message: &Message, live: Keys<'_>, wanted: Keys<'_>, known: &[&str]) -> bool {
+    let is_equal = |(key, wanted): (&str, &Json)| match (live.get(key), message.field(key)) {
+        (Some(live), Some(field)) => !is_hidden(field) && agrees_in(field, live, wanted),
+        // No answer has what was never set.
+        (None, Some(field)) => message.group_of(key).is_none() && !is_hidden(field) && is_zero_of(field, wanted),
+        (_, None) => false,
+    };
+    let is_filled = |key: &str, value: &Json| {
+        known.contains(&key) || matches!(open(message, key, value, wanted), Some(Open::Default))
+    };
+    wanted.iter().all(is_equal) && live.iter().all(|(key, value)| wanted.has(key) || is_filled(key, value))
+}
+
+fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
+    let Some(id) = field.below() else { return live == wanted };
+    let agrees = |live: &Json, wanted: &Json| match (live, wanted) {
+        (Json::Object(live), Json::Object(wanted)) => {
+            agrees_below(message(id), Keys::All(live), Keys::All(wanted), known_in(id))
+        }
+        _ => live == wanted,
+    };
+    match (&field.kind, live, wanted) {
+        (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
+            items.len() == wants.len() && items.iter().zip(wants).all(|(item, want)| agrees(item, want))
+        }
+        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
+            let is_equal = |(key, value)| wanted.get(key).is_some_and(|wanted| agrees(value, wanted));
+            live.len() == wanted.len() && live.iter().all(is_equal)
+        }
+        _ => agrees(live, wanted),
+    }
+}
+
+/// What the service fills in a message wherever it is: parts of a reference.
+fn known_in(id: &str) -> &'static [&'static str] {
+    if is_reference(id) { &["namespace", "tenant", "uid"] } else { &[] }
+}
+
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
 pub fn unnamed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
     let mut paths = Vec::new();
-    if live == wanted {
+    if live == wanted || agrees(spec, unit, live, wanted) {
         return paths;
     }
     let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
@@ -149,9 +194,7 @@ fn unnamed_in(field: &Field, live: &Json, wanted: &Json, path: &str, paths: &mut
     let message = message(id);
     let mut below = |live: &Json, wanted: &Json, path: String| {
         if live.is_object() && wanted.is_object() {
-            // What the service fills in a reference is known.
-            let known = if is_reference(id) { &["namespace", "tenant", "uid"][..] } else { &[] };
-            unnamed_below(message, (Keys::of(live), known), Keys::of(wanted), &path, paths);
+            unnamed_below(message, (Keys::of(live), known_in(id)), Keys::of(wanted), &path, paths);
         }
     };
     match (&field.kind, live, wanted) {

@@ -2,24 +2,14 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::hidden::conceal;
-use super::spec::{Zeros, keys_of, tidy, value_of};
-use super::walk::{each_message_mut, is_reference};
+use super::hidden::is_hidden;
+use super::spec::{drop_unchosen, is_zero_of, keys_of, value_of};
+use super::walk::{Keys, each_message, each_message_mut, is_reference, is_zero};
 use super::{Field, FieldKind, Group, Message, message};
-
-/// How much of what the service fills is left out.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Fills<'a> {
-    /// What it surely fills again in an object of this tenant.
-    Sure(Option<&'a str>),
-    /// All that means no more than to leave it out in an object of this namespace, so that two ways to write a value are
-    /// one.
-    All(&'a str),
-}
 
 /// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
 pub fn without_fills(spec: &str, mut value: Json, tenant: Option<&str>) -> Json {
-    unfill(spec, &mut value, Fills::Sure(tenant));
+    unfill(spec, &mut value, tenant);
     value
 }
 
@@ -38,43 +28,68 @@ pub fn add_namespaces(id: &str, value: &mut Json, namespace: &str) {
     }
 }
 
-/// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
+/// The value of a unit of an object of `namespace` as its digest covers it: without all that means no more than to leave it
+/// out, so that two ways to write a value are one; `None` where it says nothing.
 pub fn digested(spec: &str, unit: &str, value: &Json, namespace: &str) -> Option<Json> {
-    let mut keys = keys_of(spec, unit, Some(value)).owned();
-    conceal(spec, &mut keys);
-    tidy(message(spec), &mut keys, Zeros::Dropped);
-    unfill_message(spec, &mut keys, Fills::All(namespace));
-    value_of(spec, unit, keys)
+    value_of(spec, unit, digested_below(spec, keys_of(spec, unit, Some(value)), namespace))
 }
 
-/// Takes out of the value of a message what the service fills.
-pub(super) fn unfill(id: &str, value: &mut Json, fills: Fills<'_>) {
+fn digested_below(id: &str, keys: Keys<'_>, namespace: &str) -> Map<String, Json> {
+    if is_reference(id) {
+        let is_filled = |key: &str, value: &Json| match key {
+            "uid" | "kind" | "tenant" => true,
+            "namespace" => value == namespace,
+            _ => false,
+        };
+        let parts = keys.iter().filter(|(key, value)| !is_filled(key, value) && !is_zero(value));
+        return parts.map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    }
+    let message = message(id);
+    let (mut digested, mut zero_options) = (Map::new(), Vec::new());
+    for (key, value) in keys.iter() {
+        // What the description does not know, no definition can name.
+        let Some(field) = message.field(key).filter(|field| !is_hidden(field)) else { continue };
+        if is_zero_of(field, value) {
+            if message.group_of(key).is_none() {
+                continue;
+            }
+            zero_options.push(field);
+        }
+        let below = |id: &str, value: &Json| match value {
+            Json::Object(_) => Json::Object(digested_below(id, Keys::of(value), namespace)),
+            value => value.clone(),
+        };
+        digested.insert(key.to_owned(), each_message(field, value, below));
+    }
+    drop_unchosen(message, &zero_options, &mut digested);
+    digested
+        .retain(|key, value| !message.group_of(key).is_some_and(|group| is_default_choice(message, group, key, value)));
+    digested
+}
+
+/// Takes out of the value of a message what the service surely fills again in an object of `tenant`.
+pub(super) fn unfill(id: &str, value: &mut Json, tenant: Option<&str>) {
     if let Json::Object(keys) = value {
-        unfill_message(id, keys, fills);
+        unfill_message(id, keys, tenant);
     }
 }
 
 /// The same of its keys.
-pub(super) fn unfill_message(id: &str, keys: &mut Map<String, Json>, fills: Fills<'_>) {
+pub(super) fn unfill_message(id: &str, keys: &mut Map<String, Json>, tenant: Option<&str>) {
     if is_reference(id) {
-        return unfill_reference(keys, fills);
+        return keys.retain(|key, value| match key.as_str() {
+            "uid" | "kind" => false,
+            "tenant" => value.as_str() != tenant,
+            _ => true,
+        });
     }
     let message = message(id);
     keys.retain(|key, value| {
         // What the description does not know, no definition can name.
         let Some(field) = message.field(key) else { return false };
-        each_message_mut(field, value, &mut |id, value| unfill(id, value, fills));
-        let group = message.group_of(key).filter(|group| matches!(fills, Fills::All(_)) || group.is_filled);
+        each_message_mut(field, value, &mut |id, value| unfill(id, value, tenant));
+        let group = message.group_of(key).filter(|group| group.is_filled);
         !group.is_some_and(|group| is_default_choice(message, group, key, value))
-    });
-}
-
-fn unfill_reference(parts: &mut Map<String, Json>, fills: Fills<'_>) {
-    parts.retain(|key, value| match (key.as_str(), fills) {
-        ("uid" | "kind", _) | ("tenant", Fills::All(_)) => false,
-        ("tenant", Fills::Sure(tenant)) => value.as_str() != tenant,
-        ("namespace", Fills::All(own)) => value != own,
-        _ => true,
     });
 }
 

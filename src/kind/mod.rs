@@ -20,7 +20,7 @@ mod untaken;
 mod value;
 mod walk;
 
-pub use compare::{seen_as, unnamed};
+pub use compare::{agrees, seen_as, unnamed};
 pub use fills::{add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
@@ -37,6 +37,7 @@ pub use walk::{Keys, is_reference, is_zero};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 use std::sync::{LazyLock, OnceLock};
 
 // Every key of every object is looked up several times; nobody but the program writes what is looked up in.
@@ -182,6 +183,17 @@ pub enum FieldKind {
     Map(Box<FieldKind>),
 }
 
+impl FieldKind {
+    /// Whether a text is one of this kind, where it is a time or a duration.
+    pub fn has(&self, text: &str) -> bool {
+        match self {
+            FieldKind::Timestamp => text.parse::<jiff::Timestamp>().is_ok(),
+            FieldKind::Duration => text.strip_suffix('s').is_some_and(|seconds| seconds.parse::<f64>().is_ok()),
+            _ => false,
+        }
+    }
+}
+
 /// All kinds, by name.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
     INDEX.kinds.values().map(KindBlock::kind)
@@ -224,6 +236,23 @@ fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
 pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
     let Some(block) = INDEX.enums.get(id) else { return &[] };
     block.values.get_or_init(|| decode::values(block.line))
+}
+
+/// The value of an enumeration with this name or number.
+pub fn word(id: &str, text: &str) -> Option<Value> {
+    let is_it = |name: &str, number: Option<i32>| name == text || number.is_some_and(|n| n.to_string() == text);
+    let (name, number) = values(id).iter().find(|(name, number)| is_it(name, *number))?;
+    Some(Value::Word(name, *number))
+}
+
+/// The whole numbers of so many bits.
+pub fn integers(bits: u8, is_signed: bool) -> RangeInclusive<i128> {
+    match (bits, is_signed) {
+        (32, false) => 0..=u32::MAX.into(),
+        (32, true) => i32::MIN.into()..=i32::MAX.into(),
+        (_, false) => 0..=u64::MAX.into(),
+        (_, true) => i64::MIN.into()..=i64::MAX.into(),
+    }
 }
 
 /// Whether this is the name of the number 0, which is the first where no number is known.
@@ -320,6 +349,21 @@ impl Field {
     /// Whether this is said of it.
     pub fn is(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
+    }
+
+    /// The rules of a part of it that a value breaks, each with what is said of that. Those of a field that the vendor keeps for
+    /// itself are not enforced.
+    pub fn broken(&self, part: Part, value: &Value) -> impl Iterator<Item = (&Rule, String)> {
+        let rules = self.rules.iter().filter(move |(of, _)| *of == part && !self.is(Flag::Internal));
+        rules.filter_map(|(_, rule)| Some((rule, rule.broken(value)?)))
+    }
+
+    /// Whether it may refer to the kind that a reference names. The service writes kinds in several ways, each with the name in
+    /// it.
+    pub fn takes(&self, reference: &Value) -> bool {
+        let Value::Map(parts) = reference else { return true };
+        let Some(Value::Text(written)) = parts.get("kind") else { return true };
+        self.refers_to.is_empty() || self.refers_to.iter().any(|kind| written.contains(kind))
     }
 
     /// The message below it: of a mapping, of the items of a list, of the values of a map.

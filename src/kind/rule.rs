@@ -99,10 +99,10 @@ impl Rule {
     pub fn broken(&self, value: &Value) -> Option<String> {
         match (self, value) {
             (Rule::Range { unit, least, most }, _) => {
-                let (amount, said) = amount(*unit, value)?;
+                let amount = amount(*unit, value)?;
                 let is_below = least.and_then(|least| compare(amount, least)) == Some(Ordering::Less);
                 let is_above = most.and_then(|most| compare(amount, most)) == Some(Ordering::Greater);
-                (is_below || is_above).then_some(said)
+                (is_below || is_above).then(|| said_of_amount(*unit, value, amount))
             }
             (Rule::ItemCounts(counts), Value::List(items)) => {
                 (!counts.contains(&items.len().to_string().as_str())).then(|| format!("has {} items", items.len()))
@@ -177,21 +177,30 @@ pub fn expression(pattern: &'static str) -> Option<Arc<Regex>> {
     })
 }
 
-/// How much a range is about, and what is said of it where that is out of range.
-fn amount(unit: Unit, value: &Value) -> Option<(f64, String)> {
-    let (amount, said) = match (unit, value) {
-        (Unit::Number, Value::Integer(number)) => {
-            return Some((number.to_string().parse().ok()?, format!("is {number}")));
-        }
-        (Unit::Number, Value::Number(number)) => return Some((number.parse().ok()?, format!("is {number}"))),
-        (Unit::Characters, Value::Text(text)) => (text.chars().count(), "characters long"),
-        (Unit::Bytes, Value::Text(text)) => (text.len(), "bytes long"),
-        (Unit::Items, Value::List(items)) => (items.len(), "items"),
-        (Unit::Pairs, Value::Map(entries)) => (entries.len(), "entries"),
+/// How much a range is about.
+fn amount(unit: Unit, value: &Value) -> Option<f64> {
+    let count = match (unit, value) {
+        (Unit::Number, Value::Integer(number)) => return Some(*number as f64),
+        (Unit::Number, Value::Number(number)) => return number.parse().ok(),
+        (Unit::Characters, Value::Text(text)) => text.chars().count(),
+        (Unit::Bytes, Value::Text(text)) => text.len(),
+        (Unit::Items, Value::List(items)) => items.len(),
+        (Unit::Pairs, Value::Map(entries)) => entries.len(),
         _ => return None,
     };
-    let verb = if matches!(value, Value::Text(_)) { "is" } else { "has" };
-    Some((amount.to_string().parse().ok()?, format!("{verb} {amount} {said}")))
+    Some(count as f64)
+}
+
+/// What is said of an amount that is out of range.
+fn said_of_amount(unit: Unit, value: &Value, amount: f64) -> String {
+    match (unit, value) {
+        (Unit::Number, Value::Integer(number)) => format!("is {number}"),
+        (Unit::Number, Value::Number(number)) => format!("is {number}"),
+        (Unit::Characters, _) => format!("is {amount} characters long"),
+        (Unit::Bytes, _) => format!("is {amount} bytes long"),
+        (Unit::Items, _) => format!("has {amount} items"),
+        _ => format!("has {amount} entries"),
+    }
 }
 
 fn compare(amount: f64, bound: &str) -> Option<Ordering> {

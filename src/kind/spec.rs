@@ -135,7 +135,7 @@ pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros
 }
 
 /// Takes out the options of groups that were never set: a service may write their zeros.
-fn drop_unchosen(message: &Message, zeros: &[&Field], keys: &mut Map<String, Json>) {
+pub(super) fn drop_unchosen(message: &Message, zeros: &[&Field], keys: &mut Map<String, Json>) {
     for field in zeros {
         let Some(zero) = keys.get(field.name) else { continue };
         let zero = match zero {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::compare::{Open, is_same, open};
-use super::fills::{Fills, unfill, unfill_message};
+use super::fills::{unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of};
@@ -58,7 +58,7 @@ impl Taker<'_> {
                 (None, None | Some(Open::Difference)) if !is_named => None,
                 (None, _) => {
                     let mut alone = Keys::One(key, value).owned();
-                    unfill_message(id, &mut alone, Fills::Sure(self.tenant));
+                    unfill_message(id, &mut alone, self.tenant);
                     alone.remove(key)
                 }
             };
@@ -77,7 +77,7 @@ impl Taker<'_> {
     /// A live value that the definition does not have yet.
     fn fresh(&self, id: &str, live: &Json) -> Json {
         let mut fresh = live.clone();
-        unfill(id, &mut fresh, Fills::Sure(self.tenant));
+        unfill(id, &mut fresh, self.tenant);
         fresh
     }
 

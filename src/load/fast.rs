@@ -1,63 +1,92 @@
-//! The typed reader: a file's documents straight into the wire form. It answers only where it sees
-//! everything that the careful reader would see, and gives up at the first doubt.
+//! The reader without places: a file's documents straight into the typed form of an endpoint, or into the values that the
+//! description of another kind gives them. It answers only where it sees everything that the careful reader would see, and
+//! gives up at the first doubt.
+
+use std::fmt;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::definition::names_other_kind;
+use super::plain::Spec;
 use super::text::{Language, SourceText};
-use crate::kind::ENDPOINT;
+use crate::kind::{Kind, KindName, Value};
 use crate::model::{WireEndpoint, WireMetadata, WireSpec};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainDocument {
-    #[serde(default)]
-    kind: Option<String>,
-    #[serde(default)]
-    metadata: Option<WireMetadata>,
-    #[serde(default)]
-    spec: Option<WireSpec>,
-}
-
-impl PlainDocument {
-    /// The endpoint; an empty document may be a comment or a mistake, which the careful reader decides.
-    fn endpoint(self) -> Option<WireEndpoint> {
-        let endpoint = self.kind.as_deref().is_none_or(|kind| kind == ENDPOINT);
-        let empty = self.metadata.is_none() && self.spec.is_none();
-        (endpoint && !empty).then_some(WireEndpoint { metadata: self.metadata, spec: self.spec })
-    }
+/// A document as it is written.
+#[derive(Debug)]
+pub(super) enum PlainDocument {
+    /// An endpoint.
+    Endpoint(WireEndpoint),
+    /// An object of another kind.
+    Object { kind: &'static Kind, metadata: Option<WireMetadata>, spec: Value },
 }
 
 /// The documents of a file, `None` where the careful reader has to look.
-pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<WireEndpoint>> {
+pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<PlainDocument>> {
     if source.language() == Language::Json {
-        let document: PlainDocument = serde_json::from_str(source.as_str()).ok()?;
-        return Some(vec![document.endpoint()?]);
+        return Some(vec![serde_json::from_str(source.as_str()).ok()?]);
     }
-    if has_old_breaks(source.as_str()) || seems_other_kind(source.as_str()) {
+    if has_old_breaks(source.as_str()) {
         return None;
     }
-    let mut endpoints = Vec::new();
+    let mut documents = Vec::new();
     // The iterator repeats a syntax error for ever, so the first one has to end it.
     for document in serde_yaml::Deserializer::from_str(source.as_str()) {
-        if endpoints.len() >= most {
+        if documents.len() >= most {
             return None;
         }
-        endpoints.push(PlainDocument::deserialize(document).ok()?.endpoint()?);
+        documents.push(PlainDocument::deserialize(document).ok()?);
     }
-    Some(endpoints)
+    Some(documents)
 }
 
-/// Whether a document seems to name another kind than endpoint, which would be read here in vain.
-fn seems_other_kind(text: &str) -> bool {
-    let is_other = |(at, _): (usize, &str)| {
-        let is_key = at == 0 || text.as_bytes()[at - 1] == b'\n';
-        is_key && text[at + "kind:".len()..].lines().next().is_some_and(|kind| kind.trim() != ENDPOINT)
-    };
-    text.match_indices("kind:").any(is_other)
+impl<'de> Deserialize<'de> for PlainDocument {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(DocumentVisitor)
+    }
 }
 
+struct DocumentVisitor;
+
+impl<'de> Visitor<'de> for DocumentVisitor {
+    type Value = PlainDocument;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a definition whose kind comes before its spec")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlainDocument, A::Error> {
+        let doubt = || A::Error::custom("a doubt");
+        let mut kind: Option<&'static Kind> = None;
+        let (mut metadata, mut endpoint, mut object) = (None, None, None);
+        let mut seen: Vec<String> = Vec::with_capacity(3);
+        while let Some(key) = map.next_key::<String>()? {
+            if seen.contains(&key) {
+                return Err(doubt());
+            }
+            match (key.as_str(), kind) {
+                ("kind", _) if endpoint.is_none() => {
+                    let name = KindName::find(&map.next_value::<String>()?).ok_or_else(doubt)?;
+                    kind = Some(name.kind()).filter(|_| !name.is_endpoint());
+                }
+                ("metadata", _) => metadata = map.next_value::<Option<WireMetadata>>()?,
+                ("spec", None) => endpoint = map.next_value::<Option<WireSpec>>()?,
+                ("spec", Some(kind)) => object = Some(map.next_value_seed(Spec(kind.spec))?),
+                _ => return Err(doubt()),
+            }
+            seen.push(key);
+        }
+        match (kind, object) {
+            (Some(kind), Some(spec)) => Ok(PlainDocument::Object { kind, metadata, spec }),
+            // An empty document may be a comment or a mistake, which the careful reader decides.
+            (None, _) if metadata.is_some() || endpoint.is_some() => {
+                Ok(PlainDocument::Endpoint(WireEndpoint { metadata, spec: endpoint }))
+            }
+            _ => Err(doubt()),
+        }
+    }
+}
 /// Whether a text contains a character that ends a line in YAML 1.1, as this reader takes it, and not in
 /// YAML 1.2, as the careful reader does: U+0085, U+2028, U+2029.
 fn has_old_breaks(text: &str) -> bool {

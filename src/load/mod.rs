@@ -21,6 +21,7 @@ mod options;
 mod outline;
 mod overlay;
 mod overlays;
+mod plain;
 mod render;
 mod rules;
 mod secrets;
@@ -54,6 +55,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use careful::{FileRead, ReadContext};
+use fast::PlainDocument;
 use overlays::Overlays;
 use rules::StackRules;
 use secrets::conceal;
@@ -380,14 +382,22 @@ fn read_carefully<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> File
 fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Definition>> {
     let documents = fast::read(source, context.limits.documents)?;
     let mut found = Vec::with_capacity(documents.len());
-    for (document, raw) in documents.into_iter().enumerate() {
-        let mut problems = model::check(&raw);
-        problems.extend(context.rules.check(&raw, None));
-        problems.extend(model::warnings(&raw));
+    for (document, plain) in documents.into_iter().enumerate() {
+        let (endpoint, problems) = match plain {
+            PlainDocument::Endpoint(raw) => {
+                let mut problems = model::check(&raw);
+                problems.extend(context.rules.check(&raw, None));
+                problems.extend(model::warnings(&raw));
+                (raw.endpoint().ok()?, problems)
+            }
+            PlainDocument::Object { kind, metadata, spec } => {
+                let (object, problems) = object::assembled(kind, metadata, Some(spec), &context.rules);
+                (object?, problems)
+            }
+        };
         if !problems.is_empty() {
             return None;
         }
-        let endpoint = raw.endpoint().ok()?;
         if context.overlays.changes(&endpoint.key) || !context.rules.fits(&endpoint) {
             return None;
         }

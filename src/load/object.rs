@@ -11,7 +11,7 @@ use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Part, Value};
 use crate::model::shape::ENDPOINT;
-use crate::model::{self, Described, Endpoint, Problem, SealedSecrets, Segment, WireEndpoint};
+use crate::model::{self, Described, Endpoint, Problem, SealedSecrets, Segment, WireEndpoint, WireMetadata};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
@@ -54,21 +54,33 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
     if spec.is_none() && !decoder.is_faulty(&["spec".into()]) {
         decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
     }
-    let raw = WireEndpoint { metadata: serde_json::from_value(metadata.unwrap_or_default()).ok(), spec: None };
-    let namespace = raw.metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
-    let mut spec = spec.flatten().map(Value::json).unwrap_or_default();
-    kind::add_namespaces(kind.spec, &mut spec, namespace);
-    let spec = Described::written(kind.into(), spec);
-    let object = raw.metadata.clone().unwrap_or_default().described(spec).ok();
-    let mut found = model::check(&raw);
-    found.extend(rules.check(&raw, object.as_ref()));
-    found.extend(names(&raw, kind));
+    let metadata = serde_json::from_value(metadata.unwrap_or_default()).ok();
+    let (object, mut found) = assembled(kind, metadata, spec.flatten(), rules);
     found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
     let mut problems: Vec<Diagnostic> = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic).collect();
     problems.extend(found.iter().map(|problem| located(problem, root)));
     notes.append(&mut reader.notes);
     let object = object.filter(|_| problems.is_empty());
     Some(ObjectRead { object, problems, notes, sealed: reader.sealed })
+}
+
+/// The object with this metadata and spec, if it has a key, and what is wrong with the metadata.
+pub(super) fn assembled(
+    kind: &Kind,
+    metadata: Option<WireMetadata>,
+    spec: Option<Value>,
+    rules: &StackRules,
+) -> (Option<Endpoint>, Vec<Problem>) {
+    let namespace = metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
+    let mut spec = spec.map(Value::json).unwrap_or_default();
+    kind::add_namespaces(kind.spec, &mut spec, namespace);
+    let spec = Described::written(kind.into(), spec);
+    let object = metadata.clone().unwrap_or_default().described(spec).ok();
+    let raw = WireEndpoint { metadata, spec: None };
+    let mut found = model::check(&raw);
+    found.extend(rules.check(&raw, object.as_ref()));
+    found.extend(names(&raw, kind));
+    (object, found)
 }
 
 /// What is wrong with where an object is, beyond what holds for every kind.
@@ -217,19 +229,11 @@ impl ObjectReader<'_> {
                 given(decoder, place, number.map(|number| Value::Number(number.to_string())), "a number")
             }
             FieldKind::Text | FieldKind::Bytes => decoder.text(item, at, path).map(Value::Text),
-            FieldKind::Timestamp => {
-                let time = item.text().filter(|text| text.parse::<jiff::Timestamp>().is_ok());
-                given(
-                    decoder,
-                    place,
-                    time.map(|text| Value::Text(text.to_owned())),
-                    "a time such as 2026-01-31T12:00:00Z",
-                )
-            }
-            FieldKind::Duration => {
-                let seconds =
-                    item.text().filter(|text| text.strip_suffix('s').is_some_and(|t| t.parse::<f64>().is_ok()));
-                given(decoder, place, seconds.map(|text| Value::Text(text.to_owned())), "a duration such as 1.5s")
+            FieldKind::Timestamp | FieldKind::Duration => {
+                let text = item.text().filter(|text| kind.has(text)).map(|text| Value::Text(text.to_owned()));
+                let is_time = *kind == FieldKind::Timestamp;
+                let wanted = if is_time { "a time such as 2026-01-31T12:00:00Z" } else { "a duration such as 1.5s" };
+                given(decoder, place, text, wanted)
             }
             FieldKind::Any => Some(Value::Any(json(item).to_string())),
             FieldKind::Empty => {
@@ -317,19 +321,16 @@ fn is_clear_below(value: &Value) -> bool {
     }
 }
 
-/// The rules of a part of a field. Those of a field that the vendor keeps for itself are not enforced.
+/// The rules of a part of a field.
 fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Value) {
     // A part that is wrong is not in the value, or not as it will be.
     let is_faulty = decoder.is_faulty(&place.path);
-    let rules = field.rules.iter().filter(|(of, rule)| *of == part && !(is_faulty && rule.is_about_parts()));
-    for (_, rule) in rules.filter(|_| !field.is(Flag::Internal)) {
-        if let Some(broken) = rule.broken(value) {
-            let what = format!("`{}` {broken}", place.name());
-            // Of a form the message says all.
-            let is_form = matches!(rule, kind::Rule::Format(_));
-            let label = if is_form { String::new() } else { format!("allowed: {}", rule.words()) };
-            decoder.fault(&place.path, place.at.error(what, label));
-        }
+    for (rule, broken) in field.broken(part, value).filter(|(rule, _)| !(is_faulty && rule.is_about_parts())) {
+        let what = format!("`{}` {broken}", place.name());
+        // Of a form the message says all.
+        let is_form = matches!(rule, kind::Rule::Format(_));
+        let label = if is_form { String::new() } else { format!("allowed: {}", rule.words()) };
+        decoder.fault(&place.path, place.at.error(what, label));
     }
 }
 
@@ -377,40 +378,33 @@ fn given(decoder: &mut Decoder, place: &Place<'_, '_>, value: Option<Value>, wan
 
 fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, bits: u8, is_signed: bool) -> Option<Value> {
     let number: i128 = decoder.integer(place.item, &place.at, &place.path)?;
-    let (least, most) = match (bits, is_signed) {
-        (32, false) => (0, u32::MAX.into()),
-        (32, true) => (i32::MIN.into(), i32::MAX.into()),
-        (_, false) => (0, u64::MAX.into()),
-        (_, true) => (i64::MIN.into(), i64::MAX.into()),
-    };
-    if (least..=most).contains(&number) {
+    let range = kind::integers(bits, is_signed);
+    if range.contains(&number) {
         return Some(Value::Integer(number));
     }
     let what = format!("`{}` is {number}", place.name());
-    decoder.fault(&place.path, place.at.error(what, format!("must be {least} to {most}")));
+    decoder.fault(&place.path, place.at.error(what, format!("must be {} to {}", range.start(), range.end())));
     None
 }
 
 /// A name of an enumeration, or its number.
 fn word(decoder: &mut Decoder, place: &Place<'_, '_>, id: &str) -> Option<Value> {
     let Some(text) = place.item.text() else { return given(decoder, place, None, "a word") };
-    let values = kind::values(id);
-    let known = values.iter().find(|(name, number)| *name == text || number.is_some_and(|n| n.to_string() == text));
-    if let Some((name, number)) = known {
-        return Some(Value::Word(name, *number));
+    if let Some(word) = kind::word(id, text) {
+        return Some(word);
     }
-    let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
     let what = format!("unknown value `{text}` for `{}`", place.name());
     let near = did_you_mean(text, names.iter().copied(), String::new);
     decoder.fault(&place.path, place.at.error(what, near).with_help(format!("one of {}", names.join(", "))));
     None
 }
 
-/// A reference names a kind that its field takes. The service writes kinds in several ways, each with the name in it.
+/// A reference names a kind that its field takes.
 fn reference(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, value: &Value) {
-    let Value::Map(parts) = value else { return };
-    let Some(Value::Text(written)) = parts.get("kind") else { return };
-    if !field.refers_to.is_empty() && !field.refers_to.iter().any(|kind| written.contains(kind)) {
+    if let (false, Value::Map(parts)) = (field.takes(value), value)
+        && let Some(Value::Text(written)) = parts.get("kind")
+    {
         let what = format!("`{}` cannot refer to the kind `{written}`", place.name());
         decoder.fault(&place.path, place.at.error(what, format!("it refers to {}", field.refers_to.join(" or "))));
     }

@@ -316,9 +316,10 @@ impl AppliedFields {
                 let seen = || {
                     let unit = field.unit()?;
                     let seen = spec.seen_as(unit, desired.spec.described()?)?;
-                    kind::digested(spec.kind().kind().spec, unit, &seen, desired.key.namespace.as_str())
+                    let digested = kind::digested(spec.kind().kind().spec, unit, &seen, desired.key.namespace.as_str());
+                    digested.map(|seen| json_digest(&slot, &seen))
                 };
-                as_applied(live) || applied == seen().map(|seen| json_digest(&slot, &seen)).as_deref()
+                as_applied(live) || applied == seen().as_deref()
             }
             _ => as_applied(live),
         };

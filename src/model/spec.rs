@@ -116,6 +116,11 @@ impl Described {
         kind::hidden(self.kind.kind().spec, name, value).is_some()
     }
 
+    /// Whether a unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`].
+    pub fn agrees(&self, name: &str, wanted: &Described) -> bool {
+        kind::agrees(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
+    }
+
     /// Whether a unit of this live spec is as `wanted` wants it.
     pub fn is_as(&self, name: &str, wanted: &Described) -> bool {
         let is_untaken = || {

@@ -194,14 +194,15 @@ impl NamespaceBuilder<'_, '_> {
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         if let (Some(seen), Some(wanted)) = (live.endpoint.spec.described(), definition.endpoint.spec.described()) {
             for unit in seen.names() {
-                let field = Field::of_unit(unit);
-                let stays =
-                    !ignored.contains(&field) && !diff::covers(&field, &live.endpoint, &definition.endpoint, context);
-                let unnamed = seen.unnamed(unit, wanted).into_iter().filter(|_| stays);
+                let (field, unnamed) = (Field::of_unit(unit), seen.unnamed(unit, wanted));
+                let goes = || diff::covers(&field, &live.endpoint, &definition.endpoint, context);
+                if unnamed.is_empty() || ignored.contains(&field) || goes() {
+                    continue;
+                }
                 let value = ValueDigest::of(seen.unit(unit).unwrap_or(&Json::Null));
                 let note =
                     |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}"), value: value.clone() };
-                self.plan.notes.extend(unnamed.map(note));
+                self.plan.notes.extend(unnamed.into_iter().map(note));
             }
         }
         let fixed = |Difference { field, live, desired }: &Difference| field.fixed(key.kind, live, desired);
@@ -209,7 +210,8 @@ impl NamespaceBuilder<'_, '_> {
         let may_recreate = fixed.is_some() && self.input.allow.recreate(key);
         if let (Some(seen), Some(wanted)) = (live.endpoint.spec.described(), definition.endpoint.spec.described()) {
             let is_same = |unit: &&str| !differences.iter().any(|difference| difference.field.unit() == Some(*unit));
-            let paths = wanted.names().filter(is_same).flat_map(|unit| seen.taken(unit, wanted).1);
+            let may_be_untaken = |unit: &&str| is_same(unit) && !seen.agrees(unit, wanted);
+            let paths = wanted.names().filter(may_be_untaken).flat_map(|unit| seen.taken(unit, wanted).1);
             self.plan.notes.extend(paths.map(|path| Note::NotTaken { key: key.clone(), path }));
         }
         let change = self.change(definition, live, ownership.as_ref(), &differences);

@@ -2,6 +2,7 @@
 //! `TRUEUP_OBJECTS` says how many objects of each kind, `TRUEUP_KIND` names the only kind.
 
 mod mutations;
+mod readers;
 mod round_trip;
 mod schemas;
 mod shapes;

@@ -1,0 +1,245 @@
+//! The spec of an object of another kind than endpoint as the fast reader sees it: values by the description, straight from
+//! the parser. Whatever would be a problem or a note is an error here, and the careful reader looks at the document.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use crate::kind::{self, Field, FieldKind, Flag, Message, Part, Value, snake};
+
+/// Reads the message with this id.
+pub(super) struct Spec(pub(super) &'static str);
+
+impl<'de> DeserializeSeed<'de> for Spec {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_map(MessageVisitor(kind::message(self.0)))
+    }
+}
+
+fn doubt<E: Error>() -> E {
+    E::custom("the careful reader has to look")
+}
+
+struct MessageVisitor(&'static Message);
+
+impl<'de> Visitor<'de> for MessageVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let Self(message) = self;
+        let (mut values, mut nulls) = (BTreeMap::new(), Vec::new());
+        let mut chosen: Vec<&str> = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let field = message.field(&snake(&key)).ok_or_else(doubt)?;
+            // What is left out with a note, and what is sealed.
+            if field.is(Flag::ReadOnly) || field.is(Flag::Secret) || nulls.contains(&field.name) {
+                return Err(doubt());
+            }
+            let Entry::Vacant(place) = values.entry(field.name.to_owned()) else { return Err(doubt()) };
+            let is_option = message.group_of(field.name).is_some();
+            match map.next_value_seed(Optional(FieldSeed { field, is_option }))? {
+                None if field.kind == FieldKind::Empty => return Err(doubt()),
+                Some(Value::Text(text)) if is_option && text.is_empty() => nulls.push(field.name),
+                None => nulls.push(field.name),
+                Some(value) => {
+                    place.insert(value);
+                    chosen.extend(is_option.then_some(field.name));
+                }
+            }
+        }
+        let one_of_each = |group: &kind::Group| {
+            let set = group.members.iter().filter(|member| chosen.contains(member)).count();
+            set == 1 || set == 0 && (!group.is_required || group.default.is_some())
+        };
+        let is_whole = |field: &Field| !message.enforces(field) || values.contains_key(field.name);
+        match message.groups.iter().all(one_of_each) && message.fields.iter().all(is_whole) {
+            true => Ok(Value::Map(values)),
+            false => Err(doubt()),
+        }
+    }
+}
+
+/// A value, or nothing where it is null.
+struct Optional<S>(S);
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Optional<S> {
+    type Value = Option<S::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Optional<S> {
+    type Value = Option<S::Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_none<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        self.0.deserialize(deserializer).map(Some)
+    }
+}
+
+/// Reads the value of a field, a list if it is one, and checks it by its rules.
+#[derive(Clone, Copy)]
+struct FieldSeed {
+    field: &'static Field,
+    is_option: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for FieldSeed {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let Self { field, is_option } = self;
+        let value = match field.is_list {
+            true => deserializer.deserialize_seq(Items(field))?,
+            false => (One { field, kind: &field.kind }).deserialize(deserializer)?,
+        };
+        let is_checked = is_option || !value.is_absent();
+        good(field, Part::Value, value, is_checked)
+    }
+}
+
+/// The value, unless it breaks a rule.
+fn good<E: Error>(field: &'static Field, part: Part, value: Value, is_checked: bool) -> Result<Value, E> {
+    match is_checked && field.broken(part, &value).next().is_some() {
+        true => Err(doubt()),
+        false => Ok(value),
+    }
+}
+
+struct Items(&'static Field);
+
+impl<'de> Visitor<'de> for Items {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let Self(field) = self;
+        let mut values = Vec::new();
+        while let Some(item) = items.next_element_seed(Optional(One { field, kind: &field.kind }))? {
+            values.push(good(field, Part::Items, item.ok_or_else(doubt)?, true)?);
+        }
+        Ok(Value::List(values))
+    }
+}
+
+/// Reads one value of a field: its own, an item of its list, or a value of its map.
+#[derive(Clone, Copy)]
+struct One {
+    field: &'static Field,
+    kind: &'static FieldKind,
+}
+
+impl<'de> DeserializeSeed<'de> for One {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        match self.kind {
+            FieldKind::Bool => deserializer.deserialize_bool(self),
+            FieldKind::Integer { .. } | FieldKind::Float => deserializer.deserialize_any(self),
+            FieldKind::Text | FieldKind::Bytes | FieldKind::Timestamp | FieldKind::Duration | FieldKind::Enum(_) => {
+                deserializer.deserialize_str(self)
+            }
+            FieldKind::Empty | FieldKind::Map(_) => deserializer.deserialize_map(self),
+            FieldKind::Message(id) => {
+                let value = deserializer.deserialize_map(MessageVisitor(kind::message(id)))?;
+                match kind::is_reference(id) && !self.field.takes(&value) {
+                    true => Err(doubt()),
+                    false => Ok(value),
+                }
+            }
+            FieldKind::Any => Err(doubt()),
+        }
+    }
+}
+
+impl One {
+    fn integer<E: Error>(self, number: i128) -> Result<Value, E> {
+        match self.kind {
+            FieldKind::Integer { bits, is_signed } if kind::integers(*bits, *is_signed).contains(&number) => {
+                Ok(Value::Integer(number))
+            }
+            // Its text may be one that is no number of this kind, such as `0x10`.
+            _ => Err(doubt()),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for One {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value as the description has it")
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Value, E> {
+        if *self.kind == FieldKind::Bool { Ok(Value::Flag(flag)) } else { Err(doubt()) }
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+        self.integer(number.into())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        self.integer(number.into())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        match *self.kind == FieldKind::Float && number.is_finite() {
+            true => Ok(Value::Number(number.to_string())),
+            false => Err(doubt()),
+        }
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        match self.kind {
+            FieldKind::Integer { .. } if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
+                self.integer(text.parse().map_err(|_| doubt())?)
+            }
+            FieldKind::Text | FieldKind::Bytes => Ok(Value::Text(text.to_owned())),
+            FieldKind::Timestamp | FieldKind::Duration if self.kind.has(text) => Ok(Value::Text(text.to_owned())),
+            FieldKind::Enum(id) => kind::word(id, text).ok_or_else(doubt),
+            _ => Err(doubt()),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut values = BTreeMap::new();
+        let inner = match self.kind {
+            FieldKind::Map(inner) => inner,
+            FieldKind::Empty if map.next_key::<String>()?.is_none() => return Ok(Value::Map(values)),
+            _ => return Err(doubt()),
+        };
+        while let Some(key) = map.next_key::<String>()? {
+            let value = map.next_value_seed(Optional(One { kind: inner, ..self }))?.ok_or_else(doubt)?;
+            good::<A::Error>(self.field, Part::Keys, Value::Text(key.clone()), true)?;
+            if values.insert(key, good(self.field, Part::Values, value, true)?).is_some() {
+                return Err(doubt());
+            }
+        }
+        Ok(Value::Map(values))
+    }
+}
