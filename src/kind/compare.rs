@@ -6,7 +6,7 @@ use super::fills::is_default_choice;
 use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
-use super::walk::{Keys, is_reference};
+use super::walk::Keys;
 use super::{Field, FieldKind, Flag, Message, message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
@@ -41,10 +41,10 @@ fn agrees_below(message: &Message, live: Keys<'_>, wanted: Keys<'_>, known: &[&s
 }
 
 fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
-    let Some(id) = field.below() else { return live == wanted };
+    let Some(message) = field.message() else { return live == wanted };
     let agrees = |live: &Json, wanted: &Json| match (live, wanted) {
         (Json::Object(live), Json::Object(wanted)) => {
-            agrees_below(message(id), Keys::All(live), Keys::All(wanted), known_in(id))
+            agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
         }
         _ => live == wanted,
     };
@@ -61,8 +61,8 @@ fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
 }
 
 /// What the service fills in a message wherever it is: parts of a reference.
-fn known_in(id: &str) -> &'static [&'static str] {
-    if is_reference(id) { &["namespace", "tenant", "uid"] } else { &[] }
+fn known_in(message: &Message) -> &'static [&'static str] {
+    if message.is_reference { &["namespace", "tenant", "uid"] } else { &[] }
 }
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
@@ -142,8 +142,7 @@ pub(super) fn is_same(message: &Message) -> impl Fn(&Json, &Json) -> bool {
 }
 
 fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {
-    let Some(id) = field.below() else { return live.clone() };
-    let message = message(id);
+    let Some(message) = field.message() else { return live.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
             let aligned = align(items, wants, &is_same(message));
@@ -190,11 +189,10 @@ fn unnamed_below(
 }
 
 fn unnamed_in(field: &Field, live: &Json, wanted: &Json, path: &str, paths: &mut Vec<String>) {
-    let Some(id) = field.below() else { return };
-    let message = message(id);
+    let Some(message) = field.message() else { return };
     let mut below = |live: &Json, wanted: &Json, path: String| {
         if live.is_object() && wanted.is_object() {
-            unnamed_below(message, (Keys::of(live), known_in(id)), Keys::of(wanted), &path, paths);
+            unnamed_below(message, (Keys::of(live), known_in(message)), Keys::of(wanted), &path, paths);
         }
     };
     match (&field.kind, live, wanted) {

@@ -55,7 +55,7 @@ pub fn values(line: &'static str) -> Vec<(&'static str, Option<i32>)> {
 }
 
 /// The lines of a message: groups with `|`, keys that only answers have with `<`, and fields.
-pub fn message(block: &'static str) -> Message {
+pub fn message(block: &'static str, is_reference: bool) -> Message {
     let (mut groups, mut fields) = (Vec::new(), Vec::new());
     for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(line) = line.strip_prefix('|') {
@@ -73,7 +73,7 @@ pub fn message(block: &'static str) -> Message {
             fields.push(Field::new(member, FieldKind::Empty));
         }
     }
-    Message::new(groups, fields)
+    Message::new(groups, fields, is_reference)
 }
 
 fn group(line: &'static str) -> Group {

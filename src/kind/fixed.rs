@@ -21,7 +21,7 @@ pub fn fixed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>)
     let (seen, wanted) = (keys_of(spec, unit, seen.as_ref()).owned(), keys_of(spec, unit, wanted).owned());
     let wanted = without_zeros(of, wanted);
     let shown = |mut keys: Map<String, Json>| {
-        conceal(spec, &mut keys);
+        conceal(of, &mut keys);
         keys
     };
     let is_shown = shown(seen.clone()) != shown(wanted.clone());
@@ -63,8 +63,8 @@ fn fixed_below(
 }
 
 fn fixed_in(field: &Field, path: &str, live: Option<&Json>, wanted: &Json) -> Option<String> {
-    let aligned = match (field.below(), live, wanted) {
-        (Some(id), Some(Json::Array(items)), Json::Array(wants)) => align(items, wants, &is_same(message(id))),
+    let aligned = match (field.message(), live, wanted) {
+        (Some(message), Some(Json::Array(items)), Json::Array(wants)) => align(items, wants, &is_same(message)),
         _ => Vec::new(),
     };
     messages(field, wanted).iter().enumerate().find_map(|(at, below)| {
@@ -74,7 +74,7 @@ fn fixed_in(field: &Field, path: &str, live: Option<&Json>, wanted: &Json) -> Op
             (_, live) => live,
         };
         let path = format!("{path}{}", below.step);
-        fixed_below(message(below.id), &path, live.and_then(Json::as_object), below.value.as_object()?)
+        fixed_below(below.message, &path, live.and_then(Json::as_object), below.value.as_object()?)
     })
 }
 
@@ -86,7 +86,7 @@ fn fixed_hidden(of: &Message, path: &str, wanted: &Map<String, Json>) -> Option<
         match is_hidden(field) {
             true => Some(path).filter(|_| is_fixed(field)),
             false => messages(field, value).iter().find_map(|below| {
-                fixed_hidden(message(below.id), &format!("{path}{}", below.step), below.value.as_object()?)
+                fixed_hidden(below.message, &format!("{path}{}", below.step), below.value.as_object()?)
             }),
         }
     })

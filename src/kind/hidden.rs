@@ -3,18 +3,18 @@
 use serde_json::{Map, Value as Json};
 
 use super::spec::{keys_of, value_of};
-use super::walk::{Keys, each_message, each_message_mut, messages};
-use super::{Field, Flag, hides, message};
+use super::walk::{Keys, any_message, each_message, each_message_mut};
+use super::{Field, Flag, Message, message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
 pub fn hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
-    hidden_below(spec, keys_of(spec, unit, Some(value)))
+    hidden_below(message(spec), keys_of(spec, unit, Some(value)))
 }
 
 /// The value of a unit as answers show it.
 pub fn without_hidden(spec: &str, unit: &str, value: &Json) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
-    conceal(spec, &mut keys);
+    conceal(message(spec), &mut keys);
     value_of(spec, unit, keys)
 }
 
@@ -23,16 +23,15 @@ pub(super) fn is_hidden(field: &Field) -> bool {
 }
 
 /// Whether something of a message is not described.
-fn has_unknown(id: &str, keys: Keys<'_>) -> bool {
-    let message = message(id);
+fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
     keys.iter().any(|(key, value)| match message.field(key) {
-        Some(field) => messages(field, value).iter().any(|below| has_unknown(below.id, Keys::of(below.value))),
+        Some(field) => any_message(field, value, &mut |below, value| has_unknown(below, Keys::of(value))),
         None => true,
     })
 }
 
-fn hidden_below(id: &str, keys: Keys<'_>) -> Option<Json> {
-    if !hides(id) && !has_unknown(id, keys) {
+fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
+    if !message.hides() && !has_unknown(message, keys) {
         return None;
     }
     let is_nothing = |value: &Json| match value {
@@ -41,12 +40,12 @@ fn hidden_below(id: &str, keys: Keys<'_>) -> Option<Json> {
         value => value.is_null(),
     };
     let of_entry = |(key, value): (&str, &Json)| {
-        let Some(field) = message(id).field(key) else { return Some((key.to_owned(), value.clone())) };
+        let Some(field) = message.field(key) else { return Some((key.to_owned(), value.clone())) };
         if is_hidden(field) {
             return Some((key.to_owned(), value.clone()));
         }
         field.below()?;
-        let found = each_message(field, value, |id, value| hidden_below(id, Keys::of(value)).unwrap_or_default());
+        let found = each_message(field, value, |below, value| hidden_below(below, Keys::of(value)).unwrap_or_default());
         (!is_nothing(&found)).then(|| (key.to_owned(), found))
     };
     let found: Map<String, Json> = keys.iter().filter_map(of_entry).collect();
@@ -54,16 +53,15 @@ fn hidden_below(id: &str, keys: Keys<'_>) -> Option<Json> {
 }
 
 /// Takes out of the keys of a message what no answer shows.
-pub(super) fn conceal(id: &str, keys: &mut Map<String, Json>) {
-    if !hides(id) {
+pub(super) fn conceal(message: &Message, keys: &mut Map<String, Json>) {
+    if !message.hides() {
         return;
     }
-    let message = message(id);
     keys.retain(|key, value| {
         let Some(field) = message.field(key) else { return true };
-        each_message_mut(field, value, &mut |id, value| {
+        each_message_mut(field, value, &mut |below, value| {
             if let Json::Object(keys) = value {
-                conceal(id, keys);
+                conceal(below, keys);
             }
         });
         !is_hidden(field)

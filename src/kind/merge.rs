@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::compare::is_same;
 use super::items::{align, is_of_messages};
 use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
-use super::walk::{Keys, each_message, is_reference};
+use super::walk::{Keys, each_message};
 use super::{Field, FieldKind, Flag, Message, message};
 
 /// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the
@@ -49,14 +49,14 @@ fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'
 }
 
 fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json {
-    let Some(id) = field.below() else { return wanted.clone() };
+    let Some(message) = field.message() else { return wanted.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) if is_of_messages(&items) => {
             let mut known = Json::Array(items.clone());
             tidy_field(field, &mut known, Zeros::Dropped);
             let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
             let mut of: Vec<Option<usize>> = vec![None; wants.len()];
-            for (index, to) in align(known, wants, &is_same(message(id))).into_iter().enumerate() {
+            for (index, to) in align(known, wants, &is_same(message)).into_iter().enumerate() {
                 if let Some(to) = to {
                     of[to] = Some(index);
                 }
@@ -66,7 +66,7 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
             let merge = |(wanted, of): (&Json, Option<usize>)| match of {
                 Some(index) => {
                     let before = before.map_or(&Json::Null, |before| &before[index]);
-                    merge_one(id, items[index].clone(), before, wanted)
+                    merge_one(message, items[index].clone(), before, wanted)
                 }
                 None => wanted.clone(),
             };
@@ -74,24 +74,24 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
         }
         (FieldKind::Map(_), Json::Object(mut live), Json::Object(wanted)) => {
             let merge = |(key, wanted): (&String, &Json)| {
-                (key.clone(), merge_one(id, live.remove(key).unwrap_or_default(), &before[key], wanted))
+                (key.clone(), merge_one(message, live.remove(key).unwrap_or_default(), &before[key], wanted))
             };
             wanted.iter().map(merge).collect()
         }
-        (_, live, wanted) => merge_one(id, live, before, wanted),
+        (_, live, wanted) => merge_one(message, live, before, wanted),
     }
 }
 
-fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
+fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Json {
     match (live, wanted) {
         (Json::Object(mut live), Json::Object(wanted)) => {
             // The parts that the service filled belong to what the reference named.
             let differs = |part: &str| wanted.get(part).is_some_and(|wanted| live.get(part) != Some(wanted));
-            let is_another = is_reference(id) && (differs("name") || differs("namespace"));
+            let is_another = message.is_reference && (differs("name") || differs("namespace"));
             if is_another {
                 live.clear();
             }
-            merge_message(message(id), &mut live, Keys::of(before), Keys::All(wanted));
+            merge_message(message, &mut live, Keys::of(before), Keys::All(wanted));
             Json::Object(live)
         }
         (_, wanted) => wanted.clone(),
@@ -100,9 +100,12 @@ fn merge_one(id: &str, live: Json, before: &Json, wanted: &Json) -> Json {
 
 /// Takes out of a live spec what only the service writes, what the request does not have, and what is unset. A field with the
 /// flag `absent` is one that the request does not have.
-pub fn pruned(id: &str, live: &Json, absent: Flag) -> Json {
+pub fn pruned(spec: &str, live: &Json, absent: Flag) -> Json {
+    pruned_below(message(spec), live, absent)
+}
+
+fn pruned_below(message: &Message, live: &Json, absent: Flag) -> Json {
     let Json::Object(entries) = live else { return live.clone() };
-    let message = message(id);
     let known = without_zeros(message, entries.clone());
     let of_entry = |(key, value): (&String, &Json)| {
         let Some(field) = message.field(&message.spelled(key)) else {
@@ -111,7 +114,7 @@ pub fn pruned(id: &str, live: &Json, absent: Flag) -> Json {
         // An option that was never set would be a second choice.
         let is_unset = message.group_of(field.name).is_some() && !known.contains_key(field.name);
         let stays = !value.is_null() && !is_unset && !field.is(Flag::ReadOnly) && !field.is(absent);
-        stays.then(|| (key.clone(), each_message(field, value, |id, value| pruned(id, value, absent))))
+        stays.then(|| (key.clone(), each_message(field, value, |below, value| pruned_below(below, value, absent))))
     };
     entries.iter().filter_map(of_entry).collect()
 }

@@ -33,7 +33,7 @@ pub use spec::{canonical, keys_of, named, significant, unit_of, units};
 pub use takeover::{taken_over, with_unnamed};
 pub use untaken::taken;
 pub use value::Value;
-pub use walk::{Keys, is_reference, is_zero};
+pub use walk::{Keys, is_zero};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -80,7 +80,10 @@ pub struct Message {
     pub groups: Vec<Group>,
     /// Its fields: those of the vendor in their order, and then the options without fields.
     pub fields: Vec<Field>,
+    /// Whether it is a reference to another object; each says of what kind it is.
+    pub is_reference: bool,
     places: HashMap<&'static str, FieldPlace, FixedState>,
+    hides: OnceLock<bool>,
 }
 
 /// Where a field of a message and its group are.
@@ -122,6 +125,7 @@ pub struct Field {
     pub refers_to: Vec<&'static str>,
     /// What else is allowed.
     pub rules: Vec<(Part, Rule)>,
+    message: OnceLock<&'static Message>,
 }
 
 /// Something that is said of a field.
@@ -206,15 +210,27 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 
 /// The message with this id, decoded at the first call; empty where the description has none, which a test rules out.
 pub fn message(id: &str) -> &'static Message {
-    static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new()));
+    static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new(), false));
     let Some(known) = INDEX.messages.get(id) else { return &NONE };
-    known.message.get_or_init(|| decode::message(known.block))
+    known.message.get_or_init(|| decode::message(known.block, is_reference(id)))
 }
 
-/// Whether a message has something, at any depth, that no answer shows.
-pub fn hides(id: &str) -> bool {
-    let Some((id, known)) = INDEX.messages.get_key_value(id) else { return false };
-    *known.hides.get_or_init(|| reached(id).iter().any(|(_, message)| message.fields.iter().any(hidden::is_hidden)))
+/// Whether the message with this id is a reference to another object.
+pub fn is_reference(id: &str) -> bool {
+    ["ObjectRefType", "views.ObjectRefType"].contains(&id)
+}
+
+/// Whether one of these fields, or one below it at any depth, is shown by no answer.
+fn hides(fields: &[Field]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<&Field> = fields.iter().collect();
+    while let Some(field) = open.pop() {
+        if hidden::is_hidden(field) {
+            return true;
+        }
+        open.extend(field.below().filter(|id| seen.insert(*id)).into_iter().flat_map(|id| &message(id).fields));
+    }
+    false
 }
 
 /// A message and every one below it, each once.
@@ -306,11 +322,16 @@ fn secrets_below(id: &'static str, path: &str, above: &mut Vec<&'static str>, fo
 }
 
 impl Message {
-    fn new(groups: Vec<Group>, fields: Vec<Field>) -> Self {
+    fn new(groups: Vec<Group>, fields: Vec<Field>, is_reference: bool) -> Self {
         let group = |name| groups.iter().position(|group| group.members.contains(&name));
         let place = |(at, field): (usize, &Field)| (field.name, FieldPlace { field: at, group: group(field.name) });
         let places = fields.iter().enumerate().map(place).collect();
-        Self { groups, fields, places }
+        Self { groups, fields, is_reference, places, hides: OnceLock::new() }
+    }
+
+    /// Whether it has something, at any depth, that no answer shows.
+    pub fn hides(&self) -> bool {
+        *self.hides.get_or_init(|| hides(&self.fields))
     }
 
     /// The field with this key in snake case.
@@ -343,7 +364,8 @@ impl Message {
 
 impl Field {
     fn new(name: &'static str, kind: FieldKind) -> Self {
-        Self { name, kind, is_list: false, flags: Vec::new(), refers_to: Vec::new(), rules: Vec::new() }
+        let (flags, refers_to, rules) = (Vec::new(), Vec::new(), Vec::new());
+        Self { name, kind, is_list: false, flags, refers_to, rules, message: OnceLock::new() }
     }
 
     /// Whether this is said of it.
@@ -366,7 +388,13 @@ impl Field {
         self.refers_to.is_empty() || self.refers_to.iter().any(|kind| written.contains(kind))
     }
 
-    /// The message below it: of a mapping, of the items of a list, of the values of a map.
+    /// The message below it.
+    pub fn message(&self) -> Option<&'static Message> {
+        let id = self.below()?;
+        Some(self.message.get_or_init(|| message(id)))
+    }
+
+    /// The id of the message below it: of a mapping, of the items of a list, of the values of a map.
     pub fn below(&self) -> Option<&'static str> {
         match &self.kind {
             FieldKind::Message(id) => Some(id),
@@ -421,11 +449,10 @@ impl KindBlock {
     }
 }
 
-/// The lines of a message, and what is known of it once somebody asked.
+/// The lines of a message, decoded when somebody asks.
 struct MessageBlock {
     block: &'static str,
     message: OnceLock<Message>,
-    hides: OnceLock<bool>,
 }
 
 impl Index {
@@ -447,8 +474,7 @@ impl Index {
                 }
                 "enum" => _ = index.enums.insert(id, EnumBlock { line, values: OnceLock::new() }),
                 "message" => {
-                    let block = MessageBlock { block: line, message: OnceLock::new(), hides: OnceLock::new() };
-                    index.messages.insert(id, block);
+                    index.messages.insert(id, MessageBlock { block: line, message: OnceLock::new() });
                 }
                 _ => {}
             }

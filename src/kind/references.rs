@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::walk::{Keys, is_reference, messages};
+use super::walk::{Keys, messages};
 use super::{KindName, Message, message};
 
 /// Another object that an object refers to.
@@ -37,8 +37,8 @@ fn below(message: &'static Message, keys: Keys<'_>, path: &str, targets: &mut Ve
         let Some(field) = message.field(key).filter(|field| field.below().is_some()) else { continue };
         for one in messages(field, value) {
             let path = format!("{path}.{}{}", field.name, one.step);
-            if !is_reference(one.id) {
-                below(super::message(one.id), Keys::of(one.value), &path, targets);
+            if !one.message.is_reference {
+                below(one.message, Keys::of(one.value), &path, targets);
                 continue;
             }
             let text = |key: &str| one.value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{Keys, each_message, is_zero, messages};
-use super::{Field, FieldKind, Flag, INDEX, Message, hides, message};
+use super::{Field, FieldKind, Flag, INDEX, Message, message};
 
 /// The one key of the mark of a secret.
 const KEY: &str = "sealed";
@@ -57,9 +57,7 @@ fn digests_below(of: &Message, keys: Keys<'_>, found: &mut Vec<String>) {
         if field.is(Flag::Secret) {
             found.extend(digest_of(value).map(str::to_owned));
         } else {
-            messages(field, value)
-                .iter()
-                .for_each(|below| digests_below(message(below.id), Keys::of(below.value), found));
+            messages(field, value).iter().for_each(|below| digests_below(below.message, Keys::of(below.value), found));
         }
     }
 }
@@ -83,8 +81,8 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
     if field.is(Flag::Secret) {
         return digest_of(value).is_some();
     }
-    let Some(id) = field.below() else { return false };
-    let provides = |value, rest| provides_below(message(id), Keys::of(value), rest);
+    let Some(message) = field.message() else { return false };
+    let provides = |value, rest| provides_below(message, Keys::of(value), rest);
     match (&field.kind, value, rest) {
         (_, Json::Array(items), rest) => items.iter().all(|item| provides(item, rest)),
         (FieldKind::Map(_), Json::Object(values), [key, rest @ ..]) => {
@@ -95,13 +93,16 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
 }
 
 /// A spec as the service shows it as it may be kept: with `{}` where a secret is.
-pub fn redacted(id: &str, value: &Json) -> Json {
+pub fn redacted(spec: &str, value: &Json) -> Json {
+    redacted_below(message(spec), value)
+}
+
+fn redacted_below(message: &Message, value: &Json) -> Json {
     let Json::Object(entries) = value else { return value.clone() };
     let of_entry = |(key, value): (&String, &Json)| {
-        let message = message(id);
         let value = match message.field(&message.spelled(key)) {
             Some(field) if field.is(Flag::Secret) && !is_zero(value) => Json::Object(Map::new()),
-            Some(field) if !field.is(Flag::Secret) => each_message(field, value, redacted),
+            Some(field) if !field.is(Flag::Secret) => each_message(field, value, redacted_below),
             _ => value.clone(),
         };
         (key.clone(), value)
@@ -110,15 +111,14 @@ pub fn redacted(id: &str, value: &Json) -> Json {
 }
 
 /// The texts at the places of secrets in a spec with the secrets in it, words of enumerations aside.
-pub fn texts<'v>(id: &str, value: &'v Json) -> Vec<&'v str> {
+pub fn texts<'v>(spec: &str, value: &'v Json) -> Vec<&'v str> {
     let mut found = Vec::new();
-    texts_below(id, false, value, &mut found);
+    texts_below(message(spec), false, value, &mut found);
     found
 }
 
-fn texts_below<'v>(id: &str, is_secret: bool, value: &'v Json, found: &mut Vec<&'v str>) {
+fn texts_below<'v>(message: &Message, is_secret: bool, value: &'v Json, found: &mut Vec<&'v str>) {
     let Json::Object(entries) = value else { return };
-    let message = message(id);
     for (key, value) in entries {
         let Some(field) = message.field(&message.spelled(key)) else {
             // The form of a secret may be newer than its description.
@@ -131,7 +131,9 @@ fn texts_below<'v>(id: &str, is_secret: bool, value: &'v Json, found: &mut Vec<&
         match &field.kind {
             FieldKind::Enum(_) => {}
             _ if field.below().is_some() => {
-                messages(field, value).iter().for_each(|below| texts_below(below.id, is_secret, below.value, found));
+                messages(field, value)
+                    .iter()
+                    .for_each(|below| texts_below(below.message, is_secret, below.value, found));
             }
             _ if is_secret => leaves(value, found),
             _ => {}
@@ -152,17 +154,16 @@ fn leaves<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
 /// secret, so the message around one counts.
 pub fn places(spec: &str, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
-    places_below(spec, value, "spec", &mut found);
+    places_below(message(spec), value, "spec", &mut found);
     found
 }
 
-fn places_below(id: &str, value: &Json, path: &str, found: &mut Vec<String>) {
+fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<String>) {
     let Json::Object(entries) = value else { return };
-    if !hides(id) {
+    if !message.hides() {
         return;
     }
-    let message = message(id);
-    let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.below().is_some_and(hides);
+    let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.message().is_some_and(Message::hides);
     let written: BTreeMap<_, _> = entries.iter().map(|(key, value)| (message.spelled(key), value)).collect();
     for field in message.fields.iter().filter(may_have_one) {
         let written = written.get(field.name).copied();
@@ -176,7 +177,7 @@ fn places_below(id: &str, value: &Json, path: &str, found: &mut Vec<String>) {
             continue;
         }
         for below in written.map(|value| messages(field, value)).unwrap_or_default() {
-            places_below(below.id, below.value, &format!("{path}{}", below.step), found);
+            places_below(below.message, below.value, &format!("{path}{}", below.step), found);
         }
     }
 }

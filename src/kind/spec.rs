@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::walk::{Keys, is_reference, is_zero};
+use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Flag, Message, Value, message, sealed};
 
 /// Which values of nothing a canonical form keeps.
@@ -158,25 +158,27 @@ pub(super) fn drop_unchosen(message: &Message, zeros: &[&Field], keys: &mut Map<
 pub(super) fn tidy_field(field: &Field, value: &mut Json, zeros: Zeros) {
     match value {
         Json::Array(items) if field.is_list => {
-            items.iter_mut().for_each(|item| tidy_value(&field.kind, item, zeros));
+            items.iter_mut().for_each(|item| tidy_value(field, &field.kind, item, zeros));
         }
-        value => tidy_value(&field.kind, value, zeros),
+        value => tidy_value(field, &field.kind, value, zeros),
     }
 }
 
 /// One value in its canonical writing; what does not have its type stays as it is.
-fn tidy_value(kind: &FieldKind, value: &mut Json, zeros: Zeros) {
+fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
     let written = match (kind, &mut *value) {
-        (FieldKind::Message(id), Json::Object(keys)) => {
-            tidy(message(id), keys, zeros);
-            // A reference is to what it names, whatever the service calls the kind.
-            if is_reference(id) {
-                keys.remove("kind");
+        (FieldKind::Message(_), Json::Object(keys)) => {
+            if let Some(message) = field.message() {
+                tidy(message, keys, zeros);
+                // A reference is to what it names, whatever the service calls the kind.
+                if message.is_reference {
+                    keys.remove("kind");
+                }
             }
             None
         }
         (FieldKind::Map(kind), Json::Object(entries)) => {
-            entries.values_mut().for_each(|value| tidy_value(kind, value, zeros));
+            entries.values_mut().for_each(|value| tidy_value(field, kind, value, zeros));
             None
         }
         (FieldKind::Empty, Json::Object(keys)) => {

@@ -8,8 +8,8 @@ use super::fills::{unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of};
-use super::walk::{Keys, is_reference};
-use super::{Field, FieldKind, message};
+use super::walk::Keys;
+use super::{Field, FieldKind, Message, message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
 /// names it.
@@ -40,11 +40,11 @@ impl Taker<'_> {
     fn unit(&self, spec: &str, unit: &str, live: &Json, written: &Json) -> Json {
         let [live, written] =
             [live, written].map(|value| keys_of(spec, unit, Some(value).filter(|value| !value.is_null())));
-        value_of(spec, unit, self.message(spec, live, written)).unwrap_or_default()
+        value_of(spec, unit, self.message(message(spec), live, written)).unwrap_or_default()
     }
 
-    fn message(&self, id: &str, live: Keys<'_>, written: Keys<'_>) -> Map<String, Json> {
-        let (message, is_named) = (message(id), self.taken == Taken::Named);
+    fn message(&self, message: &Message, live: Keys<'_>, written: Keys<'_>) -> Map<String, Json> {
+        let is_named = self.taken == Taken::Named;
         let mut over = Map::new();
         for (key, value) in live.iter() {
             // What the description does not know, a definition names only where the settings list it.
@@ -58,7 +58,7 @@ impl Taker<'_> {
                 (None, None | Some(Open::Difference)) if !is_named => None,
                 (None, _) => {
                     let mut alone = Keys::One(key, value).owned();
-                    unfill_message(id, &mut alone, self.tenant);
+                    unfill_message(message, &mut alone, self.tenant);
                     alone.remove(key)
                 }
             };
@@ -75,37 +75,39 @@ impl Taker<'_> {
     }
 
     /// A live value that the definition does not have yet.
-    fn fresh(&self, id: &str, live: &Json) -> Json {
+    fn fresh(&self, message: &Message, live: &Json) -> Json {
         let mut fresh = live.clone();
-        unfill(id, &mut fresh, self.tenant);
+        unfill(message, &mut fresh, self.tenant);
         fresh
     }
 
     fn field(&self, field: &Field, live: &Json, written: &Json) -> Json {
         let is_named = self.taken == Taken::Named;
-        let Some(id) = field.below() else { return self.scalar(live, written) };
+        let Some(message) = field.message() else { return self.scalar(live, written) };
         match (&field.kind, live, written) {
             (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-                let aligned = align(items, wants, &is_same(message(id)));
+                let aligned = align(items, wants, &is_same(message));
                 let pairs = items.iter().zip(aligned);
                 if is_named {
-                    return pairs
-                        .map(|(item, to)| to.map_or_else(|| self.fresh(id, item), |to| self.one(id, item, &wants[to])))
-                        .collect();
+                    let taken = |(item, to): (&Json, Option<usize>)| match to {
+                        Some(to) => self.one(message, item, &wants[to]),
+                        None => self.fresh(message, item),
+                    };
+                    return pairs.map(taken).collect();
                 }
                 let mut over = wants.clone();
                 for (item, to) in pairs.filter_map(|(item, to)| Some((item, to?))) {
-                    over[to] = self.one(id, item, &wants[to]);
+                    over[to] = self.one(message, item, &wants[to]);
                 }
                 over.into()
             }
-            (FieldKind::Message(_), ..) => self.one(id, live, written),
+            (FieldKind::Message(_), ..) => self.one(message, live, written),
             (FieldKind::Map(_), Json::Object(values), Json::Object(wanted)) => {
                 let mut over = if is_named { Map::new() } else { wanted.clone() };
                 for (key, value) in values {
                     match wanted.get(key) {
-                        Some(before) => _ = over.insert(key.clone(), self.one(id, value, before)),
-                        None if is_named => _ = over.insert(key.clone(), self.fresh(id, value)),
+                        Some(before) => _ = over.insert(key.clone(), self.one(message, value, before)),
+                        None if is_named => _ = over.insert(key.clone(), self.fresh(message, value)),
                         None => {}
                     }
                 }
@@ -119,16 +121,16 @@ impl Taker<'_> {
         if self.taken == Taken::Named { live.clone() } else { written.clone() }
     }
 
-    fn one(&self, id: &str, live: &Json, written: &Json) -> Json {
+    fn one(&self, message: &Message, live: &Json, written: &Json) -> Json {
         let (Json::Object(one), Json::Object(before)) = (live, written) else { return self.scalar(live, written) };
-        match (is_reference(id), self.taken) {
-            (false, _) => Json::Object(self.message(id, Keys::All(one), Keys::All(before))),
+        match (message.is_reference, self.taken) {
+            (false, _) => Json::Object(self.message(message, Keys::All(one), Keys::All(before))),
             // What the service fills in a reference is known.
             (true, Taken::Unnamed) => written.clone(),
             (true, Taken::Named) if one.get("name") == before.get("name") => {
                 before.iter().map(|(key, value)| (key.clone(), one.get(key).unwrap_or(value).clone())).collect()
             }
-            (true, Taken::Named) => self.fresh(id, live),
+            (true, Taken::Named) => self.fresh(message, live),
         }
     }
 }

@@ -32,15 +32,15 @@ fn strip(of: &Message, live: Keys<'_>, wanted: &mut Map<String, Json>, above: &s
 }
 
 fn strip_in(field: &Field, live: &Json, wanted: &mut Json, path: &str, paths: &mut Vec<String>) {
-    let Some(id) = field.below() else { return };
+    let Some(message) = field.message() else { return };
     let mut below = |live: &Json, wanted: &mut Json, path: &str| {
         if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
-            strip(message(id), Keys::All(live), wanted, path, paths);
+            strip(message, Keys::All(live), wanted, path, paths);
         }
     };
     match (&field.kind, live, wanted) {
         (_, Json::Array(items), Json::Array(wants)) => {
-            for (index, to) in align(items, wants, &is_same(message(id))).into_iter().enumerate() {
+            for (index, to) in align(items, wants, &is_same(message)).into_iter().enumerate() {
                 if let Some(to) = to {
                     below(&items[index], &mut wants[to], &format!("{path}[{to}]"));
                 }

@@ -2,15 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Field, FieldKind};
-
-/// References to other objects.
-const REFERENCES: [&str; 2] = ["ObjectRefType", "views.ObjectRefType"];
-
-/// Whether a message is a reference to another object; each says of what kind it is.
-pub fn is_reference(id: &str) -> bool {
-    REFERENCES.contains(&id)
-}
+use super::{Field, FieldKind, Message};
 
 /// Whether a value says nothing: the service writes unset fields like that.
 pub fn is_zero(value: &Json) -> bool {
@@ -76,31 +68,45 @@ impl<'v> Keys<'v> {
 }
 
 /// The value of a field with what `of` makes of each message in it.
-pub(super) fn each_message(field: &Field, value: &Json, of: impl Fn(&str, &Json) -> Json) -> Json {
-    let Some(id) = field.below() else { return value.clone() };
+pub(super) fn each_message(field: &Field, value: &Json, of: impl Fn(&'static Message, &Json) -> Json) -> Json {
+    let Some(message) = field.message() else { return value.clone() };
     match (&field.kind, value) {
-        (_, Json::Array(items)) => items.iter().map(|item| of(id, item)).collect(),
+        (_, Json::Array(items)) => items.iter().map(|item| of(message, item)).collect(),
         (FieldKind::Map(_), Json::Object(values)) => {
-            values.iter().map(|(key, value)| (key.clone(), of(id, value))).collect()
+            values.iter().map(|(key, value)| (key.clone(), of(message, value))).collect()
         }
-        (_, value) => of(id, value),
+        (_, value) => of(message, value),
     }
 }
 
 /// Does something to each message in the value of a field.
-pub(super) fn each_message_mut(field: &Field, value: &mut Json, of: &mut dyn FnMut(&str, &mut Json)) {
-    let Some(id) = field.below() else { return };
+pub(super) fn each_message_mut(field: &Field, value: &mut Json, of: &mut dyn FnMut(&'static Message, &mut Json)) {
+    let Some(message) = field.message() else { return };
     match (&field.kind, value) {
-        (_, Json::Array(items)) => items.iter_mut().for_each(|item| of(id, item)),
-        (FieldKind::Map(_), Json::Object(values)) => values.values_mut().for_each(|value| of(id, value)),
-        (_, value) => of(id, value),
+        (_, Json::Array(items)) => items.iter_mut().for_each(|item| of(message, item)),
+        (FieldKind::Map(_), Json::Object(values)) => values.values_mut().for_each(|value| of(message, value)),
+        (_, value) => of(message, value),
+    }
+}
+
+/// Whether something is true of a message in the value of a field.
+pub(super) fn any_message<'v>(
+    field: &Field,
+    value: &'v Json,
+    of: &mut dyn FnMut(&'static Message, &'v Json) -> bool,
+) -> bool {
+    let Some(message) = field.message() else { return false };
+    match (&field.kind, value) {
+        (_, Json::Array(items)) => items.iter().any(|item| of(message, item)),
+        (FieldKind::Map(_), Json::Object(values)) => values.values().any(|value| of(message, value)),
+        (_, value) => of(message, value),
     }
 }
 
 /// A message in the value of a field.
 pub(super) struct Below<'v> {
     /// Its description.
-    pub(super) id: &'static str,
+    pub(super) message: &'static Message,
     /// What it adds to the path of the field: nothing, `[0]` in a list, `.key` in a map.
     pub(super) step: String,
     /// Its value.
@@ -109,8 +115,8 @@ pub(super) struct Below<'v> {
 
 /// The messages in the value of a field.
 pub(super) fn messages<'v>(field: &Field, value: &'v Json) -> Vec<Below<'v>> {
-    let Some(id) = field.below() else { return Vec::new() };
-    let below = |step: String, value| Below { id, step, value };
+    let Some(message) = field.message() else { return Vec::new() };
+    let below = |step: String, value| Below { message, step, value };
     match (&field.kind, value) {
         (_, Json::Array(items)) => items.iter().enumerate().map(|(at, item)| below(format!("[{at}]"), item)).collect(),
         (FieldKind::Map(_), Json::Object(values)) => {

@@ -16,7 +16,7 @@ use crate::run::RunRecord;
 /// of the commits that the objects named. None where answers show all of what it wrote.
 pub fn before_run(context: &Context, record: &RunRecord) -> Vec<Desired> {
     let mut writes = record.writes();
-    writes.retain(|write| !write.key.kind.is_endpoint() && kind::hides(write.key.kind.kind().spec));
+    writes.retain(|write| !write.key.kind.is_endpoint() && kind::message(write.key.kind.kind().spec).hides());
     if writes.is_empty() {
         return Vec::new();
     }
