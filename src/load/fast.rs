@@ -15,6 +15,10 @@ use crate::model::{WireEndpoint, WireMetadata, WireSpec};
 
 /// A document as it is written.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every document is an endpoint; a box would cost an allocation each"
+)]
 pub(super) enum PlainDocument {
     /// An endpoint.
     Endpoint(WireEndpoint),
