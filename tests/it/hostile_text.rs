@@ -213,7 +213,8 @@ proptest! {
         parts in prop::collection::vec((prop::sample::select(ACTS), "[ -~\u{80}-\u{9f}\u{2028}#:]{0,6}"), 1..6),
     ) {
         let text: String = parts.iter().flat_map(|(acts, between)| [between.as_str(), acts]).collect();
-        check(&text);
+        // In a definition that begins a variable.
+        check(&text.replace("${", "$ {"));
     }
 }
 

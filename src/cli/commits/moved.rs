@@ -176,7 +176,9 @@ impl CommitLookup<'_> {
                 }
                 None => {
                     options.environment = None;
-                    load::sources(vec![SourceFile { path: entry.path.clone(), bytes: bytes.to_vec() }], &options)
+                    // Its name alone: a load leaves out what is below a hidden directory.
+                    let name = entry.path.rsplit('/').next().unwrap_or_default();
+                    load::sources(vec![SourceFile { path: name.to_owned(), bytes: bytes.to_vec() }], &options)
                 }
             };
             stacks.insert(place.clone(), loaded);

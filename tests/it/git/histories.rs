@@ -217,6 +217,11 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
     }
 }
 
+#[test]
+fn an_edit_of_what_moved_below_a_hidden_directory_on_the_base_is_of_the_branch() {
+    check(false, &[], &[Step::Edit(0, 1)], &[Step::Directory(3)]);
+}
+
 /// Few, unless `PROPTEST_CASES` says otherwise.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(24)

@@ -74,6 +74,8 @@ impl Hints {
                 "deletes what the stack owns there",
                 "there is no API token",
                 "no service is named",
+                // A store of a test that answers nothing else.
+                "the answer is not a `ListBucketResult`",
                 // The definitions are wrong.
                 "\n --> ",
             ]
