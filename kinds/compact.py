@@ -18,7 +18,7 @@ UPPER = ("max", "max_len", "max_bytes", "max_items", "max_pairs", "max_ports", "
 
 
 def overrides():
-    """What is known beyond the facts: the words to add to a field, by message and field."""
+    """What is known beyond the facts: the words to add to a field, or the name of a group, by message and field."""
     found = {}
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "overrides.txt"), encoding="utf-8") as file:
         for line in file:
@@ -112,7 +112,7 @@ class Tree:
         lines = self.lines[name] = []
         sides = [self.messages[one] if one else None for one in triple]
         there = [(letter, side) for letter, side in zip(OPERATIONS, sides) if side]
-        groups, members = self.groups(sides)
+        groups, members = self.groups(name, sides)
         lines += groups
         fields = {}
         for letter, side in there:
@@ -156,7 +156,7 @@ class Tree:
         words += spelled(rules)
         return " ".join(words)
 
-    def groups(self, sides):
+    def groups(self, message, sides):
         """Groups are those of create, then of replace, with the members of all; never those of get alone."""
         found = {}
         for side in sides[:2] if sides[0] or sides[1] else sides:
@@ -169,7 +169,7 @@ class Tree:
                     members += [member for member in group["members"] if member not in members]
         lines = []
         for name, (group, members) in found.items():
-            words = ["  |" + name]
+            words = ["  |" + "".join(OVERRIDES.pop((message, "|" + name), [name]))]
             words += [flag for flag in ("required", "fill", "immutable") if group.get(flag)]
             if group.get("default"):
                 words.append("default=" + group["default"])

@@ -97,11 +97,7 @@ impl<'a> TargetState<'a> {
     /// Whether every managed field but the ownership annotations is as wanted.
     pub(super) fn fields_met(&self, now: &Endpoint) -> bool {
         let Some(wanted) = &self.wanted else { return false };
-        // Before a replace its own fields differ, which shows sooner than what else does.
-        let lacks =
-            |field: &Field| field.is_plain() && field.of(now) != field.of(wanted) && !self.ignored.contains(field);
-        !self.change.fields().iter().any(|change| lacks(&change.field))
-            && self.moved(wanted, now).iter().all(Field::is_ownership_annotation)
+        self.moved(wanted, now).iter().all(Field::is_ownership_annotation)
     }
 
     /// Whether `field` is an ownership annotation that differs from the wanted one by nothing but its run.

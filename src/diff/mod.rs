@@ -2,9 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
-use crate::model::{
-    AppliedFields, Endpoint, EndpointSpec, Field, Json, PLATFORM_PREFIX, PROTECT, Spec, Where, is_ownership_annotation,
-};
+use crate::model::{AppliedFields, Endpoint, Field, Json, PLATFORM_PREFIX, PROTECT, Spec, is_ownership_annotation};
 
 /// A field whose live and desired values differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,56 +57,32 @@ fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>
     }
 }
 
-/// Whether there is something in a unit of another kind that the definition does not name, and that an apply removes: an
-/// apply wrote exactly what is live, so the definition named it before, or nothing else may be there.
+/// Whether there is something in a unit that the definition does not name, and that an apply removes: an apply wrote exactly
+/// what is live, so the definition named it before, or nothing else may be there.
 pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
-    let (Some(unit), Some(seen), Some(wanted)) = (field.unit(), live.spec.described(), desired.spec.described()) else {
-        return false;
-    };
-    if seen.unnamed(unit, wanted).is_empty() {
+    let is_fuller = field.unit().is_some_and(|unit| live.spec.has_more(unit, &desired.spec));
+    if !is_fuller {
         return false;
     }
     // No digest has what the description does not know: that stays whatever happens.
     let now = field.digested(live);
     let was_applied = || now.is_some() && context.applied.is_some_and(|applied| applied.is_as_applied(field, live));
-    now != field.digested(desired) && (context.strict || was_applied())
+    // What the service fills in an endpoint is known.
+    let is_strict = context.strict && !live.key.kind.is_endpoint();
+    now != field.digested(desired) && (is_strict || was_applied())
 }
 
 /// Whether the two agree in `field`, as far as `desired` sets it.
 fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
-    match (field, &live.spec, &desired.spec) {
-        (field, Spec::Described(seen), Spec::Described(wanted)) if field.is_of_spec() => {
-            let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
-            let unit = field.unit().unwrap_or_default();
-            if seen.agrees(unit, wanted) {
-                return true;
-            }
-            seen.is_as(unit, wanted)
-                // What was never applied may be taken.
-                && context.applied.map_or_else(|| seen.taken(unit, wanted).1.is_empty(), hidden_as_applied)
-                && !covers(field, live, desired, context)
-        }
-        (Field::Target, Spec::Endpoint(now), Spec::Endpoint(wanted)) => same_target(live, (now, wanted), context),
-        (Field::Where, Spec::Endpoint(live), Spec::Endpoint(desired)) => {
-            same_place(live.place.as_ref(), desired.place.as_ref())
-        }
-        (field, _, _) => field.of(live) == field.of(desired),
+    let Some(unit) = field.unit() else { return field.is_same(live, desired) };
+    if live.spec.agrees(unit, &desired.spec) {
+        return true;
     }
-}
-
-/// What a definition leaves to the service is the service's to fill. Where an apply wrote exactly what is
-/// live, the definition named it before, and leaves it out now.
-fn same_target(live: &Endpoint, (now, wanted): (&EndpointSpec, &EndpointSpec), context: Context<'_>) -> bool {
-    let (now, wanted) = (&now.target, &wanted.target);
-    let was_applied = || context.applied.is_some_and(|applied| applied.is_as_applied(&Field::Target, live));
-    now == wanted || (now.seen_as(wanted) == *wanted && !was_applied())
-}
-
-fn same_place(live: Option<&Where>, desired: Option<&Where>) -> bool {
-    match (live, desired) {
-        (Some(live), Some(desired)) => live == desired || live.seen_as(desired) == *desired,
-        (live, desired) => live == desired,
-    }
+    let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
+    live.spec.is_as(unit, &desired.spec)
+        // What was never applied may be taken.
+        && context.applied.map_or_else(|| live.spec.takes(unit, &desired.spec), hidden_as_applied)
+        && !covers(field, live, desired, context)
 }
 
 fn maps(live: &Endpoint, desired: &Endpoint, context: Context<'_>, fields: &mut Vec<Field>) {
@@ -173,18 +147,7 @@ pub fn is_as_written(live: &Endpoint, written: &Endpoint) -> bool {
     let Endpoint { key, labels, annotations, description, disable, spec } = live;
     let (one, other) = ((key, labels, annotations, description, disable), written);
     one == (&other.key, &other.labels, &other.annotations, &other.description, &other.disable)
-        && match (spec, &other.spec) {
-            (Spec::Endpoint(spec), Spec::Endpoint(written)) => {
-                let EndpointSpec { target, protocol, port, health_check_port, snat_pool, place } = spec;
-                (target, protocol, port) == (&written.target, &written.protocol, &written.port)
-                    && (health_check_port, snat_pool) == (&written.health_check_port, &written.snat_pool)
-                    && same_place(place.as_ref(), written.place.as_ref())
-            }
-            (Spec::Described(spec), Spec::Described(written)) => {
-                spec.names().chain(written.names()).all(|name| spec.is_as(name, written))
-            }
-            _ => false,
-        }
+        && spec.is_as_written(&other.spec)
 }
 
 #[cfg(test)]

@@ -120,7 +120,8 @@ fn an_annotation_of_somebody_else_stays_and_one_of_ours_goes() {
 fn an_ignored_field_is_left_out() {
     let live = endpoint(r#","labels":{"a":"1"}"#, r#"{"ip":"::1","port":1}"#);
     let desired = endpoint("", r#"{"ip":"::1","port":2}"#);
-    let context = Context { applied: None, ignored: &[Field::Port, Field::Label("a".to_owned())], strict: false };
+    let context =
+        Context { applied: None, ignored: &[Field::of_unit("port"), Field::Label("a".to_owned())], strict: false };
     assert_eq!(compare(&live, &desired, context), []);
 }
 

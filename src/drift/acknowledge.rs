@@ -244,21 +244,21 @@ mod tests {
 
     #[test]
     fn what_is_accepted_is_silent_to_the_end_of_its_last_day() {
-        let plan = plan(&[(Field::Port, Cause::Drift)]);
+        let plan = plan(&[(Field::of_unit("port"), Cause::Drift)]);
         assert_eq!(left(&plan, "2026-11-21", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
         assert_eq!(left(&plan, "2026-11-20", |_| ()), (Verdict::Drift, vec![AcknowledgementStatus::Expired]));
     }
 
     #[test]
     fn another_value_of_the_field_is_drift_again() {
-        let plan = plan(&[(Field::Port, Cause::Drift)]);
+        let plan = plan(&[(Field::of_unit("port"), Cause::Drift)]);
         let other = |file: &mut Acknowledgements| file.acknowledged[0].value = ValueDigest::of(&json!(1));
         assert_eq!(left(&plan, "2027-01-01", other), (Verdict::Drift, vec![AcknowledgementStatus::Moved]));
     }
 
     #[test]
     fn only_the_drift_of_a_field_is_accepted_and_what_is_pending_stays() {
-        let plan = plan(&[(Field::Port, Cause::Both), (Field::Protocol, Cause::Pending)]);
+        let plan = plan(&[(Field::of_unit("port"), Cause::Both), (Field::of_unit("protocol"), Cause::Pending)]);
         assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::Pending, vec![AcknowledgementStatus::Silences]));
     }
 
@@ -286,11 +286,11 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_of_what_no_longer_differs_is_reported() {
-        let plan = plan(&[(Field::Port, Cause::Pending)]);
+        let plan = plan(&[(Field::of_unit("port"), Cause::Pending)]);
         let extra = |file: &mut Acknowledgements| {
             file.acknowledged.push(Acknowledgement {
                 object: Key::parse("shop/cart").expect("a key"),
-                field: Some(Field::Port),
+                field: Some(Field::of_unit("port")),
                 value: ValueDigest::of(&json!(9999)),
                 reason: "known".to_owned(),
                 expires: day("2027-01-01"),

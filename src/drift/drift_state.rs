@@ -273,7 +273,7 @@ mod tests {
     fn check(drifts: bool, complete: bool) -> (Plan, Verdicts) {
         let before = BeforeImage::of(&live(endpoint("cart", 9)));
         let key = before.endpoint.key.clone();
-        let field = FieldChange::new(Field::Port, json!(9), json!(80), Cause::Drift);
+        let field = FieldChange::new(Field::of_unit("port"), json!(9), json!(80), Cause::Drift);
         let read = if complete {
             ScopeRead::Complete { live: 1, owned: 1, removable: 1 }
         } else {
@@ -288,7 +288,7 @@ mod tests {
         };
         let mut verdicts = Verdicts::default();
         if drifts && complete {
-            let object = ObjectVerdict { verdict: Verdict::Drift, drifted: vec![Field::Port] };
+            let object = ObjectVerdict { verdict: Verdict::Drift, drifted: vec![Field::of_unit("port")] };
             verdicts.objects.insert(key, object);
         }
         (plan, verdicts)
@@ -306,11 +306,11 @@ mod tests {
         let mut state = DriftState::default();
         remember(&mut state, true, true, "2026-11-19T14:00:00Z");
         remember(&mut state, true, true, "2026-11-20T14:00:00Z");
-        let seen = state.seen(&cart, Some(&Field::Port)).expect("it drifted");
+        let seen = state.seen(&cart, Some(&Field::of_unit("port"))).expect("it drifted");
         assert_eq!((seen.first_seen, seen.checks), (at("2026-11-19T14:00:00Z"), 2));
         assert_eq!(seen.age(at("2026-11-21T14:00:00Z")), Duration::from_hours(48));
         remember(&mut state, false, true, "2026-11-21T14:00:00Z");
-        assert_eq!(state.seen(&cart, Some(&Field::Port)), None);
+        assert_eq!(state.seen(&cart, Some(&Field::of_unit("port"))), None);
         assert_eq!(state.checks(), 3);
     }
 
@@ -320,9 +320,9 @@ mod tests {
         let mut state = DriftState::default();
         remember(&mut state, true, true, "2026-11-19T14:00:00Z");
         remember(&mut state, true, false, "2026-11-20T14:00:00Z");
-        assert!(state.seen(&cart, Some(&Field::Port)).is_some());
+        assert!(state.seen(&cart, Some(&Field::of_unit("port"))).is_some());
         remember(&mut state, true, true, "2026-11-21T14:00:00Z");
-        assert_eq!(state.seen(&cart, Some(&Field::Port)).map(|seen| seen.checks), Some(2));
+        assert_eq!(state.seen(&cart, Some(&Field::of_unit("port"))).map(|seen| seen.checks), Some(2));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use merge::{merged, pruned};
 pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit, expression};
-pub use spec::{canonical, keys_of, named, significant, unit_of, units};
+pub use spec::{canonical, is_group, keys_of, named, significant, unit_of, units};
 pub use takeover::{taken_over, with_unnamed};
 pub use untaken::taken;
 pub use value::Value;

@@ -91,7 +91,8 @@ pub(super) fn value_of(spec: &str, unit: &str, mut keys: Map<String, Json>) -> O
     }
 }
 
-fn is_group(spec: &str, unit: &str) -> bool {
+/// Whether a unit is an exclusive group, of which the spec has the options as keys.
+pub fn is_group(spec: &str, unit: &str) -> bool {
     message(spec).groups.iter().any(|group| group.name == unit)
 }
 

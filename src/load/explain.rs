@@ -175,8 +175,9 @@ impl Explainer<'_, '_, '_> {
 
     /// The paths of the fields that an object of the kind always has.
     fn fixed(&self) -> impl Iterator<Item = Vec<String>> {
-        let is_endpoint = self.endpoint.key.kind.is_endpoint();
-        Field::FIXED.iter().filter(move |field| is_endpoint || !field.is_of_spec()).filter_map(path_of)
+        let kind = self.endpoint.key.kind;
+        let is_of_all = move |field: &Field| kind.is_endpoint() || !field.is_of_spec();
+        Field::FIXED.into_iter().filter(is_of_all).filter_map(move |field| path_of(&field, kind))
     }
 
     fn written(&self, path: &[String], entry: &MapEntry<'_>) -> ExplainedValue {
@@ -223,7 +224,8 @@ impl Explainer<'_, '_, '_> {
         if let Some(value) = path.iter().try_fold(&self.wire, |at, key| at.get(key)) {
             return value.clone();
         }
-        if let Some(field) = Field::FIXED.iter().find(|field| path_of(field).as_deref() == Some(path)) {
+        let kind = self.endpoint.key.kind;
+        if let Some(field) = Field::FIXED.into_iter().find(|field| path_of(field, kind).as_deref() == Some(path)) {
             return field.value(self.endpoint);
         }
         match Level::at(self.endpoint.key.kind, path) {
@@ -275,8 +277,8 @@ impl Explainer<'_, '_, '_> {
 }
 
 /// The path at which a fixed field is written; the target has one for each option.
-fn path_of(field: &Field) -> Option<Vec<String>> {
-    Some(field.keys()?.into_iter().map(str::to_owned).collect())
+fn path_of(field: &Field, kind: KindName) -> Option<Vec<String>> {
+    Some(field.keys(kind)?.into_iter().map(str::to_owned).collect())
 }
 
 /// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label. A secret

@@ -21,7 +21,6 @@ use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
 use crate::kind::{self, Kind, KindName};
-use crate::model::shape::SPEC;
 use crate::model::{Definition, Field, Key, SourceLocation};
 
 /// How a value is written.
@@ -252,17 +251,12 @@ fn nulls(overlay: &Item<'_>, kind: Option<&'static Kind>, found: &mut Nodes) {
 /// The paths at which a field can be written, and whether they are the options of an exclusive group, of
 /// which one without a value is not the chosen one.
 fn paths(kind: KindName, field: &Field) -> (Vec<Vec<&str>>, bool) {
-    if let Some(unit) = field.unit().filter(|_| !kind.is_endpoint()) {
-        let group = kind::message(kind.kind().spec).groups.iter().find(|group| group.name == unit);
-        return match group {
-            Some(group) => (group.members.iter().map(|option| vec!["spec", option]).collect(), true),
-            None => (vec![vec!["spec", unit]], false),
-        };
+    if let Some(path) = field.keys(kind) {
+        return (vec![path], false);
     }
-    match field.keys() {
-        Some(path) => (vec![path], false),
-        None => (SPEC.options().iter().map(|option| vec!["spec", option]).collect(), true),
-    }
+    let group = kind::message(kind.kind().spec).groups.iter().find(|group| field.unit() == Some(group.name));
+    let options = group.into_iter().flat_map(|group| &group.members);
+    (options.map(|option| vec!["spec", *option]).collect(), true)
 }
 
 /// Every value of a document by its path.

@@ -1,24 +1,26 @@
 //! The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation. This file
-//! lists the fields, and knows the value of each in an endpoint, how it is copied from one endpoint to
-//! another and how it is set in an object as the wire writes it.
+//! knows the value of each in an object, and how it is set in an object as the wire writes it.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shape::SPEC;
-use super::{
-    Described, Endpoint, EndpointSpec, Namespace, Protocol, SnatPool, Spec, StringMap, Target, Where, WireSnatPool,
-    WireSpec, WireWhere,
-};
+use super::shape::words::UnitForm;
+use super::shape::{SPEC, UNITS, UnitFacts};
+use super::{Endpoint, EndpointUnit, Namespace, Spec, StringMap};
 use crate::kind::{self, KindName};
+
+/// The letter of the digests of a unit that has none of its own.
+pub(super) const UNIT: char = 'u';
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
 pub type Json = serde_json::Value;
 
 /// The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `description`
     Description,
@@ -28,48 +30,28 @@ pub enum Field {
     Label(String),
     /// `annotations.KEY`
     Annotation(String),
-    /// `spec.target`: the exclusive group of `dns_name`, `dns_name_advanced`, `ip`, `service_info`
-    Target,
-    /// `spec.protocol`
-    Protocol,
-    /// `spec.port`
-    Port,
-    /// `spec.health_check_port`
-    HealthCheckPort,
-    /// `spec.snat_pool`: an exclusive group
-    SnatPool,
-    /// `spec.where`: an exclusive group
-    Where,
-    /// A unit of the spec of another kind: a field, or an exclusive group by its name
-    Unit(String),
+    /// A unit of the spec: a field, or an exclusive group by its name
+    Unit(Cow<'static, str>),
 }
 
 /// The value of a field in an endpoint. It compares as a value and serialises as the wire writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum FieldValue<'e> {
+pub(super) enum FieldValue<'e> {
     /// A text that is empty by default.
     Text(&'e str),
     /// A label or an annotation; `None` is absence.
     Entry(Option<&'e str>),
     /// `true` or `false`, false by default.
     Flag(bool),
-    /// A number, 0 by default.
-    Number(u64),
-    /// The protocol.
-    Protocol(Protocol),
-    /// The target, which has no default.
-    Target(&'e Target),
-    /// The source NAT pool.
-    SnatPool(&'e SnatPool),
-    /// The place.
-    Where(Option<&'e Where>),
+    /// A unit of an endpoint.
+    Endpoint(EndpointUnit<'e>),
     /// A unit of another kind; `None` is absence.
     Unit(Option<UnitValue<'e>>),
 }
 
 /// The value of a unit, with where it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct UnitValue<'e> {
+pub(super) struct UnitValue<'e> {
     kind: KindName,
     name: &'e str,
     value: &'e Json,
@@ -95,11 +77,7 @@ impl FieldValue<'_> {
             FieldValue::Text(text) => text.is_empty(),
             FieldValue::Entry(entry) => entry.is_none(),
             FieldValue::Flag(flag) => !flag,
-            FieldValue::Number(number) => number == 0,
-            FieldValue::Protocol(protocol) => protocol == Protocol::default(),
-            FieldValue::Target(_) => false,
-            FieldValue::SnatPool(pool) => *pool == SnatPool::None,
-            FieldValue::Where(place) => place.is_none(),
+            FieldValue::Endpoint(unit) => unit.is_default(),
             FieldValue::Unit(unit) => unit.is_none_or(|unit| unit.digested().is_none()),
         }
     }
@@ -111,11 +89,7 @@ impl Serialize for FieldValue<'_> {
             FieldValue::Text(text) => text.serialize(serializer),
             FieldValue::Entry(entry) => entry.serialize(serializer),
             FieldValue::Flag(flag) => flag.serialize(serializer),
-            FieldValue::Number(number) => number.serialize(serializer),
-            FieldValue::Protocol(protocol) => protocol.as_str().serialize(serializer),
-            FieldValue::Target(target) => WireSpec::of_target(target).serialize(serializer),
-            FieldValue::SnatPool(pool) => WireSnatPool::from(pool).serialize(serializer),
-            FieldValue::Where(place) => place.map(WireWhere::from).serialize(serializer),
+            FieldValue::Endpoint(unit) => unit.serialize(serializer),
             FieldValue::Unit(unit) => unit.map(|unit| unit.value).serialize(serializer),
         }
     }
@@ -132,110 +106,67 @@ pub struct FieldError {
 
 impl Field {
     /// The fields that every endpoint has.
-    pub const FIXED: [Field; 8] = [
-        Field::Description,
-        Field::Disable,
-        Field::Target,
-        Field::Protocol,
-        Field::Port,
-        Field::HealthCheckPort,
-        Field::SnatPool,
-        Field::Where,
-    ];
+    pub const FIXED: [Field; 2 + UNITS.len()] =
+        [Field::Description, Field::Disable, unit(0), unit(1), unit(2), unit(3), unit(4), unit(5)];
 
     /// The fields that both may have besides labels and annotations.
     pub fn of_both<'e>(one: &'e Endpoint, other: &'e Endpoint) -> impl Iterator<Item = Field> + 'e {
-        let has_units = |endpoint: &Endpoint| endpoint.spec.described().is_some();
-        let is_described = has_units(one) || has_units(other);
-        let specs = [one, other].map(|endpoint| endpoint.spec.described());
-        let mut units: Vec<&str> = specs.into_iter().flatten().flat_map(Described::names).collect();
-        units.sort_unstable();
-        units.dedup();
-        let fixed = Field::FIXED.into_iter().filter(move |field| !is_described || !field.is_of_spec());
-        fixed.chain(units.into_iter().map(Field::of_unit))
-    }
-
-    /// The path of a fixed field and the letter of a field in the digests of `trueup/applied`.
-    fn facts(&self) -> (&'static str, char) {
-        match self {
-            Field::Description => ("description", 'd'),
-            Field::Disable => ("disable", 'x'),
-            Field::Label(_) => ("labels", 'l'),
-            Field::Annotation(_) => ("annotations", 'a'),
-            Field::Target => ("spec.target", 't'),
-            Field::Protocol => ("spec.protocol", 'p'),
-            Field::Port => ("spec.port", 'o'),
-            Field::HealthCheckPort => ("spec.health_check_port", 'h'),
-            Field::SnatPool => ("spec.snat_pool", 's'),
-            Field::Where => ("spec.where", 'w'),
-            Field::Unit(_) => ("spec", 'u'),
-        }
+        let of_spec = Spec::units_of_both(&one.spec, &other.spec);
+        [Field::Description, Field::Disable].into_iter().chain(of_spec.map(Field::of_unit))
     }
 
     /// The field of this unit of a spec.
     #[must_use]
     pub fn of_unit(name: &str) -> Self {
-        let fixed = Field::FIXED.into_iter().find(|field| field.is_of_spec() && field.name() == name);
-        fixed.unwrap_or_else(|| Field::Unit(name.to_owned()))
+        let known = UNITS.iter().find(|unit| unit.name == name);
+        Field::Unit(known.map_or_else(|| name.to_owned().into(), |known| known.name.into()))
     }
 
-    /// The unit of the spec that it is, in an object of another kind than endpoint.
+    /// The unit of the spec that it is.
     pub fn unit(&self) -> Option<&str> {
         match self {
             Field::Unit(name) => Some(name),
-            field if field.is_of_spec() => Some(field.name()),
-            _ => None,
+            Field::Description | Field::Disable | Field::Label(_) | Field::Annotation(_) => None,
         }
+    }
+
+    /// The facts of the unit, where an endpoint has it.
+    fn facts(&self) -> Option<&'static UnitFacts> {
+        let name = self.unit()?;
+        UNITS.iter().find(|unit| unit.name == name)
+    }
+
+    /// How its value is shown in an object of this kind.
+    pub fn form(&self, kind: KindName) -> UnitForm {
+        self.facts().filter(|_| kind.is_endpoint()).map_or(UnitForm::Value, |facts| facts.form)
+    }
+
+    /// Whether it is a part of the address of an endpoint, which is shown whole.
+    pub fn is_address(&self) -> bool {
+        self.facts().is_some_and(|facts| facts.is_address)
     }
 
     /// The value of this field in `endpoint`.
-    pub fn of<'e>(&self, endpoint: &'e Endpoint) -> FieldValue<'e> {
-        let spec = match &endpoint.spec {
-            Spec::Endpoint(spec) => spec,
-            Spec::Described(spec) => return self.of_described(endpoint, spec),
-        };
+    pub(super) fn of<'e>(&self, endpoint: &'e Endpoint) -> FieldValue<'e> {
         match self {
             Field::Description => FieldValue::Text(&endpoint.description),
             Field::Disable => FieldValue::Flag(endpoint.disable),
             Field::Label(key) => FieldValue::Entry(endpoint.labels.get(key).map(String::as_str)),
             Field::Annotation(key) => FieldValue::Entry(endpoint.annotations.get(key).map(String::as_str)),
-            Field::Target => FieldValue::Target(&spec.target),
-            Field::Protocol => FieldValue::Protocol(spec.protocol),
-            Field::Port => FieldValue::Number(spec.port.into()),
-            Field::HealthCheckPort => FieldValue::Number(spec.health_check_port.into()),
-            Field::SnatPool => FieldValue::SnatPool(&spec.snat_pool),
-            Field::Where => FieldValue::Where(spec.place.as_ref()),
-            Field::Unit(_) => FieldValue::Unit(None),
+            Field::Unit(name) => match &endpoint.spec {
+                Spec::Endpoint(spec) => spec.unit(name).map_or(FieldValue::Unit(None), FieldValue::Endpoint),
+                Spec::Described(spec) => FieldValue::Unit(spec.entry(name).map(|(name, value)| UnitValue {
+                    kind: spec.kind(),
+                    name,
+                    value,
+                    namespace: &endpoint.key.namespace,
+                })),
+            },
         }
     }
 
-    fn of_described<'e>(&self, endpoint: &'e Endpoint, spec: &'e Described) -> FieldValue<'e> {
-        match self {
-            Field::Description => FieldValue::Text(&endpoint.description),
-            Field::Disable => FieldValue::Flag(endpoint.disable),
-            Field::Label(key) => FieldValue::Entry(endpoint.labels.get(key).map(String::as_str)),
-            Field::Annotation(key) => FieldValue::Entry(endpoint.annotations.get(key).map(String::as_str)),
-            _ => FieldValue::Unit(self.unit().and_then(|unit| {
-                let (name, value) = spec.entry(unit)?;
-                Some(UnitValue { kind: spec.kind(), name, value, namespace: &endpoint.key.namespace })
-            })),
-        }
-    }
-
-    /// Copies the value of a field of the spec from one to another.
-    fn copy_spec(&self, from: &EndpointSpec, to: &mut EndpointSpec) {
-        match self {
-            Field::Target => to.target.clone_from(&from.target),
-            Field::Protocol => to.protocol = from.protocol,
-            Field::Port => to.port = from.port,
-            Field::HealthCheckPort => to.health_check_port = from.health_check_port,
-            Field::SnatPool => to.snat_pool.clone_from(&from.snat_pool),
-            Field::Where => to.place.clone_from(&from.place),
-            Field::Description | Field::Disable | Field::Label(_) | Field::Annotation(_) | Field::Unit(_) => {}
-        }
-    }
-
-    /// The field with this path; an option of a group names the group, `metadata.` may be left out.
+    /// The field of an endpoint with this path; an option of a group names the group, `metadata.` and `spec.` may be left
+    /// out.
     pub fn from_path(path: &str) -> Option<Self> {
         let path = path.strip_prefix("metadata.").unwrap_or(path);
         if let Some(key) = path.strip_prefix("labels.") {
@@ -245,11 +176,14 @@ impl Field {
             return Some(Field::Annotation(key.to_owned()));
         }
         let of_spec = path.strip_prefix("spec.");
-        let first = of_spec.map_or(path, |rest| rest.split('.').next().unwrap_or(rest));
-        if SPEC.options().contains(&first) {
-            return Some(Field::Target);
+        match of_spec.map_or(path, |rest| rest.split('.').next().unwrap_or(rest)) {
+            "description" if of_spec.is_none() => Some(Field::Description),
+            "disable" if of_spec.is_none() => Some(Field::Disable),
+            key => {
+                let unit = kind::unit_of(KindName::ENDPOINT.kind().spec, key);
+                UNITS.iter().any(|known| known.name == unit).then(|| Self::of_unit(unit))
+            }
         }
-        Field::FIXED.into_iter().find(|field| field.name() == first && (of_spec.is_none() || field.is_of_spec()))
     }
 
     /// The field of the key of a spec that this path begins with, in an object of whichever kind.
@@ -271,12 +205,6 @@ impl Field {
         }
     }
 
-    /// Whether two endpoints agree in it exactly where its values are equal: the service fills nothing in it, and no one
-    /// else has a part of it.
-    pub fn is_plain(&self) -> bool {
-        !matches!(self, Field::Target | Field::Where | Field::Label(_) | Field::Annotation(_) | Field::Unit(_))
-    }
-
     /// The path of what no replace of an object of this kind can change, if that differs between two values.
     pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
         let unit = self.unit().filter(|_| !kind.is_endpoint())?;
@@ -286,28 +214,45 @@ impl Field {
 
     /// Whether it is a field of the spec.
     pub fn is_of_spec(&self) -> bool {
-        self.facts().0.starts_with("spec")
+        self.unit().is_some()
     }
 
-    /// The last key of its path; that of the map for a label or an annotation.
-    fn name(&self) -> &'static str {
-        let (path, _) = self.facts();
-        path.strip_prefix("spec.").unwrap_or(path)
-    }
-
-    /// The letter of its digests.
-    pub(super) fn letter(&self) -> char {
-        self.facts().1
-    }
-
-    /// The keys that lead to it in an object; nothing for the target, which is one of several keys.
-    pub fn keys(&self) -> Option<Vec<&str>> {
-        let (path, _) = self.facts();
+    fn rank(&self) -> (usize, &str) {
         match self {
-            Field::Target | Field::Unit(_) => None,
-            Field::Label(key) | Field::Annotation(key) => Some(vec!["metadata", path, key]),
-            _ => Some(path.strip_prefix("spec.").map_or_else(|| vec!["metadata", path], |key| vec!["spec", key])),
+            Field::Description => (0, ""),
+            Field::Disable => (1, ""),
+            Field::Label(key) => (2, key),
+            Field::Annotation(key) => (3, key),
+            Field::Unit(name) => (4 + UNITS.iter().position(|unit| unit.name == name).unwrap_or(UNITS.len()), name),
         }
+    }
+
+    /// The letter of its digests in `trueup/applied`.
+    pub(super) fn letter(&self) -> char {
+        match self {
+            Field::Description => 'd',
+            Field::Disable => 'x',
+            Field::Label(_) => 'l',
+            Field::Annotation(_) => 'a',
+            Field::Unit(_) => self.facts().map_or(UNIT, |facts| facts.letter),
+        }
+    }
+
+    /// The keys that lead to it in an object of this kind; nothing for an exclusive group of the spec, which is one of
+    /// several keys.
+    pub fn keys(&self, kind: KindName) -> Option<Vec<&str>> {
+        match self {
+            Field::Description => Some(vec!["metadata", "description"]),
+            Field::Disable => Some(vec!["metadata", "disable"]),
+            Field::Label(key) => Some(vec!["metadata", "labels", key]),
+            Field::Annotation(key) => Some(vec!["metadata", "annotations", key]),
+            Field::Unit(name) => (!kind::is_group(kind.kind().spec, name)).then(|| vec!["spec", name]),
+        }
+    }
+
+    /// Whether both have the same value.
+    pub fn is_same(&self, one: &Endpoint, other: &Endpoint) -> bool {
+        self.of(one) == self.of(other)
     }
 
     /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
@@ -317,10 +262,12 @@ impl Field {
         serde_json::to_value(self.of(endpoint)).unwrap_or_default()
     }
 
-    /// The value of a unit of another kind as its digest covers it.
+    /// The value as its digest covers it; `None` where it says nothing.
     pub fn digested(&self, endpoint: &Endpoint) -> Option<Json> {
-        let FieldValue::Unit(unit) = self.of(endpoint) else { return None };
-        unit?.digested()
+        match self.of(endpoint) {
+            FieldValue::Unit(unit) => unit?.digested(),
+            value => (!value.is_default()).then(|| self.value(endpoint)),
+        }
     }
 
     /// Whether `endpoint` has the service's default here, so that leaving the field out means the same.
@@ -350,67 +297,36 @@ impl Field {
             }
             Field::Label(key) => put_entry(&mut endpoint.labels, key, text()?),
             Field::Annotation(key) => put_entry(&mut endpoint.annotations, key, text()?),
-            _ => match &mut endpoint.spec {
-                Spec::Endpoint(spec) => *spec = self.spec_with(spec, value).map_err(error)?,
+            Field::Unit(name) => match &mut endpoint.spec {
+                Spec::Endpoint(spec) => spec.assign(name, value).map_err(error)?,
                 Spec::Described(spec) => {
                     let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
-                    spec.set(self.unit().unwrap_or_default(), before, value);
+                    spec.set(name, before, value);
                 }
             },
         }
         Ok(())
     }
 
-    /// `spec` with this field set to `value`.
-    fn spec_with(&self, spec: &EndpointSpec, value: &Json) -> Result<EndpointSpec, String> {
-        if let Field::Unit(name) = self {
-            return Err(format!("`{name}` is not a field of an endpoint"));
-        }
-        // Read beside any target, because a spec needs one.
-        let mut object = serde_json::to_value(WireSpec::of_target(&spec.target)).unwrap_or_default();
-        self.set_spec(&mut object, value);
-        let wire: WireSpec = serde_json::from_value(object).map_err(|error| error.to_string())?;
-        let mut problems = Vec::new();
-        let Some(read) = wire.spec(&mut problems) else {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            return Err(lines.join("; "));
-        };
-        let mut spec = spec.clone();
-        self.copy_spec(&read, &mut spec);
-        Ok(spec)
-    }
-
     /// Sets this field of a whole object of this kind (`metadata` and `spec` at its root) to `value`, and leaves
     /// everything else as it is, keys inside of a group that the model does not know included. `null`
     /// removes the field.
     pub fn set(&self, kind: KindName, object: &mut Json, before: &Json, value: &Json) {
-        match self.keys().as_deref() {
-            Some([above @ .., key]) if above != ["spec"] => put(object, above, key, value),
-            _ => {
-                if !object.get("spec").is_some_and(Json::is_object) {
-                    object["spec"] = Json::Object(serde_json::Map::new());
-                }
-                let spec = &mut object["spec"];
-                match (spec, self.unit()) {
-                    (Json::Object(spec), Some(unit)) if !kind.is_endpoint() => {
-                        let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
-                        kind::merged(kind.kind().spec, unit, spec, before, value);
-                    }
-                    (spec, _) => self.set_spec(spec, value),
-                }
+        let Some(unit) = self.unit() else {
+            if let Some([above @ .., key]) = self.keys(kind).as_deref() {
+                put(object, above, key, value);
             }
+            return;
+        };
+        if !object.get("spec").is_some_and(Json::is_object) {
+            object["spec"] = Json::Object(serde_json::Map::new());
         }
-    }
-
-    /// Sets this field of the spec to `value`.
-    fn set_spec(&self, spec: &mut Json, value: &Json) {
-        let Json::Object(spec) = spec else { return };
-        if *self != Field::Target {
-            return SPEC.write_key(spec, self.name(), value);
+        let Json::Object(spec) = &mut object["spec"] else { return };
+        if kind.is_endpoint() {
+            return SPEC.write_unit(spec, unit, value);
         }
-        for option in SPEC.options() {
-            SPEC.write_key(spec, option, value.get(option).unwrap_or(&Json::Null));
-        }
+        let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
+        kind::merged(kind.kind().spec, unit, spec, before, value);
     }
 
     /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not
@@ -444,6 +360,10 @@ impl Field {
     }
 }
 
+const fn unit(at: usize) -> Field {
+    Field::Unit(Cow::Borrowed(UNITS[at].name))
+}
+
 /// Sets an entry of labels or annotations; nothing removes it.
 fn put_entry(map: &mut StringMap, key: &str, value: Option<&String>) {
     match value {
@@ -469,12 +389,27 @@ fn put(object: &mut Json, into: &[&str], key: &str, value: &Json) {
     }
 }
 
+impl Ord for Field {
+    /// In the order of reports and documents: the units of an endpoint as they are listed, others by name.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Field {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, _) = self.facts();
         match self {
-            Field::Label(key) | Field::Annotation(key) | Field::Unit(key) => write!(f, "{path}.{key}"),
-            _ => f.write_str(path),
+            Field::Description => f.write_str("description"),
+            Field::Disable => f.write_str("disable"),
+            Field::Label(key) => write!(f, "labels.{key}"),
+            Field::Annotation(key) => write!(f, "annotations.{key}"),
+            Field::Unit(name) => write!(f, "spec.{name}"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 
-use super::field::FieldValue;
+use super::field::{FieldValue, UNIT};
 use super::{Endpoint, Field, Json, Key};
 
 /// Characters of the digest of a value.
@@ -40,12 +40,12 @@ pub(super) fn slot(field: &Field) -> String {
 }
 
 fn push_slot(text: &mut String, field: &Field) {
-    text.push(field.letter());
-    if let Field::Label(key) | Field::Annotation(key) = field {
-        text.extend(digest(&[key.as_bytes()]));
-    }
-    if let Field::Unit(name) = field {
-        text.extend(digest(&[name.as_bytes()]).take(UNIT_WIDTH));
+    let letter = field.letter();
+    text.push(letter);
+    match field {
+        Field::Label(key) | Field::Annotation(key) => text.extend(digest(&[key.as_bytes()])),
+        Field::Unit(name) if letter == UNIT => text.extend(digest(&[name.as_bytes()]).take(UNIT_WIDTH)),
+        Field::Unit(_) | Field::Description | Field::Disable => {}
     }
 }
 

@@ -38,7 +38,7 @@ pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, kind_of};
 pub use endpoint::Endpoint;
-pub use field::{Field, FieldError, FieldValue, Json};
+pub use field::{Field, FieldError, Json};
 pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};
 pub use key::{Key, NAME_RULE, Name, NameError, Namespace, Scope};
 pub use label::PLATFORM_PREFIX;
@@ -59,8 +59,8 @@ pub use text::{is_unsafe, neutral};
 pub use tree::JsonTree;
 pub use value_digest::ValueDigest;
 pub use wire::{
-    EmptyOption, EndpointSpec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
-    WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
+    EmptyOption, EndpointSpec, EndpointUnit, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes,
+    WireReference, WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
 };
 pub(crate) use word::words;
 pub use word::{Discovery, NetworkType, Protocol, Word};

@@ -16,7 +16,7 @@ use super::field_digest::{
     KEY_WIDTH, entries, field_digest, hidden_digest, hidden_slot, is_hidden, json_digest, key_digest, slot, split,
     value_digest,
 };
-use super::{Endpoint, EndpointSpec, Field, Key, Spec, StringMap};
+use super::{Endpoint, EndpointUnit, Field, Key, Spec, StringMap};
 use crate::kind;
 
 /// The annotation that names the stack.
@@ -302,27 +302,23 @@ impl AppliedFields {
         let slot = slot(field);
         let applied = self.digest(&slot);
         let as_applied = |endpoint: &Endpoint| applied == field_digest(&slot, field, endpoint).as_deref();
-        let written = |value: FieldValue<'_>| applied == Some(value_digest(&slot, &value).as_str());
-        let live_as_applied = match (field, &live.spec) {
-            // The service fills parts of a reference and of a target; any way to have written it counts.
-            (Field::Target, Spec::Endpoint(live)) => {
-                live.target.spellings().any(|target| written(FieldValue::Target(&target)))
-            }
-            (Field::Where, Spec::Endpoint(EndpointSpec { place: Some(place), .. })) => {
-                place.spellings().any(|place| written(FieldValue::Where(Some(&place))))
-            }
-            (field, Spec::Described(spec)) if field.is_of_spec() => {
-                // What the definition names now it named before, as far as anybody knows.
-                let seen = || {
-                    let unit = field.unit()?;
-                    let seen = spec.seen_as(unit, desired.spec.described()?)?;
-                    let digested = kind::digested(spec.kind().kind().spec, unit, &seen, desired.key.namespace.as_str());
-                    digested.map(|seen| json_digest(&slot, &seen))
-                };
-                as_applied(live) || applied == seen().as_deref()
-            }
-            _ => as_applied(live),
-        };
+        let written =
+            |value: EndpointUnit<'_>| applied == Some(value_digest(&slot, &FieldValue::Endpoint(value)).as_str());
+        let live_as_applied = as_applied(live)
+            || match (field.unit(), &live.spec) {
+                (Some(unit), Spec::Endpoint(spec)) => spec.unit(unit).is_some_and(|unit| unit.any_spelling(written)),
+                (Some(unit), Spec::Described(spec)) => {
+                    // What the definition names now it named before, as far as anybody knows.
+                    let seen = || {
+                        let seen = spec.seen_as(unit, desired.spec.described()?)?;
+                        let digested =
+                            kind::digested(spec.kind().kind().spec, unit, &seen, desired.key.namespace.as_str());
+                        digested.map(|seen| json_digest(&slot, &seen))
+                    };
+                    applied == seen().as_deref()
+                }
+                (None, _) => false,
+            };
         // No digest has what no description knows: where the definition is whole as applied, that was changed live.
         let is_whole = || matches!(live.spec, Spec::Described(_)) && self.hidden_as_applied(field, desired);
         match (live_as_applied, as_applied(desired)) {
@@ -411,7 +407,7 @@ mod tests {
         let moved = AppliedFields::read(&AppliedFields::moved(&text, Some("old"))).expect("its own text");
         assert_eq!((moved.moved_from(), moved.commit(), moved.run.as_str()), (Some("old"), None, RUN_PENDING));
         assert_eq!(moved.written_for(&cart.key), WrittenFor::This);
-        assert!(moved.is_as_applied(&Field::Port, &cart));
+        assert!(moved.is_as_applied(&Field::of_unit("port"), &cart));
         let moved = Ownership { stack: Some("new".to_owned()), applied: Some(moved) };
         assert!(!moved.fits(&Ownership::wanted(&cart, Some("new"))), "an apply of the new stack writes it again");
         let defined = AppliedFields::read(&AppliedFields::moved(&text, None)).expect("its own text");
@@ -434,7 +430,7 @@ mod tests {
         let fields = old.applied.as_ref().expect("version 1 is read");
         assert_eq!(fields.written_for(&applied.key), WrittenFor::Unnamed);
         assert_eq!(fields.commit(), None);
-        assert_eq!(fields.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &applied, &moved), AppliedCause::Pending);
         assert_eq!(fields.text(), format!("1 r {entries}"));
         // It is written anew.
         assert!(!old.fits(&now));
@@ -446,9 +442,9 @@ mod tests {
         let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
         let third = endpoint(r#"{"ip":"10.0.0.1","port":3}"#, "{}");
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
-        assert_eq!(fields.cause(&Field::Port, &moved, &applied), AppliedCause::Drift);
-        assert_eq!(fields.cause(&Field::Port, &moved, &third), AppliedCause::Both);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &applied, &moved), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &moved, &applied), AppliedCause::Drift);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &moved, &third), AppliedCause::Both);
     }
 
     #[test]
@@ -460,8 +456,8 @@ mod tests {
         let wanted = target("c.d", "");
         let moved = target("e.f", r#","refresh_interval":300"#);
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::Target, &filled, &wanted), AppliedCause::Pending);
-        assert_eq!(fields.cause(&Field::Target, &moved, &applied), AppliedCause::Drift);
+        assert_eq!(fields.cause(&Field::of_unit("target"), &filled, &wanted), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("target"), &moved, &applied), AppliedCause::Drift);
     }
 
     #[test]
@@ -473,7 +469,7 @@ mod tests {
         let filled = place(r#"{"name":"ce01","namespace":"system","tenant":"acme-x","uid":"1","kind":"site"}"#);
         let wanted = place(r#"{"name":"ce02"}"#);
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::Where, &filled, &wanted), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("where"), &filled, &wanted), AppliedCause::Pending);
         let with_refs = |name: &str, refs: &str| {
             let site = format!(r#"{{"ref":[{{"name":"{name}"}}],"refs":[{refs}]}}"#);
             endpoint(&format!(r#"{{"ip":"10.0.0.1","where":{{"site":{site}}}}}"#), "{}")
@@ -482,7 +478,7 @@ mod tests {
         let full = r#""namespace":"shop","tenant":"acme-x","uid":"2""#;
         let filled = with_refs("ce01", &format!(r#"{{"name":"blue",{full}}},{{"name":"red",{full}}}"#));
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::Where, &filled, &with_refs("ce01", "")), AppliedCause::Pending);
-        assert_eq!(fields.cause(&Field::Where, &with_refs("ce01", ""), &applied), AppliedCause::Drift);
+        assert_eq!(fields.cause(&Field::of_unit("where"), &filled, &with_refs("ce01", "")), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("where"), &with_refs("ce01", ""), &applied), AppliedCause::Drift);
     }
 }

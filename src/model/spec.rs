@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::EndpointSpec;
+use super::shape::UNITS;
 use crate::kind::{self, KindName};
 
 /// The spec of an object.
@@ -36,6 +37,62 @@ impl Spec {
             Spec::Endpoint(spec) => Some(spec),
             Spec::Described(_) => None,
         }
+    }
+
+    /// The names of the units that either may have.
+    pub(super) fn units_of_both<'s>(one: &'s Spec, other: &'s Spec) -> impl Iterator<Item = &'s str> {
+        let described = [one, other].map(Spec::described);
+        let of_endpoint = if described == [None, None] { UNITS.as_slice() } else { &[] };
+        let mut units: Vec<&str> = described.into_iter().flatten().flat_map(Described::names).collect();
+        units.sort_unstable();
+        units.dedup();
+        of_endpoint.iter().map(|unit| unit.name).chain(units)
+    }
+
+    /// Whether a unit of this live spec is plainly what `wanted` writes. Cheap, and nearly always true.
+    pub fn agrees(&self, unit: &str, wanted: &Spec) -> bool {
+        match (self, wanted) {
+            (Spec::Endpoint(live), Spec::Endpoint(wanted)) => live.unit(unit) == wanted.unit(unit),
+            (Spec::Described(live), Spec::Described(wanted)) => live.agrees(unit, wanted),
+            _ => false,
+        }
+    }
+
+    /// Whether a unit of this live spec is as `wanted` wants it, as far as `wanted` names it.
+    pub fn is_as(&self, unit: &str, wanted: &Spec) -> bool {
+        match (self, wanted) {
+            (Spec::Endpoint(live), Spec::Endpoint(wanted)) => match (live.unit(unit), wanted.unit(unit)) {
+                (Some(live), Some(wanted)) => live.is_as(&wanted),
+                (live, wanted) => live == wanted,
+            },
+            (Spec::Described(live), Spec::Described(wanted)) => live.is_as(unit, wanted),
+            _ => false,
+        }
+    }
+
+    /// Whether a unit of this live spec has something that `wanted` does not name and may have named before.
+    pub fn has_more(&self, unit: &str, wanted: &Spec) -> bool {
+        match (self, wanted) {
+            (Spec::Endpoint(live), Spec::Endpoint(wanted)) => {
+                live.unit(unit).zip(wanted.unit(unit)).is_some_and(|(live, wanted)| live.has_more(&wanted))
+            }
+            (Spec::Described(live), Spec::Described(wanted)) => !live.unnamed(unit, wanted).is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether the service took all of a unit of `wanted` that a description knows.
+    pub fn takes(&self, unit: &str, wanted: &Spec) -> bool {
+        match (self, wanted) {
+            (Spec::Described(live), Spec::Described(wanted)) => live.taken(unit, wanted).1.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// Whether this spec, written by `written`, is shown by the service without losing anything: it is as written but for
+    /// what the service fills.
+    pub fn is_as_written(&self, written: &Spec) -> bool {
+        Spec::units_of_both(self, written).all(|unit| self.is_as(unit, written))
     }
 
     /// That of another kind.

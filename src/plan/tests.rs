@@ -158,7 +158,7 @@ fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
 
 #[test]
 fn an_ignored_field_is_not_planned() {
-    let rule = IgnoreRule { object: "shop/*".to_owned(), field: crate::model::Field::Port };
+    let rule = IgnoreRule { object: "shop/*".to_owned(), field: crate::model::Field::of_unit("port") };
     let ignore = Ignore::new([&rule]).expect("a rule");
     let object = annotated(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
     let world = World::new().defined(endpoint("a", 2)).live(object).with(|world| world.ignore = ignore.clone());

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::facts::values;
 use super::line::{Line, code, line, moment};
 use super::time;
 use super::view::{Blocks, Table};
+use crate::kind::KindName;
+use crate::model::shape::words::{Choice, UnitForm, place};
 use crate::model::{
     Endpoint, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
 };
@@ -58,7 +59,7 @@ impl<'a> EndpointListing<'a> {
         }
         // A name or a time is of no use without its end.
         let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
-        let is_number = |column: &Column| matches!(column, Column::Field(Field::Port | Field::HealthCheckPort));
+        let is_number = |column: &Column| column.form() == Some(UnitForm::Number);
         let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
             self.columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
         };
@@ -131,14 +132,19 @@ const NAMED: [(&str, Column); 10] = [
 
 impl Column {
     /// The columns where none are asked for.
-    pub const USUAL: [Column; 6] = [
-        Column::Endpoint,
-        Column::Field(Field::Target),
-        Column::Field(Field::Port),
-        Column::Field(Field::Where),
-        Column::Owner,
-        Column::Modified,
-    ];
+    pub fn usual() -> Vec<Self> {
+        let is_usual = |field: &Field| field.is_address() || field.form(KindName::ENDPOINT) == UnitForm::Place;
+        let fields = Field::FIXED.into_iter().filter(is_usual).map(Column::Field);
+        [Column::Endpoint].into_iter().chain(fields).chain([Column::Owner, Column::Modified]).collect()
+    }
+
+    /// How the values of a field of an endpoint are shown.
+    fn form(&self) -> Option<UnitForm> {
+        match self {
+            Column::Field(field) => Some(field.form(KindName::ENDPOINT)),
+            _ => None,
+        }
+    }
 
     /// The column of this name: one of [`Column::names`], `labels.KEY` or `annotations.KEY`.
     pub fn parse(name: &str) -> Option<Self> {
@@ -148,7 +154,7 @@ impl Column {
 
     /// The names of all columns but those of single labels and annotations.
     pub fn names() -> Vec<String> {
-        let fields = Field::FIXED.iter().map(|field| Column::Field(field.clone()).name());
+        let fields = Field::FIXED.into_iter().map(|field| Column::Field(field).name());
         NAMED.iter().map(|(name, _)| (*name).to_owned()).chain(fields).collect()
     }
 
@@ -180,7 +186,7 @@ impl Column {
             Column::Endpoint => Some(key.to_string()),
             Column::Namespace => Some(key.namespace.to_string()),
             Column::Name => Some(key.name.to_string()),
-            Column::Field(Field::Target) => Some(target(item)),
+            Column::Field(field) if self.form() == Some(UnitForm::Choice) => Some(choice(item, field)),
             column => object.and_then(|object| column.of_object(object)),
         };
         text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
@@ -199,8 +205,14 @@ impl Column {
             Column::Creator => object.creator.clone(),
             Column::Created => object.created.as_deref().map(minute),
             Column::Modified => object.modified.as_deref().or(object.created.as_deref()).map(minute),
-            Column::Field(Field::Where) => place(endpoint),
-            Column::Field(field) => values::words(field, &field.value(endpoint)),
+            Column::Field(field) => {
+                let (kind, value) = (endpoint.key.kind, field.value(endpoint));
+                match field.form(kind) {
+                    // The service fills parts of a reference.
+                    UnitForm::Place => place(&value, |_| false),
+                    _ => values::words(kind, field, &value),
+                }
+            }
             Column::Endpoint | Column::Namespace | Column::Name => None,
         }
     }
@@ -210,23 +222,16 @@ fn minute(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), time::minute)
 }
 
-/// The target, by its value alone where that shows what it is.
-fn target(item: &LiveItem) -> String {
+/// A choice, by its value alone where that shows what it is.
+fn choice(item: &LiveItem, field: &Field) -> String {
     let object = match item {
         LiveItem::Object(object) => object,
         LiveItem::Unsupported(unsupported) => return format!("not supported: {}", unsupported.reason),
     };
-    let value = Field::Target.value(&object.endpoint);
-    let plain = ["/ip", "/dns_name", "/dns_name_advanced/name", "/service_info/service_name"];
-    let plain = plain.iter().find_map(|option| value.pointer(option)?.as_str());
-    let words = plain.map(str::to_owned).or_else(|| values::words(&Field::Target, &value)).unwrap_or_default();
+    let (kind, value) = (object.endpoint.key.kind, field.value(&object.endpoint));
+    let main = Choice::of(&value).main().map(str::to_owned).filter(|_| field.form(kind) == UnitForm::Choice);
+    let words = main.or_else(|| values::words(kind, field, &value)).unwrap_or_default();
     if object.deleting { format!("{words} (being deleted)") } else { words }
-}
-
-/// The place without the parts of a reference that the service fills in.
-fn place(endpoint: &Endpoint) -> Option<String> {
-    let unnamed = json!({ "": { "ref": [{}] } });
-    values::of_value(&Field::Where, &Field::Where.value(endpoint), Some(&unnamed))
 }
 
 /// The stack that the annotations name.

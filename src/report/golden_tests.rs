@@ -166,7 +166,7 @@ fn outcome(plan: &Plan, text: &str) -> Outcome {
         reason: format!("was changed by someone else {text}"),
         ours_may_be_lost: true,
         fields: vec![
-            ThreeWay { field: Field::Port, planned: json!(8080), now: json!(9999), wanted: json!(8443) },
+            ThreeWay { field: Field::of_unit("port"), planned: json!(8080), now: json!(9999), wanted: json!(8443) },
             ThreeWay { field: Field::Label(text.to_owned()), planned: json!("a"), now: json!("b"), wanted: json!("a") },
         ],
     };
@@ -189,7 +189,7 @@ fn outcome(plan: &Plan, text: &str) -> Outcome {
         let step = ChangeStep::new(change.key.clone(), change.action.kind(), result);
         ChangeStep { requests: vec!["5b1f".to_owned()], ..step }
     };
-    let left = plan.changes.iter().take(2).map(|change| (change.key.clone(), vec![Field::Port]));
+    let left = plan.changes.iter().take(2).map(|change| (change.key.clone(), vec![Field::of_unit("port")]));
     Outcome {
         run: RunId::new("2026-11-21T10-04-11-shop-prod").expect("a run"),
         steps: plan.changes.iter().zip(results.iter().cycle()).map(step).collect(),

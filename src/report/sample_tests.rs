@@ -127,7 +127,7 @@ fn change(number: usize, namespace: &str, hostile: bool) -> Change {
         1 => Change::new(key.clone(), Action::Delete { before: before(old), referrers: Vec::new() }),
         2 | 3 => Change::new(key.clone(), Action::Create { wanted: old }),
         4..=6 => {
-            let fields = vec![field(Field::Port, json!(8080), json!(8443), Cause::Pending, place(8))];
+            let fields = vec![field(Field::of_unit("port"), json!(8080), json!(8443), Cause::Pending, place(8))];
             Change::new(key.clone(), Action::Replace { fields, adopts: false, before: before(old) })
         }
         _ => {
@@ -135,7 +135,7 @@ fn change(number: usize, namespace: &str, hostile: bool) -> Change {
                 field(Field::Description, json!("old"), json!(format!("{text}\n{number}")), Cause::Pending, place(4)),
                 field(Field::Label(text.to_owned()), json!(text), Json::Null, Cause::Drift, place(5)),
                 field(
-                    Field::Target,
+                    Field::of_unit("target"),
                     json!({"ip": "10.9.9.9"}),
                     json!({"ip": format!("10.0.0.{}", number % 250)}),
                     Cause::Drift,

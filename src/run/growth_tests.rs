@@ -21,7 +21,7 @@ fn endpoint(key: &Key, port: u16) -> Endpoint {
 
 fn change(key: &Key) -> Change {
     let before = BeforeImage::of(&live(endpoint(key, 80)));
-    let port = FieldChange::new(Field::Port, json!(80), json!(81), Cause::Pending);
+    let port = FieldChange::new(Field::of_unit("port"), json!(80), json!(81), Cause::Pending);
     Change::new(key.clone(), Action::Replace { fields: vec![port], adopts: false, before })
 }
 

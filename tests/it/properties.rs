@@ -196,7 +196,7 @@ proptest! {
             prop_assert_eq!(cause, trueup::model::AppliedCause::Drift, "{}", difference.field);
         }
         for difference in diff::compare(&applied, &live, context) {
-            if !matches!(difference.field, Field::Where) {
+            if difference.field != Field::of_unit("where") {
                 let cause = applied_mark.cause(&difference.field, &applied, &live);
                 prop_assert_eq!(cause, trueup::model::AppliedCause::Pending, "{}", difference.field);
             }

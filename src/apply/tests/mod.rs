@@ -439,8 +439,9 @@ fn a_field_that_the_service_drops_is_found_by_the_verification() {
     bench.state().drops = Some("port");
     let outcome = bench.run();
     let Verification::Differs { left } = &outcome.verification else { panic!("{:?}", outcome.verification) };
-    let message: Vec<String> = left.iter().map(|(key, fields)| format!("{} {fields:?}", key.name)).collect();
-    assert_eq!(message, ["a [Port]", "b [Port]", "c [Port]", "d [Port]"]);
+    let names = |fields: &[crate::model::Field]| fields.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let message: Vec<String> = left.iter().map(|(key, fields)| format!("{} [{}]", key.name, names(fields))).collect();
+    assert_eq!(message, ["a [spec.port]", "b [spec.port]", "c [spec.port]", "d [spec.port]"]);
     let waited: Duration = bench.waits.lock().expect("unpoisoned").iter().sum();
     assert_eq!(waited, Duration::from_secs(1));
 }

@@ -384,7 +384,7 @@ impl ColumnArgs {
     /// The columns that are asked for, else the usual ones.
     pub fn chosen(&self) -> Vec<Column> {
         match self.columns.as_slice() {
-            [] => Column::USUAL.to_vec(),
+            [] => Column::usual(),
             columns => columns.iter().map(|ColumnArg(column)| column.clone()).collect(),
         }
     }

@@ -8,6 +8,7 @@ use crate::api;
 use crate::cli::args::{AdoptInto, PullArgs, ScopeArgs};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::file::{Directory, FileMode};
+use crate::kind;
 use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::model::{Field, Json, Key, Live, LiveItem, SourceLocation};
@@ -191,9 +192,9 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
     let reader = connection.reader()?;
     let mut tenants: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for one in wanted {
-        let has_references =
-            if one.key.kind.is_endpoint() { one.field == Field::Where } else { one.field.is_of_spec() };
-        if !has_references {
+        let spec = one.key.kind.kind().spec;
+        let keys = one.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, Some(&one.live)));
+        if kind::references(spec, keys).is_empty() {
             continue;
         }
         if !tenants.contains_key(&one.key) {

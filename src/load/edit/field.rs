@@ -8,7 +8,7 @@ use serde_json::Map;
 use super::NotEditable;
 use super::patch::{EditedDocument, Patch, below};
 use super::value::{self, Surrounding};
-use crate::kind::{self, KindName};
+use crate::kind::KindName;
 use crate::load::source_map::{ValueStyle, WrittenValue};
 use crate::load::splice::{Splice, line_break, line_start};
 use crate::model::{Field, Json, is_unsafe};
@@ -47,11 +47,7 @@ pub(super) fn anew(
 
 /// The keys that lead to a field; nothing for an exclusive group, whose options are directly in the spec.
 pub(super) fn keys(kind: KindName, field: &Field) -> Option<Vec<String>> {
-    let keys = match field.unit().filter(|_| !kind.is_endpoint()) {
-        Some(unit) => kind::message(kind.kind().spec).field(unit).map(|_| vec!["spec", unit]),
-        None => field.keys(),
-    };
-    Some(keys?.into_iter().map(str::to_owned).collect())
+    Some(field.keys(kind)?.into_iter().map(str::to_owned).collect())
 }
 
 /// Where a definition writes `field`; for an exclusive group its `current` option.

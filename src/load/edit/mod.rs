@@ -291,7 +291,7 @@ fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
         };
     }
     let mut value = wanted.live.clone();
-    let option = value.as_object_mut().filter(|_| wanted.field == Field::Where).and_then(|map| map.values_mut().next());
+    let option = value.as_object_mut().and_then(|map| map.values_mut().next());
     let Some(option) = option else { return value };
     let current = current.as_object().and_then(|map| map.values().next());
     for list in ["ref", "refs"] {

@@ -17,9 +17,9 @@ fn loaded(files: &[(&str, &str)]) -> Loaded {
 
 fn wanted(field: &str, live: &Value) -> ValueToAdopt {
     let field = match field {
-        "target" => Field::Target,
-        "snat_pool" => Field::SnatPool,
-        "where" => Field::Where,
+        "target" => Field::of_unit("target"),
+        "snat_pool" => Field::of_unit("snat_pool"),
+        "where" => Field::of_unit("where"),
         path => Field::from_path(path).unwrap_or_else(|| panic!("`{path}` is not a field")),
     };
     ValueToAdopt {

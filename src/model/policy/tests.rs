@@ -8,9 +8,11 @@ use crate::model::Field;
 
 fn safeguards() -> impl Strategy<Value = Safeguards> {
     let mode = || prop::sample::select(GateMode::ALL.to_vec());
-    let rule =
-        (prop::sample::select(vec!["shop/*", "*", "pay/card"]), prop::sample::select(vec![Field::Port, Field::Target]))
-            .prop_map(|(object, field)| IgnoreRule { object: object.to_owned(), field });
+    let rule = (
+        prop::sample::select(vec!["shop/*", "*", "pay/card"]),
+        prop::sample::select(vec![Field::of_unit("port"), Field::of_unit("target")]),
+    )
+        .prop_map(|(object, field)| IgnoreRule { object: object.to_owned(), field });
     let gates = (mode(), mode(), mode(), 1..4u32, 1..4u64).prop_map(|(upgrade, ddos, events, minutes, threshold)| {
         Gates { upgrade, ddos, events, events_minutes: minutes, events_threshold: threshold }
     });
@@ -105,7 +107,7 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
     let mut head = base.clone();
     head.safeguards.guards.percent = 100;
     head.safeguards.gates.upgrade = GateMode::Block;
-    head.safeguards.ignore.insert(IgnoreRule { object: "shop/*".to_owned(), field: Field::Port });
+    head.safeguards.ignore.insert(IgnoreRule { object: "shop/*".to_owned(), field: Field::of_unit("port") });
     head.target.stack = Some("other".to_owned());
     head.target.namespaces.insert(crate::model::Namespace::parse("pay").expect("a name"));
     let in_force = base.safeguards.stricter(&head.safeguards);

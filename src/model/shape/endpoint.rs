@@ -1,6 +1,7 @@
 //! The shape of an endpoint: every key that a definition can have, in the order of a file. A new field is
 //! a line here, a value in [`crate::model::Spec`] and a variant of [`crate::model::Field`].
 
+use super::words::UnitForm;
 use super::{FieldRule, FieldStatus, GroupRule, NodeKind, ShapeNode};
 use crate::model::bounds::{
     LONGEST_ANNOTATION, LONGEST_ANNOTATION_KEY, LONGEST_DESCRIPTION, LONGEST_HOST_NAME, LONGEST_REFERENCE_NAME,
@@ -30,6 +31,39 @@ impl ShapeNode {
         Self { children, ..self }
     }
 }
+
+/// A unit of the spec, by which it is compared.
+#[derive(Debug)]
+pub struct UnitFacts {
+    /// Its name: that of its field or exclusive group.
+    pub name: &'static str,
+    /// The letter of its digests in `trueup/applied`.
+    pub letter: char,
+    /// How its value is shown.
+    pub form: UnitForm,
+    /// Whether it is a part of the address, which is shown whole.
+    pub is_address: bool,
+}
+
+impl UnitFacts {
+    const fn new(name: &'static str, letter: char, form: UnitForm) -> Self {
+        Self { name, letter, form, is_address: false }
+    }
+
+    const fn address(self) -> Self {
+        Self { is_address: true, ..self }
+    }
+}
+
+/// The units of the spec in the order of reports and documents. Those of other kinds with the same name have the letter, too.
+pub const UNITS: [UnitFacts; 6] = [
+    UnitFacts::new("target", 't', UnitForm::Choice).address(),
+    UnitFacts::new("protocol", 'p', UnitForm::Value),
+    UnitFacts::new("port", 'o', UnitForm::Number).address(),
+    UnitFacts::new("health_check_port", 'h', UnitForm::Number),
+    UnitFacts::new("snat_pool", 's', UnitForm::Prefixes),
+    UnitFacts::new("where", 'w', UnitForm::Place),
+];
 
 /// Root keys that only the service writes (API.md 1.2).
 pub const SERVICE_KEYS: [&str; 8] = [

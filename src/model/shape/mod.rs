@@ -5,10 +5,11 @@
 
 mod endpoint;
 mod order;
+pub mod words;
 mod write;
 
 pub use crate::kind::snake;
-pub use endpoint::{ENDPOINT, SERVICE_KEYS, SPEC};
+pub use endpoint::{ENDPOINT, SERVICE_KEYS, SPEC, UNITS, UnitFacts};
 pub use order::order;
 
 /// One key of an object: what it contains and what is allowed there.

@@ -49,6 +49,16 @@ impl ShapeNode {
         live.insert(key.to_owned(), merged);
     }
 
+    /// Writes the value of a unit of this spec: the key of that name, or the options of its exclusive group.
+    pub fn write_unit(&self, live: &mut Map<String, Json>, unit: &str, value: &Json) {
+        if self.child(unit).is_some() {
+            return self.write_key(live, unit, value);
+        }
+        for option in self.options() {
+            self.write_key(live, option, value.get(option).unwrap_or(&Json::Null));
+        }
+    }
+
     /// Removes what means nothing from a live object that is sent back: the `null` of a known key, and the zero values
     /// of options. The service's decoder takes a `null` option for one that is chosen (API.md 10b). What is unknown stays.
     pub fn prune(&self, live: &mut Json) {

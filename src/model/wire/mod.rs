@@ -8,11 +8,13 @@ mod problems;
 mod snat_pool;
 mod spec;
 mod target;
+mod units;
 
 pub use place::{WireReference, WireSite, WireVirtualNetwork, WireWhere};
 pub use snat_pool::{WirePrefixes, WireSnatPool};
 pub use spec::{EndpointSpec, WireSpec};
 pub use target::{WireDnsNameAdvanced, WireSelector, WireServiceInfo};
+pub use units::EndpointUnit;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -9,6 +9,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::values;
 use crate::kind::{self, KindName};
+use crate::model::shape::words::{Choice, UnitForm, prefixes};
 use crate::model::{Endpoint, Field, Json, SourceLocation};
 use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
 
@@ -95,22 +96,23 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
 
 /// Everything of an endpoint that is not the service's default, as values that are added.
 fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
-    let is_of_spec = endpoint.spec.endpoint().is_some();
-    let target = values::target_parts(&Field::Target.value(endpoint));
-    let mut parts: Vec<(String, String)> =
-        target.into_iter().map(|(name, text)| (format!("spec.{name}"), text)).collect();
-    // The address is whole with its port.
-    let first = [Field::Port, Field::Protocol];
-    let others = Field::FIXED.into_iter().filter(|field| {
-        !matches!(field, Field::Description | Field::Disable | Field::Target | Field::Port | Field::Protocol)
-    });
+    let (kind, mut parts) = (endpoint.key.kind, Vec::new());
     if let Some(spec) = endpoint.spec.described() {
         leaves("spec", &spec.json(), &mut parts);
-    }
-    for field in first.into_iter().chain(others).filter(|_| is_of_spec) {
-        if !field.is_default(endpoint) {
-            let value = values::of_value(&field, &field.value(endpoint), None);
-            parts.push((name(&field), value.unwrap_or_default()));
+    } else {
+        // The address is whole.
+        let (first, others): (Vec<Field>, Vec<Field>) =
+            Field::FIXED.into_iter().filter(Field::is_of_spec).partition(Field::is_address);
+        for field in first.into_iter().chain(others).filter(|field| !field.is_default(endpoint)) {
+            let value = field.value(endpoint);
+            match field.form(kind) {
+                UnitForm::Choice => {
+                    parts.extend(
+                        Choice::of(&value).leaves.into_iter().map(|(name, text)| (format!("spec.{name}"), text)),
+                    );
+                }
+                _ => parts.push((name(kind, &field), values::of_value(kind, &field, &value, None).unwrap_or_default())),
+            }
         }
     }
     for (name, map) in [("labels", &endpoint.labels), ("annotations", &endpoint.annotations)] {
@@ -133,26 +135,26 @@ fn edit(name: String, before: Option<String>, after: Option<String>) -> ValueEdi
 }
 
 /// The field by the name under which a report shows it.
-fn name(field: &Field) -> String {
-    match field {
-        Field::Where => "where".to_owned(),
-        field => field.to_string(),
+fn name(kind: KindName, field: &Field) -> String {
+    match field.unit() {
+        Some(unit) if field.form(kind) == UnitForm::Place => unit.to_owned(),
+        _ => field.to_string(),
     }
 }
 
 /// The edits of one field.
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let FieldChange { field, before, after, cause, attribution, place, places } = change;
-    let edits = match field {
-        field if field.is_of_spec() && !kind.is_endpoint() => of_unit(kind, change),
-        Field::Target => of_target(change),
-        Field::SnatPool => {
-            let list = |value| Some(values::prefixes(value)?.into_iter().collect::<Vec<_>>().join("\n"));
-            vec![edit(name(field), list(before), list(after))]
+    let edits = match field.form(kind) {
+        _ if field.is_of_spec() && !kind.is_endpoint() => of_unit(kind, change),
+        UnitForm::Choice => of_choice(change),
+        UnitForm::Prefixes => {
+            let list = |value| Some(prefixes(value)?.into_iter().collect::<Vec<_>>().join("\n"));
+            vec![edit(name(kind, field), list(before), list(after))]
         }
-        _ => {
-            let value = |value, other| values::of_value(field, value, Some(other));
-            vec![edit(name(field), value(before, after), value(after, before))]
+        UnitForm::Value | UnitForm::Number | UnitForm::Place => {
+            let value = |value, other| values::of_value(kind, field, value, Some(other));
+            vec![edit(name(kind, field), value(before, after), value(after, before))]
         }
     };
     edits
@@ -164,8 +166,8 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
         .collect()
 }
 
-fn of_target(change: &FieldChange) -> Vec<ValueEdit> {
-    let (old, new) = (values::target_parts(&change.before), values::target_parts(&change.after));
+fn of_choice(change: &FieldChange) -> Vec<ValueEdit> {
+    let (old, new) = (Choice::of(&change.before).leaves, Choice::of(&change.after).leaves);
     let value = |parts: &[(String, String)], name: &str| {
         parts.iter().find(|(part, _)| part == name).map(|(_, text)| text.clone())
     };
@@ -371,15 +373,15 @@ mod tests {
     #[test]
     fn a_change_of_option_is_one_value_that_is_removed_and_one_that_is_added() {
         let (old, new) = (json!({"ip": "10.0.0.7"}), json!({"dns_name": "a.example.net"}));
-        assert_eq!(values::target_words(&old, &new).unescaped(), "becomes a host name instead of an IP address");
-        assert_eq!(lines(Field::Target, old, new), ["- spec.ip 10.0.0.7", "+ spec.dns_name a.example.net"]);
+        assert_eq!(values::choice_words(&old, &new).unescaped(), "becomes a host name instead of an IP address");
+        assert_eq!(lines(Field::of_unit("target"), old, new), ["- spec.ip 10.0.0.7", "+ spec.dns_name a.example.net"]);
     }
 
     #[test]
     fn a_target_that_keeps_its_option_is_reported_by_its_value() {
         let (old, new) = (json!({"ip": "10.9.9.9"}), json!({"ip": "10.0.0.7"}));
-        assert_eq!(values::target_words(&old, &new).unescaped(), "stays an IP address");
-        assert_eq!(lines(Field::Target, old, new), ["- spec.ip 10.9.9.9", "+ spec.ip 10.0.0.7"]);
+        assert_eq!(values::choice_words(&old, &new).unescaped(), "stays an IP address");
+        assert_eq!(lines(Field::of_unit("target"), old, new), ["- spec.ip 10.9.9.9", "+ spec.ip 10.0.0.7"]);
     }
 
     #[test]
@@ -387,7 +389,10 @@ mod tests {
         let target =
             |interval: u32| json!({"dns_name_advanced": {"name": "a.example.net", "refresh_interval": interval}});
         let name = "spec.dns_name_advanced.refresh_interval";
-        assert_eq!(lines(Field::Target, target(30), target(60)), [format!("- {name} 30"), format!("+ {name} 60")]);
+        assert_eq!(
+            lines(Field::of_unit("target"), target(30), target(60)),
+            [format!("- {name} 30"), format!("+ {name} 60")]
+        );
     }
 
     #[test]
@@ -395,10 +400,10 @@ mod tests {
         let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
         let (old, new) = (pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
         assert_eq!(
-            lines(Field::SnatPool, old, new.clone()),
+            lines(Field::of_unit("snat_pool"), old, new.clone()),
             ["- spec.snat_pool 10.1.0.0/16", "  spec.snat_pool 10.2.0.0/16", "+ spec.snat_pool 10.3.0.0/16"]
         );
-        let lines = lines(Field::SnatPool, json!({"no_snat_pool": {}}), new);
+        let lines = lines(Field::of_unit("snat_pool"), json!({"no_snat_pool": {}}), new);
         assert_eq!(lines, ["+ spec.snat_pool 10.2.0.0/16", "+ spec.snat_pool 10.3.0.0/16"]);
     }
 
@@ -409,7 +414,7 @@ mod tests {
         let wanted = json!({"virtual_site": {"ref": [{"name": "edge", "namespace": "shared"}],
             "network_type": "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE", "enable_internet_vip": {}}});
         assert_eq!(
-            lines(Field::Where, live, wanted),
+            lines(Field::of_unit("where"), live, wanted),
             [
                 "- where site system/ce01, site-local network",
                 "+ where virtual site shared/edge, site-local-inside network, with an Internet VIP"

@@ -10,4 +10,4 @@ pub mod stack;
 pub mod unread;
 pub mod values;
 
-pub(in crate::report) use values::{target_words, words};
+pub(in crate::report) use values::{address, choice_words, target, words};

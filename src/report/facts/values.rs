@@ -1,41 +1,51 @@
-//! The value of a field in words: a target by its parts, a place by its names, a set of prefixes as a list.
-//! Every report shows values with these texts. They are as the files and the service wrote them, so drawers
-//! escape them.
+//! The value of a field in words. Every report shows values with these texts. They are as the files and the service wrote
+//! them, so drawers escape them.
 
-use std::collections::BTreeSet;
-
-use crate::model::{Field, Json, StringMap, is_ownership_annotation};
-use crate::report::line::{Line, line};
+use crate::kind::KindName;
+use crate::model::shape::words::{Choice, UnitForm, names_part, place, prefixes, scalar};
+use crate::model::{Endpoint, Field, Json, StringMap, is_ownership_annotation};
+use crate::report::line::{Line, code, line};
 
 /// The value of a field as words; nothing is absence.
-pub fn words(field: &Field, value: &Json) -> Option<String> {
-    match field {
-        Field::Target => {
-            let target = target(value);
-            (!target.option.is_empty()).then(|| format!("{} {}", target.option, target.text()))
+pub fn words(kind: KindName, field: &Field, value: &Json) -> Option<String> {
+    match field.form(kind) {
+        UnitForm::Choice => {
+            let chosen = Choice::of(value);
+            (!chosen.option.is_empty()).then(|| format!("{} {}", chosen.option, chosen.text()))
         }
-        _ => of_value(field, value, None),
+        _ => of_value(kind, field, value, None),
     }
 }
 
 /// The value of a field; nothing is absence. Parts of a reference that `other` does not name are left out.
-pub fn of_value(field: &Field, value: &Json, other: Option<&Json>) -> Option<String> {
-    match field {
-        Field::Where => place(value, other),
-        Field::SnatPool => Some(
+pub fn of_value(kind: KindName, field: &Field, value: &Json, other: Option<&Json>) -> Option<String> {
+    match field.form(kind) {
+        UnitForm::Place => place(value, names_part(other)),
+        UnitForm::Prefixes => Some(
             prefixes(value)
                 .map_or_else(|| "none".to_owned(), |prefixes| prefixes.into_iter().collect::<Vec<_>>().join(", ")),
         ),
-        _ => scalar(value),
+        UnitForm::Value | UnitForm::Number | UnitForm::Choice => scalar(value),
     }
 }
 
-fn scalar(value: &Json) -> Option<String> {
-    match value {
-        Json::Null => None,
-        Json::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
+/// What an endpoint points at, in words; nothing for an object of another kind.
+pub fn target(endpoint: &Endpoint) -> Option<String> {
+    let kind = endpoint.key.kind;
+    let field = Field::FIXED.into_iter().find(|field| field.form(kind) == UnitForm::Choice)?;
+    words(kind, &field, &field.value(endpoint))
+}
+
+/// The address of an endpoint: its target, and what belongs to it; nothing for an object of another kind.
+pub fn address(endpoint: &Endpoint) -> Option<Line<'static>> {
+    let mut address = line![code(target(endpoint)?)];
+    for field in Field::FIXED.into_iter().filter(Field::is_address) {
+        if field.form(endpoint.key.kind) == UnitForm::Number && !field.is_default(endpoint) {
+            let name = field.unit().unwrap_or_default().to_owned();
+            address = line![address, ", ", code(name), " ", code(field.value(endpoint).to_string())];
+        }
     }
+    Some(address)
 }
 
 /// A map as `key=value` pairs, without the ownership annotations, which no definition sets.
@@ -44,119 +54,11 @@ pub fn pairs(map: &StringMap) -> String {
     theirs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A target taken apart: its option, and the values that it contains.
-struct TargetParts {
-    option: String,
-    leaves: Vec<(String, String)>,
-}
-
-impl TargetParts {
-    /// The value alone where the option is one, else each part by its name.
-    fn text(&self) -> String {
-        match self.leaves.as_slice() {
-            [(_, only)] => only.clone(),
-            leaves => {
-                let part = |(name, text): &(String, String)| {
-                    let name = name.strip_prefix(&self.option).unwrap_or(name).trim_start_matches('.');
-                    format!("{name} {text}")
-                };
-                leaves.iter().map(part).collect::<Vec<_>>().join(", ")
-            }
-        }
-    }
-
-    fn words(&self) -> &'static str {
-        match self.option.as_str() {
-            "ip" => "an IP address",
-            "dns_name" => "a host name",
-            "dns_name_advanced" => "a host name with a refresh interval",
-            "service_info" => "a discovered service",
-            _ => "what it was",
-        }
-    }
-}
-
-fn target(value: &Json) -> TargetParts {
-    let Some((option, value)) = value.as_object().and_then(|map| map.iter().next()) else {
-        return TargetParts { option: String::new(), leaves: Vec::new() };
-    };
-    let mut leaves = Vec::new();
-    collect(option, value, &mut leaves);
-    TargetParts { option: option.clone(), leaves }
-}
-
-fn collect(path: &str, value: &Json, leaves: &mut Vec<(String, String)>) {
-    match value {
-        Json::Null => {}
-        Json::Object(map) if map.is_empty() => leaves.push((path.to_owned(), "{}".to_owned())),
-        Json::Object(map) => {
-            for (key, value) in map {
-                // A selector is a list of one expression: its name says nothing that the value does not.
-                let path = if key == "expressions" { path.to_owned() } else { format!("{path}.{key}") };
-                collect(&path, value, leaves);
-            }
-        }
-        Json::Array(items) => {
-            let items: Vec<String> = items.iter().filter_map(scalar).collect();
-            leaves.push((path.to_owned(), items.join(", ")));
-        }
-        scalar => leaves.push((path.to_owned(), self::scalar(scalar).unwrap_or_default())),
-    }
-}
-
-/// The values of a target, each by its path below `spec`.
-pub fn target_parts(value: &Json) -> Vec<(String, String)> {
-    target(value).leaves
-}
-
-/// Whether a target keeps its option, in words.
-pub fn target_words(before: &Json, after: &Json) -> Line<'static> {
-    let (old, new) = (target(before), target(after));
+/// Whether a choice stays, in words.
+pub fn choice_words(before: &Json, after: &Json) -> Line<'static> {
+    let (old, new) = (Choice::of(before), Choice::of(after));
     match old.option == new.option {
-        true => line!["stays ", new.words()],
-        false => line!["becomes ", new.words(), " instead of ", old.words()],
+        true => line!["stays ", new.noun()],
+        false => line!["becomes ", new.noun(), " instead of ", old.noun()],
     }
-}
-
-/// The prefixes of a pool; nothing without a pool.
-pub fn prefixes(value: &Json) -> Option<BTreeSet<String>> {
-    let pool = value.get("snat_pool")?.as_object()?;
-    let lists = ["prefixes", "ipv6_prefixes"].into_iter().filter_map(|key| pool.get(key)?.as_array());
-    Some(lists.flatten().filter_map(Json::as_str).map(str::to_owned).collect())
-}
-
-/// The namespace, where one is named, and the name of a reference.
-fn reference_name(reference: &Json) -> String {
-    let part = |key: &str| reference.get(key).and_then(Json::as_str);
-    let namespace = part("namespace").map_or_else(String::new, |namespace| format!("{namespace}/"));
-    format!("{namespace}{}", part("name").unwrap_or_default())
-}
-
-/// A place in words. Parts of a reference that only one side names were filled in by the service and
-/// are not a difference.
-fn place(value: &Json, other: Option<&Json>) -> Option<String> {
-    let (option, inner) = value.as_object()?.iter().next()?;
-    let reference = inner.pointer("/ref/0")?;
-    let named = |key: &str| reference.get(key).and_then(Json::as_str);
-    let across = other.and_then(|other| other.as_object()?.values().next()?.pointer("/ref/0"));
-    let mut words = format!("{} {}", option.replace('_', " "), reference_name(reference));
-    for key in ["tenant", "uid"] {
-        let compared = across.is_none_or(|across| across.get(key).is_some());
-        if let (Some(text), true) = (named(key), compared) {
-            words.push_str(&format!(" ({key} {text})"));
-        }
-    }
-    if let Some(network) = inner.get("network_type").and_then(Json::as_str) {
-        let network = network.trim_start_matches("VIRTUAL_NETWORK_").to_lowercase().replace('_', "-");
-        words.push_str(&format!(", {} network", network.trim_end_matches("-network")));
-    }
-    if inner.get("enable_internet_vip").is_some_and(|choice| !choice.is_null()) {
-        words.push_str(", with an Internet VIP");
-    }
-    let refs = inner.get("refs").and_then(Json::as_array).into_iter().flatten();
-    let names: Vec<String> = refs.map(reference_name).collect();
-    if !names.is_empty() {
-        words.push_str(&format!(", refs {}", names.join(" ")));
-    }
-    Some(words)
 }

@@ -8,14 +8,14 @@ use jiff::Timestamp;
 
 use super::marker;
 use super::{alarm, code_span, command, draw, element, fence_line, fenced, heads, row, table};
-use crate::model::{Field, Key, Scope};
+use crate::model::{Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::ReportOptions;
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removal, short_commit};
-use crate::report::facts::words;
+use crate::report::facts::target;
 use crate::report::line::{Line, at, code, digits, key, line, moment_with_age};
 use crate::report::view::{Content, View};
 
@@ -304,7 +304,7 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     let mut named = 0;
     for change in creates {
         let Action::Create { wanted } = &change.action else { continue };
-        let target = words(&Field::Target, &Field::Target.value(wanted)).unwrap_or_default();
+        let target = target(wanted).unwrap_or_default();
         let place = line![change.place.as_ref().map(at)];
         let row = row(&[line![key(&change.key)], short(&target), place]);
         if table.len() + row.len() + end > room.left {

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use super::{TextView, at_the_end, columns};
 use crate::kind::KindName;
-use crate::model::{Field, Key, SourceLocation};
+use crate::model::shape::words::UnitForm;
+use crate::model::{Key, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::Role;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, remarkable_reason, removal, short_commit};
-use crate::report::facts::{target_words, words};
+use crate::report::facts::{address, choice_words};
 use crate::report::line::{self, Line, code, key, line, styled};
 
 /// Where the names of fields begin, and how wide they are.
@@ -43,10 +44,8 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
         }
         Action::Annotate { .. } => {}
         Action::Delete { before, referrers } => {
-            if let Some(spec) = before.endpoint.spec.endpoint() {
-                let port = (spec.port != 0).then(|| line![", port ", code(spec.port.to_string())]);
-                let target = words(&Field::Target, &Field::Target.value(&before.endpoint)).unwrap_or_default();
-                text.push_str(&labelled("was", &line![code(target), port], view));
+            if let Some(address) = address(&before.endpoint) {
+                text.push_str(&labelled("was", &address, view));
             }
             for referrer in referrers {
                 text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));
@@ -164,9 +163,9 @@ fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &T
         for edit in edits {
             text.push_str(&row(edit, (width, modified), is_of_several, view));
         }
-        if field.field == Field::Target {
-            let words = target_words(&field.before, &field.after);
-            text.push_str(&format!("{}\n", self::field("target", width, &view.plain(&words))));
+        if field.field.form(kind) == UnitForm::Choice {
+            let (name, words) = (field.field.unit().unwrap_or_default(), choice_words(&field.before, &field.after));
+            text.push_str(&format!("{}\n", self::field(name, width, &view.plain(&words))));
         }
     }
     text

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::plan::{consents, settings};
 use super::{Alarm, Block, Blocks, Table, unread};
+use crate::kind::KindName;
 use crate::model::{Json, Key, Scope};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ScopeState, ThreeWay};
 use crate::report::facts::reason::block_reason;
@@ -123,7 +124,7 @@ fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, outcome: &Outcome, vi
     let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();
     if !fields.is_empty() {
         blocks.gap();
-        blocks.table(three_way(&fields));
+        blocks.table(three_way(endpoint.kind, &fields));
         blocks.gap();
     }
     let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
@@ -137,9 +138,9 @@ fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, outcome: &Outcome, vi
     blocks
 }
 
-fn three_way<'a>(fields: &[&'a ThreeWay]) -> Table<'a> {
+fn three_way<'a>(kind: KindName, fields: &[&'a ThreeWay]) -> Table<'a> {
     let value = |field: &ThreeWay, value: &Json| {
-        words(&field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
+        words(kind, &field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
     };
     let mut table = Table::new(["field", "when planned", "now", "wanted", ""]).titled(Line::default(), 2);
     for field in fields {

@@ -121,7 +121,7 @@ proptest! {
 fn a_variable_and_what_a_load_would_not_read_are_left() {
     let wanted = |live: u64| ValueToAdopt {
         key: Key::parse("shop/cart").expect("a key"),
-        field: Field::Port,
+        field: Field::of_unit("port"),
         live: live.into(),
         unnamed: None,
         tenant: None,
