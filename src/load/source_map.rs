@@ -16,11 +16,11 @@ use super::outline::Outline;
 use super::overlays::Overlays;
 use super::rules;
 use super::secrets::Secrets;
-use super::source::FileOrigin;
+use super::source::{FileFilter, FileOrigin};
 use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
-use crate::kind::{self, Kind, KindName};
+use crate::kind::{self, KindName};
 use crate::model::{Definition, Field, Key, SourceLocation};
 
 /// How a value is written.
@@ -55,15 +55,28 @@ pub struct WrittenValue {
     pub origin: ValueOrigin,
 }
 
-/// The values of a definition by their path.
-pub(super) type Nodes = BTreeMap<Vec<String>, WrittenValue>;
+/// A value as it is written, with the values in it by their keys, items of lists by their numbers.
+#[derive(Debug)]
+pub(super) struct WrittenNode {
+    pub(super) value: WrittenValue,
+    pub(super) below: BTreeMap<String, WrittenNode>,
+}
+
+impl WrittenNode {
+    /// The value at a path below this one.
+    pub(super) fn at(&self, path: &[impl AsRef<str>]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, key| node.below.get(key.as_ref()))
+    }
+}
+
 /// The definitions of a file by `namespace/name`.
-type FileNodes = HashMap<String, Nodes>;
+type FileNodes = HashMap<String, WrittenNode>;
 
 /// Answers where the values of a load are written.
 #[derive(Debug)]
 pub struct SourceMap<'l> {
     loaded: &'l Loaded,
+    filter: FileFilter,
     variables: Variables,
     /// The overlay files that change definitions of a file.
     overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
@@ -81,13 +94,8 @@ impl<'l> SourceMap<'l> {
         for definition in loaded.desired.definitions.values().filter(|definition| !definition.overlays.is_empty()) {
             overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
         }
-        Self {
-            loaded,
-            variables: Variables::new(&loaded.config.variables),
-            overlays,
-            cached: RefCell::default(),
-            newest: RefCell::default(),
-        }
+        let (filter, variables) = (loaded.filter(), Variables::new(&loaded.config.variables));
+        Self { loaded, filter, variables, overlays, cached: RefCell::default(), newest: RefCell::default() }
     }
 
     /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
@@ -148,8 +156,7 @@ impl<'l> SourceMap<'l> {
     pub fn at(&self, key: &Key, path: &[&str]) -> Option<WrittenValue> {
         let definition = self.loaded.desired.definitions.get(key)?;
         let file = self.file(definition);
-        let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
-        file.get(&key.to_string())?.get(&path).cloned()
+        file.get(&key.to_string())?.at(path).map(|node| node.value.clone())
     }
 
     /// The same of the nearest value above it that is written. The path is one of a report, such as `spec.pools[0].pool`.
@@ -217,33 +224,31 @@ impl<'l> SourceMap<'l> {
             .collect();
         let source = origin.text(file, &limits).ok()?;
         let mut problems = Vec::new();
-        let overlays = Overlays::read(&texts, &self.loaded.filter(), &self.variables, &mut problems);
+        let overlays = Overlays::read(&texts, &self.filter, &self.variables, &mut problems);
         let rules = rules::StackRules::default();
         let context = ReadContext { rules, variables: &self.variables, overlays, limits };
         let documents = careful::prepare(&source, &context, &mut problems);
         let nodes = documents.iter().filter_map(|document| {
-            let (key, mut nodes) = (document.item.names()?, nodes(&document.item));
+            let (key, mut root) = (document.item.names()?, written(&document.item));
             for overlay in context.overlays.of(&key).iter().rev() {
-                nulls(&overlay.item, overlay.item.described(), &mut nodes);
+                nulls(&overlay.item, Level::root(overlay.item.described()), &mut root);
             }
-            Some((key, nodes))
+            Some((key, root))
         });
         Some(nodes.collect())
     }
 }
 
 /// Adds what an overlay sets to `null`, which the definition then does not have.
-fn nulls(overlay: &Item<'_>, kind: Option<&'static Kind>, found: &mut Nodes) {
-    let mut open = vec![(overlay, Level::root(kind), Vec::new())];
-    while let Some((item, level, path)) = open.pop() {
-        for entry in item.entries() {
-            let key = level.spelled(&entry.key);
-            let path: Vec<String> = path.iter().cloned().chain([key.clone().into_owned()]).collect();
-            if entry.item.is_null() {
-                found.entry(path).or_insert_with(|| written(&entry.item, Some(entry), entry.key_at, entry.item.origin));
-            } else {
-                open.push((&entry.item, level.below(&key), path));
-            }
+fn nulls(overlay: &Item<'_>, level: Level, found: &mut WrittenNode) {
+    for entry in overlay.entries() {
+        let key = level.spelled(&entry.key);
+        let level = level.below(&key);
+        if entry.item.is_null() {
+            let node = || entry_node(entry, level, ValueOrigin::Written);
+            found.below.entry(key.into_owned()).or_insert_with(node);
+        } else if let Some(found) = found.below.get_mut(&*key) {
+            nulls(&entry.item, level, found);
         }
     }
 }
@@ -259,54 +264,41 @@ fn paths(kind: KindName, field: &Field) -> (Vec<Vec<&str>>, bool) {
     (options.map(|option| vec!["spec", *option]).collect(), true)
 }
 
-/// Every value of a document by its path.
-pub(super) fn nodes(root: &Item<'_>) -> Nodes {
-    let mut nodes = Nodes::new();
+/// A document as it is written.
+pub(super) fn written(root: &Item<'_>) -> WrittenNode {
     let first = root.entries().first().map_or(root.span, |entry| entry.key_at);
-    nodes.insert(Vec::new(), written(root, None, first, root.origin));
-    collect(root, Level::root(root.described()), &mut Vec::new(), root.origin, &mut nodes);
-    nodes
+    node(root, (first, 0..0), Level::root(root.described()), ValueOrigin::Written)
 }
 
-fn collect(item: &Item<'_>, level: Level, path: &mut Vec<String>, above: ValueOrigin, nodes: &mut Nodes) {
-    let inherited = |item: &Item<'_>| match above {
-        ValueOrigin::Written | ValueOrigin::Anchored if item.origin != ValueOrigin::Written => item.origin,
+fn entry_node(entry: &MapEntry<'_>, level: Level, above: ValueOrigin) -> WrittenNode {
+    let key = entry.key_at.source.file_range(&entry.key_at.range());
+    node(&entry.item, (entry.key_at, key), level, above)
+}
+
+/// A value that begins at `start`, with the bytes of its key.
+fn node(item: &Item<'_>, (start, key): (TextSpan<'_>, Range<usize>), level: Level, above: ValueOrigin) -> WrittenNode {
+    let origin = match above {
         ValueOrigin::Written => item.origin,
+        ValueOrigin::Anchored if item.origin != ValueOrigin::Written => item.origin,
         above => above,
     };
-    match &item.value {
-        Value::Text(..) | Value::Refused => {}
+    let below = match &item.value {
+        Value::Text(..) | Value::Refused => BTreeMap::new(),
         Value::List(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push(index.to_string());
-                let origin = inherited(item);
-                nodes.insert(path.clone(), written(item, None, item.span, origin));
-                collect(item, level.below(""), path, origin, nodes);
-                path.pop();
-            }
+            let node = |item: &Item<'_>| node(item, (item.span, 0..0), level.below(""), origin);
+            items.iter().enumerate().map(|(index, item)| (index.to_string(), node(item))).collect()
         }
         Value::Map(entries) => {
-            for entry in entries {
+            let node = |entry: &MapEntry<'_>| {
                 let key = level.spelled(&entry.key);
-                path.push(key.clone().into_owned());
-                let origin = inherited(&entry.item);
-                nodes.insert(path.clone(), written(&entry.item, Some(entry), entry.key_at, origin));
-                collect(&entry.item, level.below(&key), path, origin, nodes);
-                path.pop();
-            }
+                let node = entry_node(entry, level.below(&key), origin);
+                (key.into_owned(), node)
+            };
+            entries.iter().map(node).collect()
         }
-    }
-}
-
-fn written(item: &Item<'_>, entry: Option<&MapEntry<'_>>, start: TextSpan<'_>, origin: ValueOrigin) -> WrittenValue {
-    let source = start.source;
-    WrittenValue {
-        place: start.location(),
-        key: entry.map_or(0..0, |entry| source.file_range(&entry.key_at.range())),
-        value: item.span.source.file_range(&item.span.range()),
-        writing: style(item),
-        origin,
-    }
+    };
+    let value = item.span.source.file_range(&item.span.range());
+    WrittenNode { value: WrittenValue { place: start.location(), key, value, writing: style(item), origin }, below }
 }
 
 fn style(item: &Item<'_>) -> ValueStyle {

@@ -233,7 +233,7 @@ impl Patch<'_> {
         match holder.writing {
             ValueStyle::Flow => {
                 let entries = self.own_children(parent)?;
-                let gone = |at: usize| paths.contains(entries[at].0);
+                let gone = |at: usize| paths.contains(&entries[at].0);
                 self.remove_in_brackets(&entries, &gone)
             }
             ValueStyle::Collection => {
@@ -258,7 +258,7 @@ impl Patch<'_> {
     /// Removes entries or items between brackets, each with the comma that it needs no more.
     pub(super) fn remove_in_brackets(
         &mut self,
-        all: &[(&Vec<String>, &WrittenValue)],
+        all: &[(Vec<String>, &WrittenValue)],
         gone: &dyn Fn(usize) -> bool,
     ) -> Result<(), NotEditable> {
         let (start, end) = (|at: usize| self.start(all[at].1), |at: usize| all[at].1.value.end);

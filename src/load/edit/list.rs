@@ -60,7 +60,7 @@ impl Patch<'_> {
     fn add_item(
         &mut self,
         node: &WrittenValue,
-        items: &[(&Vec<String>, &WrittenValue)],
+        items: &[(Vec<String>, &WrittenValue)],
         before: Option<usize>,
         item: &Json,
     ) -> Result<(), NotEditable> {
@@ -72,7 +72,7 @@ impl Patch<'_> {
                 _ => Some(("", self.slice(node.value.start + 1..first)?)).filter(|(_, opening)| opening.contains('\n')),
             };
             let between = between.map(|(_, between)| between).filter(|between| !between.contains('#')).unwrap_or(" ");
-            let text = value::fresh(item, self.around(items[0].0));
+            let text = value::fresh(item, self.around(&items[0].0));
             match before.map(|at| items[at].1.value.end) {
                 Some(end) => self.splice(end..end, format!(",{between}{text}")),
                 None => self.splice(first..first, format!("{text},{between}")),
@@ -92,10 +92,10 @@ impl Patch<'_> {
     fn remove_items(
         &mut self,
         node: &WrittenValue,
-        items: &[(&Vec<String>, &WrittenValue)],
+        items: &[(Vec<String>, &WrittenValue)],
         gone: &dyn Fn(usize) -> bool,
     ) -> Result<(), NotEditable> {
-        if (0..items.len()).any(|at| gone(at) && self.has_secret(items[at].0)) {
+        if (0..items.len()).any(|at| gone(at) && self.has_secret(&items[at].0)) {
             return Err(NotEditable::Secret);
         }
         if node.writing == ValueStyle::Flow {

@@ -22,7 +22,7 @@ use super::loaded::Loaded;
 use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
-use super::source_map::{Nodes, nodes};
+use super::source_map::{WrittenNode, written};
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
 use super::variable::Variables;
@@ -214,19 +214,19 @@ impl<'l> Editor<'l> {
     }
 
     /// What is written where, by definition.
-    fn written(&self, text: &str) -> BTreeMap<String, Nodes> {
+    fn written(&self, text: &str) -> BTreeMap<String, WrittenNode> {
         let Some(source) = self.source(text) else { return BTreeMap::new() };
         let context = self.context();
         let documents = careful::prepare(&source, &context, &mut Vec::new());
-        documents.iter().filter_map(|document| Some((document.item.names()?, nodes(&document.item)))).collect()
+        documents.iter().filter_map(|document| Some((document.item.names()?, written(&document.item)))).collect()
     }
 
     fn places(&self, text: &str, wanted: &[&ValueToAdopt]) -> Vec<Option<SourceLocation>> {
         let written = self.written(text);
         let place = |one: &&ValueToAdopt| {
-            let nodes = written.get(&one.key.to_string())?;
+            let root = written.get(&one.key.to_string())?;
             let path = field::path(one.key.kind, &one.field, &self.current(one)?);
-            nodes.get(&path).or_else(|| nodes.get(&Vec::new())).map(|node| node.place.clone())
+            Some(root.at(&path).unwrap_or(root).value.place.clone())
         };
         wanted.iter().map(place).collect()
     }
@@ -245,11 +245,11 @@ impl<'l> Editor<'l> {
     ) -> Vec<Result<Vec<Splice>, NotEditable>> {
         let written = self.written(text);
         let one = |wanted: &&ValueToAdopt| {
-            let nodes = written.get(&wanted.key.to_string()).ok_or(NotEditable::Withdrawn)?;
+            let root = written.get(&wanted.key.to_string()).ok_or(NotEditable::Withdrawn)?;
             let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
             let current = wanted.field.value(endpoint);
             let language = self.source(text).ok_or(NotEditable::Withdrawn)?.language();
-            let document = EditedDocument { text, file: &self.file, language, nodes, kind: wanted.key.kind };
+            let document = EditedDocument { text, file: &self.file, language, root, kind: wanted.key.kind };
             make(document, &wanted.field, &current, &as_written(wanted, &current))
         };
         wanted.iter().map(one).collect()

@@ -14,7 +14,7 @@ use crate::load::level::Level;
 use crate::load::loaded::Loaded;
 use crate::load::overlays::{Overlays, REMOVE};
 use crate::load::rules::StackRules;
-use crate::load::source_map::{Nodes, nodes};
+use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
@@ -107,7 +107,7 @@ impl OverlayEditor<'_> {
         let mut place = None;
         for (path, value) in changes(wanted.key.kind, &wanted.field, &current, &value) {
             text = set(&text, file, &wanted.key, &path, &value)?;
-            place = written(&text, file, &wanted.key).and_then(|nodes| Some(nodes.get(&path)?.place.clone())).or(place);
+            place = root(&text, file, &wanted.key).and_then(|root| Some(root.at(&path)?.value.place.clone())).or(place);
         }
         let mut expected = before;
         wanted.field.assign(&mut expected, &current, &value).map_err(|_| NotEditable::Withdrawn)?;
@@ -183,16 +183,12 @@ fn differences(
     }
 }
 
-/// The values of the last document of a key in an overlay file; nothing where the file cannot be read.
-fn written(text: &str, file: &Arc<str>, key: &Key) -> Option<Nodes> {
+/// The last document of a key in an overlay file, as it is written; nothing where the file cannot be read.
+fn root(text: &str, file: &Arc<str>, key: &Key) -> Option<WrittenNode> {
     let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
     let items = Documents::new(&source).map(|tree| resolve(&tree.ok()?, &source, &mut Vec::new()));
-    let all: Vec<Nodes> = items
-        .flatten()
-        .filter(|item| item.names().is_some_and(|name| name == key.to_string()))
-        .map(|item| nodes(&item))
-        .collect();
-    all.into_iter().next_back()
+    let of_key = items.flatten().filter(|item| item.names().is_some_and(|name| name == key.to_string()));
+    of_key.last().map(|item| written(&item))
 }
 
 /// The text with a value set in the document of a key. Other options of the groups that the path chooses from are
@@ -200,8 +196,8 @@ fn written(text: &str, file: &Arc<str>, key: &Key) -> Option<Nodes> {
 fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) -> Result<String, NotEditable> {
     let language = Language::of(file);
     let edit = |text: &str, change: &dyn Fn(&mut Patch<'_>) -> Result<(), NotEditable>| {
-        let nodes = written(text, file, key).ok_or(NotEditable::Shape)?;
-        let document = EditedDocument { text, file, language, nodes: &nodes, kind: key.kind };
+        let root = root(text, file, key).ok_or(NotEditable::Shape)?;
+        let document = EditedDocument { text, file, language, root: &root, kind: key.kind };
         let mut patch = Patch { document, splices: Vec::new() };
         change(&mut patch)?;
         spliced(text, patch.splices).ok_or(NotEditable::Shape)

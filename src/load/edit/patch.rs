@@ -8,7 +8,7 @@ use super::value::Surrounding;
 use crate::kind::KindName;
 use crate::load::item::ValueOrigin;
 use crate::load::level::Level;
-use crate::load::source_map::{Nodes, ValueStyle, WrittenValue};
+use crate::load::source_map::{ValueStyle, WrittenNode, WrittenValue};
 use crate::load::splice::{Splice, line_break, line_end, line_start};
 use crate::load::text::Language;
 
@@ -20,7 +20,7 @@ pub(super) struct EditedDocument<'a> {
     /// The file's path, as places name it.
     pub(super) file: &'a str,
     pub(super) language: Language,
-    pub(super) nodes: &'a Nodes,
+    pub(super) root: &'a WrittenNode,
     /// What it describes.
     pub(super) kind: KindName,
 }
@@ -39,7 +39,7 @@ pub(super) fn below(path: &[String], key: &str) -> Vec<String> {
 
 impl<'a> Patch<'a> {
     pub(super) fn node(&self, path: &[String]) -> Option<&'a WrittenValue> {
-        self.document.nodes.get(path)
+        self.document.root.at(path).map(|node| &node.value)
     }
 
     /// The node, where its bytes mean nothing but itself.
@@ -54,19 +54,16 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// The values directly in a mapping or list, in the order of the file.
-    pub(super) fn children(&self, path: &[String]) -> Vec<(&'a Vec<String>, &'a WrittenValue)> {
-        let all = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
-        let mut children: Vec<_> = all.filter(|(inner, _)| inner.len() == path.len() + 1).collect();
+    /// The values directly in a mapping or list with their paths, in the order of the file.
+    pub(super) fn children(&self, path: &[String]) -> Vec<(Vec<String>, &'a WrittenValue)> {
+        let inner = self.document.root.at(path).into_iter().flat_map(|node| &node.below);
+        let mut children: Vec<_> = inner.map(|(key, node)| (below(path, key), &node.value)).collect();
         children.sort_by_key(|(_, node)| self.start(node));
         children
     }
 
     /// The children, where all of them are in the file itself.
-    pub(super) fn own_children(
-        &self,
-        path: &[String],
-    ) -> Result<Vec<(&'a Vec<String>, &'a WrittenValue)>, NotEditable> {
+    pub(super) fn own_children(&self, path: &[String]) -> Result<Vec<(Vec<String>, &'a WrittenValue)>, NotEditable> {
         let children = self.children(path);
         children.iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
         Ok(children)
@@ -79,9 +76,10 @@ impl<'a> Patch<'a> {
 
     /// Whether a secret is written at a path or below it: what replaces it would not contain it.
     pub(super) fn has_secret(&self, path: &[String]) -> bool {
-        let inner = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
-        !self.document.kind.is_endpoint()
-            && inner.map(|(inner, _)| self.level(inner)).any(|level| matches!(level, Level::Secret))
+        fn is_in(node: &WrittenNode, level: Level) -> bool {
+            matches!(level, Level::Secret) || node.below.iter().any(|(key, node)| is_in(node, level.below(key)))
+        }
+        self.document.root.at(path).is_some_and(|node| is_in(node, self.level(path)))
     }
 
     /// Where the bytes of a value begin, its key included.
