@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::document::FORMAT_VERSION;
 use super::fleet::{InputProblem, NoResult};
-use super::json::{ChecksDocument, FORMAT_VERSION, ShardDocument, StackDocument};
+use super::json::{ChecksDocument, ShardDocument, StackDocument};
 use crate::drift::{
     Acknowledgements, Check, DriftState, JudgedAcknowledgement, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts,
 };

@@ -1,24 +1,42 @@
 //! The view of DDoS events: a table of them, one with its attachments, an edit before it is sent, and a conflict with an
 //! edit that was made meanwhile.
 
-use super::Role;
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::line::{Line, code, foreign, line, moment, styled};
 use super::text::{TextView, draw};
 use super::view::{Blocks, Table};
+use super::{Answer, Role, document};
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
 
-/// The events as a table.
-pub(super) fn events(events: &[DdosEvent]) -> Blocks<'_> {
-    if events.is_empty() {
-        return line!["no DDoS events in this time"].into();
+/// DDoS events.
+#[derive(Serialize, JsonSchema)]
+pub struct DdosEvents<'e> {
+    /// In the order of the service.
+    pub events: &'e [DdosEvent],
+}
+
+impl Answer for DdosEvents<'_> {
+    /// The events as a table.
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+        if self.events.is_empty() {
+            return line!["no DDoS events in this time"].into();
+        }
+        let mut table = Table::new(["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"]).free([4, 5]);
+        for event in self.events {
+            let texts = [&event.ip, &event.name, &event.description].map(|text| line![code(text)]);
+            table.row([line![code(&event.id)], started(event), ended(event)].into_iter().chain(texts));
+        }
+        table.into()
     }
-    let mut table = Table::new(["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"]).free([4, 5]);
-    for event in events {
-        let texts = [&event.ip, &event.name, &event.description].map(|text| line![code(text)]);
-        table.row([line![code(&event.id)], started(event), ended(event)].into_iter().chain(texts));
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("ddos_events", self, out)
     }
-    table.into()
 }
 
 fn started(event: &DdosEvent) -> Line<'_> {
@@ -29,32 +47,46 @@ fn ended(event: &DdosEvent) -> Line<'_> {
     event.end().map_or(line!["open"], |time| line![moment(time)])
 }
 
-/// One event with every field that it has, and its attachments.
-pub(super) fn event(event: &DdosEvent) -> Blocks<'_> {
-    let text = |text: &str| if text.is_empty() { Line::default() } else { line![code(text.to_owned())] };
-    let rows = [
-        ("name", text(&event.name)),
-        ("description", text(&event.description)),
-        ("target", text(&event.ip)),
-        ("started", started(event)),
-        ("ended", ended(event)),
-        ("creator", text(&event.creator)),
-        ("network", text(&event.network_id)),
-        ("mitigation", text(&event.mitigation_id)),
-    ];
-    let others = event.others.iter().map(|(name, value)| (name.as_str(), text(&value_text(value))));
-    let mut table = Table::new(["", ""]).titled(Line::default(), 2);
-    for (name, value) in rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty()) {
-        table.row([line![foreign(name)], value]);
+/// One DDoS event.
+#[derive(Serialize, JsonSchema)]
+pub struct OneDdosEvent<'e> {
+    /// The event.
+    pub event: &'e DdosEvent,
+}
+
+impl Answer for OneDdosEvent<'_> {
+    /// One event with every field that it has, and its attachments.
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+        let event = self.event;
+        let text = |text: &str| if text.is_empty() { Line::default() } else { line![code(text.to_owned())] };
+        let rows = [
+            ("name", text(&event.name)),
+            ("description", text(&event.description)),
+            ("target", text(&event.ip)),
+            ("started", started(event)),
+            ("ended", ended(event)),
+            ("creator", text(&event.creator)),
+            ("network", text(&event.network_id)),
+            ("mitigation", text(&event.mitigation_id)),
+        ];
+        let others = event.others.iter().map(|(name, value)| (name.as_str(), text(&value_text(value))));
+        let mut table = Table::new(["", ""]).titled(Line::default(), 2);
+        for (name, value) in rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty()) {
+            table.row([line![foreign(name)], value]);
+        }
+        let mut blocks = Blocks::from(line!["DDoS event ", styled(Role::Strong, code(&event.id))]);
+        blocks.table(table);
+        blocks.gap();
+        match event.attachments.as_slice() {
+            [] => blocks.line(line!["no attachments"]),
+            attachments => blocks.table(self::attachments(attachments)),
+        }
+        blocks
     }
-    let mut blocks = Blocks::from(line!["DDoS event ", styled(Role::Strong, code(&event.id))]);
-    blocks.table(table);
-    blocks.gap();
-    match event.attachments.as_slice() {
-        [] => blocks.line(line!["no attachments"]),
-        attachments => blocks.table(self::attachments(attachments)),
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("ddos_event", self, out)
     }
-    blocks
 }
 
 fn attachments(attachments: &[Attachment]) -> Table<'_> {

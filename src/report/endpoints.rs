@@ -3,14 +3,15 @@
 //! absent, the cell is `-`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::facts::values;
 use super::line::{Line, code, line, moment};
-use super::time;
 use super::view::{Blocks, Table};
+use super::{Answer, TextView, document, time};
 use crate::kind::KindName;
 use crate::model::shape::words::{Choice, UnitForm, place};
 use crate::model::{
@@ -32,14 +33,16 @@ pub struct EndpointListing<'a> {
     pub columns: Vec<Column>,
 }
 
-impl<'a> EndpointListing<'a> {
+impl EndpointListing<'_> {
     /// The noun for what it lists, behind a number.
     fn noun(&self) -> &'static str {
         Key::noun(self.items.iter().map(|item| item.key()))
     }
+}
 
+impl Answer for EndpointListing<'_> {
     /// The listing as a table, with a row for each endpoint; of a snapshot below what it is.
-    pub(super) fn blocks(&self) -> Blocks<'a> {
+    fn blocks<'b>(&'b self, _: &'b TextView) -> Blocks<'b> {
         let mut blocks = Blocks::default();
         if let Some((taken, digest)) = self.taken {
             let namespaces: BTreeSet<_> = self.live.lists.keys().map(|scope| &scope.namespace).collect();
@@ -74,18 +77,18 @@ impl<'a> EndpointListing<'a> {
         blocks
     }
 
-    /// The content of the document.
-    pub fn report(&self) -> EndpointsReport<'a> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let read = |read: &ListRead| {
             let reason = read.unknown().map(str::to_owned);
             ListedNamespace { complete: reason.is_none(), reason }
         };
-        EndpointsReport {
+        let report = EndpointsReport {
             service: self.service,
             taken: self.taken.map(|(taken, _)| taken),
             namespaces: self.live.lists.iter().map(|(scope, of)| (scope.to_string(), read(of))).collect(),
             endpoints: self.items.iter().map(|item| Listing::of(item)).collect(),
-        }
+        };
+        document::write("endpoints", report, out)
     }
 }
 

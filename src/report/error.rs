@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::json as documents;
+use super::document;
 use crate::load::Diagnostic;
 use crate::plan::{ApprovalError, GuardHit};
 
@@ -107,5 +107,5 @@ impl Refusal {
 
 /// The error as a document.
 pub fn json(error: &ErrorReport<'_>) -> String {
-    documents::document(KIND, error)
+    document::of(KIND, error)
 }

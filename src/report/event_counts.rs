@@ -1,5 +1,7 @@
 //! Counts of security events: bars for the values of each field, and the same as JSON.
 
+use std::io::{self, Write};
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,9 +9,9 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::line::{code, line};
-use super::safe;
 pub use super::text::ValueCount;
 use super::text::{self, Bars, TextView};
+use super::{Answer, Format, document, safe};
 
 /// Counts of security events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -47,9 +49,17 @@ pub struct FieldCounts {
     pub beyond: u64,
 }
 
-impl EventCounts {
+impl Answer for EventCounts {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("security_event_counts", self, out)
+    }
+
+    fn draw(&self, format: Format) -> Option<String> {
+        (format == Format::Ndjson).then(|| self.lines())
+    }
+
     /// The counts as bars.
-    pub fn text(&self, view: &TextView) -> String {
+    fn text(&self, view: &TextView) -> String {
         let heading = &self.heading;
         let (width, charset) = (view.limit(), view.charset);
         let mut text = String::new();
@@ -70,9 +80,11 @@ impl EventCounts {
         }
         text
     }
+}
 
+impl EventCounts {
     /// The counts as a document a line.
-    pub fn lines(&self) -> String {
+    fn lines(&self) -> String {
         let field = |field: &FieldCounts| {
             let line = |ValueCount { value, count }: &ValueCount| {
                 let line = json!({ "field": field.field, "value": value, "count": count }).to_string();

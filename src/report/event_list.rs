@@ -9,7 +9,7 @@ use super::line::code;
 use super::text::TextView;
 use super::text::draw::{self, Widths};
 use super::view::Table;
-use super::{Format, json as documents, safe};
+use super::{Format, document, safe};
 use crate::api::events::{Event, EventQuery};
 use crate::model::Json;
 
@@ -88,7 +88,7 @@ impl<'a> EventList<'a> {
                     total_hits: total,
                 };
                 // The events follow as the last member, a line each.
-                let head = documents::line("security_events", head);
+                let head = document::line("security_events", head);
                 format!("{},\n\"events\": [", head.trim_end().trim_end_matches('}'))
             }
             Format::Ndjson => String::new(),

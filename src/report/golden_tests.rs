@@ -9,16 +9,18 @@ use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use super::ddos::{DdosEvents, OneDdosEvent};
 use super::event_counts::{EventCounts, FieldCounts, ValueCount};
 use super::explanation::Explanation;
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
+use super::json::HistoryReport;
 use super::kinds;
 use super::operations::OperationList;
 use super::sample_tests::{self, HOSTILE};
 use super::stacks::{StackChange, StackEntry, StackList};
 use super::text::TextView;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
-use super::{Format, Report, ReportOptions, StackSize, Validation, render};
+use super::{Applied, Format, Report, ReportOptions, StackSize, Validation, render};
 use crate::api::Operation;
 use crate::api::ddos::DdosEvent;
 use crate::drift::{AcknowledgementStatus, Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy};
@@ -281,9 +283,11 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
 
     let outcome = outcome(plan, text);
     let earlier = BTreeSet::new();
-    use_report("outcome", &Report::Outcome(&outcome, plan, &earlier), &[Format::Text, Format::Json]);
+    let applied = Applied { outcome: &outcome, plan, earlier: &earlier };
+    use_report("outcome", &Report::Answer(&applied), &[Format::Text, Format::Json]);
     let done = whole(&based);
-    use_report("outcome-whole", &Report::Outcome(&done, &based, &earlier), &[Format::Text, Format::Json]);
+    let applied = Applied { outcome: &done, plan: &based, earlier: &earlier };
+    use_report("outcome-whole", &Report::Answer(&applied), &[Format::Text, Format::Json]);
     let mut parts = vec![
         part("tenants/one", "tenants/one", Ok(StackReport::Applied(&outcome, plan))),
         part("tenants/two", "tenants/two --env prod", Err(NoResult::AnotherFailed)),
@@ -293,13 +297,14 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     let faults = InjectedFaults { chosen: (*text).to_owned(), met: 5 };
     let rehearsal =
         Rehearsal { plan: plan.clone(), outcome: outcome.clone(), second: sample_tests::plan(3, false), faults };
-    use_report("rehearsal", &Report::Rehearsal(&rehearsal), Format::OF_ANSWERS);
+    use_report("rehearsal", &Report::Answer(&rehearsal), Format::OF_ANSWERS);
     let record = record(plan, &outcome, text);
     let summary = RunSummary::of(&record);
     let document = RunDocument::of(&record, None);
-    use_report("run", &Report::Run(&document), &RUN);
+    use_report("run", &Report::Answer(&document), &RUN);
     let unreadable = [(*text).to_owned()];
-    use_report("history", &Report::History(std::slice::from_ref(&summary), &unreadable), Format::OF_ANSWERS);
+    let history = HistoryReport { runs: std::slice::from_ref(&summary), unreadable: &unreadable };
+    use_report("history", &Report::Answer(&history), Format::OF_ANSWERS);
 
     let diagnostics = [Diagnostic {
         severity: Severity::Error,
@@ -308,7 +313,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
         help: Some(format!("1 to 65535 {text}")),
     }];
     let validation = Validation { contents: None, diagnostics: &diagnostics, prefix: "endpoints/" };
-    use_report("validation", &Report::Validation(validation), Format::OF_VALIDATION);
+    use_report("validation", &Report::Answer(&validation), Format::OF_VALIDATION);
     let contents = Some(StackSize { endpoints: 41, objects: 0, namespaces: 3, files: 12 });
     let parts = vec![
         part(
@@ -338,7 +343,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
         ..StackEntry::default()
     };
     let stacks = StackList { stacks: vec![stack], since: Some("main".to_owned()), commit: "3f2c9ab".to_owned() };
-    use_report("stacks", &Report::Stacks(&stacks), Format::OF_STACKS);
+    use_report("stacks", &Report::Answer(&stacks), Format::OF_STACKS);
     answers(text, use_report);
 }
 
@@ -354,8 +359,8 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
         .expect("an event")
     };
     let events = [event("5b1f", Json::Null), event("6c2a", json!("2026-11-20T11:00:00Z"))];
-    use_report("ddos", &Report::DdosEvents(&events), Format::OF_ANSWERS);
-    use_report("ddos-event", &Report::DdosEvent(&events[0]), Format::OF_ANSWERS);
+    use_report("ddos", &Report::Answer(&DdosEvents { events: &events }), Format::OF_ANSWERS);
+    use_report("ddos-event", &Report::Answer(&OneDdosEvent { event: &events[0] }), Format::OF_ANSWERS);
     let value = |value: &str, count| ValueCount { value: value.to_owned(), count };
     let field = |field: &str| FieldCounts {
         field: field.to_owned(),
@@ -372,10 +377,10 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
         by: vec![field("country"), field(text)],
         top: 2,
     };
-    use_report("event-counts", &Report::EventCounts(&counts), &[Format::Text, Format::Json, Format::Ndjson]);
+    use_report("event-counts", &Report::Answer(&counts), &[Format::Text, Format::Json, Format::Ndjson]);
     let versions = ["crt-20260315-0012".to_owned(), text.to_owned()];
     let versions = UpgradableVersions { versions: &versions, os: Some("9.2026.17"), sw: Some(text) };
-    use_report("versions", &Report::UpgradableVersions(&versions), Format::OF_ANSWERS);
+    use_report("versions", &Report::Answer(&versions), Format::OF_ANSWERS);
     let progress = serde_json::from_value(json!({
         "site": "ce-lyon", "version": "crt-2", "status": "FAILED", "failure_reason": text, "retries": 2,
         "image_download": {"status": "COMPLETED", "results": [{"name": text, "status": "COMPLETED", "message": text}]},
@@ -385,9 +390,9 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let progress = progress.expect("a status");
     let namespace = Namespace::parse("system").expect("a name");
     let upgrade = SiteUpgrade { namespace: &namespace, site: text, progress: Some(&progress) };
-    use_report("upgrade", &Report::SiteUpgrade(upgrade), Format::OF_ANSWERS);
+    use_report("upgrade", &Report::Answer(&upgrade), Format::OF_ANSWERS);
     let list = OperationList { only: Some(Operation::EndpointCreate), layout: Layout::Uniform };
-    use_report("operations", &Report::Operations(list), Format::OF_ANSWERS);
+    use_report("operations", &Report::Answer(&list), Format::OF_ANSWERS);
     let place = || SourceLocation { file: format!("endpoints/{text}.yaml"), line: 7, column: 3 };
     let value = |path: &str, source, place: Option<SourceLocation>| ExplainedValue {
         path: vec!["spec".to_owned(), path.to_owned()],
@@ -410,7 +415,7 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let described = kinds::explain("origin_pool.spec.port").and_then(Result::ok);
     let definition = Some(definition);
     let explanation = Explanation { environment, settings: Some(Vec::new()), definition, described };
-    use_report("explanation", &Report::Explanation(&explanation), Format::OF_ANSWERS);
+    use_report("explanation", &Report::Answer(&explanation), Format::OF_ANSWERS);
 }
 
 fn place(text: &str) -> SourceLocation {
@@ -447,8 +452,9 @@ fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
     use_report("fleet-drift", &Report::Fleet(&Fleet::new(FleetCommand::Drift, parts)), Format::OF_MERGED);
     let outcome = outcome(&plan, "the service answered 403");
     let record = record(&plan, &outcome, "kim");
-    use_report("run", &Report::Run(&RunDocument::of(&record, None)), &RUN);
-    use_report("outcome", &Report::Outcome(&outcome, &plan, &BTreeSet::new()), &[Format::Text, Format::Json]);
+    use_report("run", &Report::Answer(&RunDocument::of(&record, None)), &RUN);
+    let applied = Applied { outcome: &outcome, plan: &plan, earlier: &BTreeSet::new() };
+    use_report("outcome", &Report::Answer(&applied), &[Format::Text, Format::Json]);
 }
 
 /// Lines of the beginning and of the end that a long golden file has.

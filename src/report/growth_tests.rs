@@ -5,7 +5,7 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::{Format, Report, annotation, github, json, junit, prometheus, sample_tests, sarif, text};
+use super::{Format, Report, annotation, document, github, json, junit, prometheus, sample_tests, sarif, text};
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::plan::Plan;
@@ -35,7 +35,7 @@ fn no_report_of_a_check_searches_all_changes_for_each() {
     type Report = fn(&Check<'_>) -> String;
     let reports: [(&str, Report); 7] = [
         ("text", |check| text::drift(check, &text::TextView::default())),
-        ("json", |check| json::text(|out| json::write_drift(check, out))),
+        ("json", |check| document::text(|out| json::write_drift(check, out))),
         ("markdown", |check| whole(&super::Report::Check(check), Format::Markdown)),
         ("junit", junit::report),
         ("prometheus", prometheus::report),
@@ -74,7 +74,7 @@ fn no_report_of_a_plan_searches_all_changes_for_each() {
     type Report = fn(&Plan) -> String;
     let reports: [(&str, Report); 5] = [
         ("text", |plan| text::plan(plan, None, &text::TextView::default())),
-        ("json", |plan| json::text(|out| json::write_plan(plan, out))),
+        ("json", |plan| document::text(|out| json::write_plan(plan, out))),
         ("markdown", |plan| whole(&super::Report::Plan(plan), Format::Markdown)),
         ("html", |plan| whole(&super::Report::Plan(plan), Format::Html)),
         ("digest", |plan| plan.digest().to_string()),

@@ -1,11 +1,13 @@
 //! What a check of the set-up found: a line for each check, with what to do about it, as text and as JSON.
 
+use std::io::{self, Write};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Role;
 use super::line::{Line, code, foreign, line, styled};
 use super::view::{Blocks, Table};
+use super::{Answer, Role, TextView, document};
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -75,8 +77,15 @@ impl Health {
         self
     }
 
+    /// How many checks failed.
+    pub fn failed(&self) -> usize {
+        self.checks.iter().filter(|check| check.status == HealthStatus::Failed).count()
+    }
+}
+
+impl Answer for Health {
     /// A row for each check, with what to do about it below, and the sum.
-    pub(super) fn blocks(&self) -> Blocks<'_> {
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let mut table = Table::new(["", "", ""]);
         for check in &self.checks {
             let word = line![styled(check.status.role(), check.status.word())];
@@ -93,14 +102,8 @@ impl Health {
         blocks
     }
 
-    /// The content of the document.
-    pub fn report(&self) -> HealthReport<'_> {
-        HealthReport { healthy: self.failed() == 0, checks: &self.checks }
-    }
-
-    /// How many checks failed.
-    pub fn failed(&self) -> usize {
-        self.checks.iter().filter(|check| check.status == HealthStatus::Failed).count()
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("health", HealthReport { healthy: self.failed() == 0, checks: &self.checks }, out)
     }
 }
 
@@ -116,7 +119,7 @@ pub struct HealthReport<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Format, Report, ReportOptions, TextView, render};
+    use crate::report::{Format, Report, ReportOptions, render};
 
     #[test]
     fn each_check_is_a_line_with_its_fix_below() {
@@ -125,7 +128,7 @@ mod tests {
         health.add("token", HealthStatus::Failed, "no token is set, and none\u{1b}[0m").fix("set TRUEUP_TOKEN");
         health.add("write access", HealthStatus::NotChecked, "no request shows it");
         let view = TextView { width: 60, is_terminal: true, ..TextView::default() };
-        let report = |format| render(&Report::Health(&health), format, &ReportOptions::new(&view));
+        let report = |format| render(&Report::Answer(&health), format, &ReportOptions::new(&view));
         insta::assert_snapshot!(report(Format::Text), @r"
         ok           service       https://acme.example.net
         failed       token         no token is set, and

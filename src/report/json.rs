@@ -1,5 +1,4 @@
-//! Reports as JSON. Each document names its `kind` and its `format_version`; fields are added within
-//! a version and never change their meaning.
+//! The reports of plans, checks and runs as JSON documents.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +8,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::document::{self, text, write};
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NoResult, StackReport};
-use super::safe::JsonWriter;
 use super::validation::ValidationReport;
 use super::view::View;
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
@@ -18,9 +17,6 @@ use crate::model::policy::SettingChange;
 use crate::model::{Field, Json, Key, Namespace, ValueDigest};
 use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId, Waves};
 use crate::run::{InjectedFaults, Outcome, Rehearsal, RunSummary};
-
-/// The version of every document of this module.
-pub const FORMAT_VERSION: u32 = 1;
 
 /// A plan for a reader: counts, verdicts, digest and the plan itself. `apply` takes the file which `plan -o` writes, not
 /// this.
@@ -249,8 +245,10 @@ impl<'p> StackDocument<'p> {
         let document = match &part.outcome {
             Ok(StackReport::Checked(check)) => Self::of_check(check),
             Ok(StackReport::Planned(plan)) => report(text(|out| write_plan(plan, out))),
-            Ok(StackReport::Applied(outcome, plan)) => report(document("outcome", OutcomeReport::new(outcome, plan))),
-            Ok(StackReport::Validated(checked)) => report(document("validation", ValidationReport::of(checked))),
+            Ok(StackReport::Applied(outcome, plan)) => {
+                report(document::of("outcome", OutcomeReport::new(outcome, plan)))
+            }
+            Ok(StackReport::Validated(checked)) => report(document::of("validation", ValidationReport::of(checked))),
             Err(NoResult::Failed(failed)) => Self { failed: Some(failed.into()), ..none() },
             Err(NoResult::Unknown(unknown)) => Self { unknown: Some(unknown.into()), ..none() },
             Err(NoResult::Elsewhere) => Self { elsewhere: true, ..none() },
@@ -357,50 +355,6 @@ pub struct HistoryReport<'p> {
     pub runs: &'p [RunSummary],
     /// Why others cannot be read.
     pub unreadable: &'p [String],
-}
-
-#[derive(Serialize)]
-struct Document<'a, C> {
-    kind: &'a str,
-    format_version: u32,
-    #[serde(flatten)]
-    content: C,
-}
-
-/// Any other answer under its `kind`, on one line.
-pub fn line(kind: &str, content: impl Serialize) -> String {
-    // Text keys, strings, numbers: nothing that fails.
-    let text = serde_json::to_string(&Document { kind, format_version: FORMAT_VERSION, content }).unwrap_or_default();
-    format!("{}\n", super::safe::json(&text))
-}
-
-/// A document on one line: its line breaks are between its parts and never in a text.
-pub fn one_line(document: &str) -> String {
-    document.lines().map(str::trim_start).chain(["\n"]).collect()
-}
-
-/// Any other answer under its `kind`.
-pub fn document(kind: &str, content: impl Serialize) -> String {
-    text(|out| write(kind, content, out))
-}
-
-/// Writes the same document to `out`.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write(kind: &str, content: impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    let mut out = JsonWriter::new(out);
-    serde_json::to_writer_pretty(&mut out, &Document { kind, format_version: FORMAT_VERSION, content })?;
-    out.write_all(b"\n")?;
-    out.finish()
-}
-
-/// What `write` writes, as one text.
-pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
-    let mut bytes = Vec::new();
-    // Text keys, strings, numbers: nothing that fails.
-    let written = write(&mut bytes).map(|()| String::from_utf8(bytes).unwrap_or_default());
-    written.unwrap_or_default()
 }
 
 /// Changes by action, what is blocked, what is in sync, and requests.

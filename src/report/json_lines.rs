@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::json as documents;
+use super::document;
 use crate::api::{Exchange, Retry};
 use crate::run::RunEvent;
 
@@ -74,7 +74,7 @@ pub fn request(exchange: &Exchange<'_>, source: &LineSource, time: Timestamp) ->
         request_id: exchange.request_id,
         source,
     };
-    documents::line(REQUEST, line)
+    document::line(REQUEST, line)
 }
 
 /// The kind of a line of a stream.
@@ -96,7 +96,7 @@ pub struct RunEventLine<'a> {
 
 /// The line of an event of a stack that happened at `time`.
 pub fn event(event: RunEvent<'_>, source: &LineSource, time: Timestamp) -> String {
-    documents::line(RUN_EVENT, RunEventLine { time, event, source })
+    document::line(RUN_EVENT, RunEventLine { time, event, source })
 }
 
 /// The line of a request that the client sends again.

@@ -2,6 +2,7 @@
 //! shape, which knows more.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +10,7 @@ use serde::Serialize;
 use super::facts::plan::Command;
 use super::line::{Line, Part, code, foreign, line};
 use super::view::{Block, Blocks, Table};
+use super::{Answer, TextView, document};
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind};
 use crate::model::shape::{ENDPOINT, FieldStatus, ShapeNode, snake};
 
@@ -83,9 +85,13 @@ impl Default for KindList {
     }
 }
 
-impl KindList {
+impl Answer for KindList {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("kinds", self, out)
+    }
+
     /// A row for each kind.
-    pub(super) fn blocks(&self) -> Blocks<'_> {
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let columns = ["KIND", "NAMESPACES", "SECRETS", "MAKES", "PATH", "REFERS TO"];
         let mut table = Table::new(columns).free(3..6);
         for kind in &self.kinds {

@@ -1,10 +1,12 @@
 //! What people and pipelines read: a plan, an outcome, verdicts, answers and problems as text and in the
 //! formats of other programs. Values of the plan go in, a string comes out; the caller decides
-//! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it.
+//! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it. A command says what it
+//! reports and in which format; what that looks like is decided here and in the file of the format.
 
 pub mod annotation;
 pub mod check_document;
 pub mod ddos;
+pub mod document;
 pub mod endpoints;
 pub mod error;
 pub mod event_counts;
@@ -46,8 +48,183 @@ mod validation;
 mod view;
 
 pub use fit::fit;
-pub use format::{Format, Report, ReportOptions, left_out, render, write};
+pub use format::Format;
 pub use json_lines::LineSource;
 pub use style::{Charset, Palette, Role};
 pub use text::TextView;
 pub use validation::{StackSize, Validation};
+pub use view::outcome::Applied;
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use annotation::Annotation;
+use fleet::Fleet;
+use view::Blocks;
+
+use crate::drift::{Acknowledgements, Check};
+use crate::plan::Plan;
+
+/// Days for which an offered acknowledgement is valid.
+const OFFERED_DAYS: i64 = 14;
+/// The version of trueup.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Bytes of a text that are written at a time.
+const PIECE: usize = 64 * 1024;
+
+/// What a command reports.
+pub enum Report<'a> {
+    /// A plan.
+    Plan(&'a Plan),
+    /// The verdict over a stack.
+    Check(&'a Check<'a>),
+    /// The results of several stacks.
+    Fleet(&'a Fleet<'a>),
+    /// Anything else, which its own file describes.
+    Answer(&'a dyn Answer),
+}
+
+/// A report that is written as its file says: as text and as JSON, and in the formats that it alone has.
+pub trait Answer {
+    /// Its blocks; of one whose text is made of other parts, none.
+    fn blocks<'a>(&'a self, _view: &'a TextView) -> Blocks<'a> {
+        Blocks::default()
+    }
+
+    /// Its text.
+    fn text(&self, view: &TextView) -> String {
+        text::draw::blocks(&self.blocks(view), view)
+    }
+
+    /// Writes it as one JSON document.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Draws it in a format that needs more than its blocks, its document or its annotations.
+    fn draw(&self, _format: Format) -> Option<String> {
+        None
+    }
+
+    /// What it says about source files.
+    fn annotations(&self) -> Vec<Annotation> {
+        Vec::new()
+    }
+}
+
+/// How a report is drawn, in the formats that have a choice.
+pub struct ReportOptions<'a> {
+    /// How text is drawn, and how much of a plan is listed.
+    pub view: &'a TextView,
+    /// The file to which the plan was saved.
+    pub saved: Option<&'a Path>,
+    /// Bytes that a Markdown report may have. Only what is never left out exceeds it.
+    pub budget: usize,
+    /// The command that shows everything.
+    pub command: String,
+    /// When the report is made, for the ages of times.
+    pub now: Option<Timestamp>,
+}
+
+impl<'a> ReportOptions<'a> {
+    /// The options of a report that was not saved and has the default budget.
+    #[must_use]
+    pub fn new(view: &'a TextView) -> Self {
+        Self { view, saved: None, budget: markdown::BUDGET, command: String::new(), now: None }
+    }
+}
+
+/// Writes a report to `out`: a JSON document and the text of a plan piece by piece, so that they are never in
+/// memory as a whole.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(report: &Report<'_>, format: Format, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match (format, report) {
+        (Format::Json, _) => write_document(report, out),
+        (Format::Text, Report::Plan(plan)) if !options.view.is_terminal => {
+            let mut out = BufWriter::with_capacity(PIECE, out);
+            text::write_plan(plan, options.saved, options.view, &mut out)?;
+            out.flush()
+        }
+        _ => out.write_all(render(report, format, options).as_bytes()),
+    }
+}
+
+/// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
+pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
+    let own = match report {
+        Report::Answer(answer) => answer.draw(format),
+        Report::Plan(_) | Report::Check(_) | Report::Fleet(_) => None,
+    };
+    own.or_else(|| renderer(format)(report, options)).unwrap_or_else(|| match options.view.is_terminal {
+        true => fit(&text(report, options), options.view.width),
+        false => text(report, options),
+    })
+}
+
+/// The function that draws the reports of a format; it draws nothing of one that is text, or that the report itself draws.
+fn renderer(format: Format) -> fn(&Report<'_>, &ReportOptions<'_>) -> Option<String> {
+    match format {
+        Format::Text | Format::Table | Format::Yaml | Format::Matrix => |_, _| None,
+        Format::Json => |report, _| Some(json_text(report)),
+        Format::Ndjson => |report, _| Some(document::one_line(&json_text(report))),
+        Format::Markdown => markdown::render,
+        Format::Html => html::render,
+        Format::Junit => junit::render,
+        Format::Prometheus => prometheus::render,
+        Format::Github => |report, _| Some(github::annotations(&annotations(report))),
+        Format::Sarif => |report, _| Some(sarif::report(&annotations(report), &sarif::settings_file(report), VERSION)),
+        Format::Acknowledgements => acknowledgements,
+    }
+}
+
+fn json_text(report: &Report<'_>) -> String {
+    document::text(|out| write_document(report, out))
+}
+
+fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
+    let view = options.view;
+    match report {
+        Report::Plan(plan) => text::plan(plan, options.saved, view),
+        Report::Check(check) => text::drift(check, view),
+        Report::Fleet(fleet) => text::fleet(fleet, view),
+        Report::Answer(answer) => answer.text(view),
+    }
+}
+
+/// Writes the report as one document.
+fn write_document(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match report {
+        Report::Plan(plan) => json::write_plan(plan, out),
+        Report::Check(check) => json::write_drift(check, out),
+        Report::Fleet(fleet) => json::write_fleet(fleet, out),
+        Report::Answer(answer) => answer.write(out),
+    }
+}
+
+/// What a report in this format leaves out of what the plan or check has, in words; nothing where it is whole.
+pub fn left_out(report: &Report<'_>, format: Format) -> Option<String> {
+    (format == Format::Sarif).then(|| sarif::left_out(&annotations(report))).flatten()
+}
+
+fn acknowledgements(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<String> {
+    let Report::Check(check) = report else { return None };
+    let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
+    let offered = Acknowledgements::offered(check.plan, &check.found, "say why it is accepted", expires);
+    Some(safe::yaml(&offered))
+}
+
+/// What a report says about source files.
+fn annotations(report: &Report<'_>) -> Vec<Annotation> {
+    match report {
+        Report::Plan(plan) => annotation::of_plan(plan),
+        Report::Check(check) => annotation::of_check(check),
+        Report::Fleet(fleet) => fleet.remarks(),
+        Report::Answer(answer) => answer.annotations(),
+    }
+}

@@ -1,13 +1,15 @@
 //! The operations of the interface: the list of them with parameters, body and risk, and the request of one
 //! before it is sent.
 
+use std::io::{self, Write};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::{Line, code, foreign, line, styled};
 use super::text::TextView;
 use super::view::{Block, Blocks, Table};
-use super::{Role, safe};
+use super::{Answer, Role, document, safe};
 use crate::api::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RetryClass, TABLE,
 };
@@ -22,9 +24,12 @@ pub struct OperationList {
     pub layout: Layout,
 }
 
-impl OperationList {
-    /// The view of the operations.
-    pub(super) fn blocks(self) -> Blocks<'static> {
+impl Answer for OperationList {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("operations", self.report(), out)
+    }
+
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let mut blocks = Blocks::default();
         for operation in self.report().operations {
             blocks.gap();
@@ -32,9 +37,11 @@ impl OperationList {
         }
         blocks
     }
+}
 
+impl OperationList {
     /// The operations as the content of a JSON document.
-    pub fn report(self) -> OperationsReport {
+    fn report(self) -> OperationsReport {
         let entries = TABLE.iter().filter(|entry| self.only.is_none_or(|only| only == entry.operation));
         let operations = entries.map(|entry| DescribedOperation::new(entry, self.layout)).collect();
         OperationsReport { layout: self.layout, operations }

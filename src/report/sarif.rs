@@ -9,8 +9,9 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::annotation::{Annotation, AnnotationLevel, Finding};
-use super::safe;
+use super::{Report, safe};
 use crate::model::Json;
+use crate::plan::PlanOrigin;
 
 /// Results that a forge shows of a run: GitHub shows the first 5,000 and refuses a file with more than 25,000.
 const MOST_RESULTS: usize = 5_000;
@@ -21,6 +22,22 @@ const MOST_BYTES: usize = 9_000_000;
 struct Shown<'a> {
     results: Vec<(&'a Annotation, Json)>,
     left_out: BTreeMap<&'static str, usize>,
+}
+
+/// The file to which remarks without a place belong: the settings of the stack.
+pub fn settings_file(report: &Report<'_>) -> String {
+    const FILE: &str = "trueup.yaml";
+    let origin = match report {
+        Report::Plan(plan) => &plan.source.origin,
+        Report::Check(check) => &check.plan.source.origin,
+        Report::Fleet(_) | Report::Answer(_) => return FILE.to_owned(),
+    };
+    match origin {
+        PlanOrigin::Directory(directory) if !matches!(directory.as_str(), "" | ".") && !directory.starts_with('/') => {
+            format!("{}/{FILE}", directory.trim_end_matches('/'))
+        }
+        _ => FILE.to_owned(),
+    }
 }
 
 /// The remarks as one run, those first that matter most: what is refused and unknown, then deletes. A

@@ -9,16 +9,16 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, json};
 
+use super::ddos::{DdosEvents, OneDdosEvent};
+use super::document::FORMAT_VERSION;
 use super::endpoints::EndpointsReport;
 use super::error::{self, ErrorReport};
 use super::event_counts::EventCounts;
 use super::event_list::EventListReport;
 use super::explanation::Explanation;
-use super::format::{DdosEvents, OneDdosEvent};
 use super::health::HealthReport;
 use super::json::{
-    self as json_report, ChecksDocument, FleetReport, HistoryReport, OutcomeReport, PlanReport, RehearsalReport,
-    StackDocument,
+    ChecksDocument, FleetReport, HistoryReport, OutcomeReport, PlanReport, RehearsalReport, StackDocument,
 };
 use super::json_lines::{self, RequestLine, RunEventLine};
 use super::kinds::KindList;
@@ -208,7 +208,7 @@ fn document_of<T: JsonSchema>(settings: SchemaSettings, kinds: &[&str]) -> Json 
         [kind] => json!({"const": kind}),
         kinds => json!({"enum": kinds}),
     };
-    schema["properties"]["format_version"] = json!({"const": json_report::FORMAT_VERSION});
+    schema["properties"]["format_version"] = json!({"const": FORMAT_VERSION});
     let required = schema["required"].as_array().into_iter().flatten();
     let required = required.filter(|name| *name != "kind" && *name != "format_version").cloned();
     schema["required"] = required.chain(["kind".into(), "format_version".into()]).collect();

@@ -1,6 +1,7 @@
 //! The stacks of a repository as a table, as JSON, and as the matrix of a job of GitHub Actions.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use data_encoding::HEXLOWER;
 use schemars::JsonSchema;
@@ -9,8 +10,8 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::line::{Line, code, line};
-
 use super::view::{Blocks, Table};
+use super::{Answer, Format, TextView, document};
 use crate::kind::KindName;
 use crate::model::{Json, Key};
 
@@ -157,9 +158,21 @@ impl StackEntry {
     }
 }
 
-impl StackList {
+impl Answer for StackList {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("stacks", self, out)
+    }
+
+    fn draw(&self, format: Format) -> Option<String> {
+        match format {
+            Format::Matrix => Some(self.matrix()),
+            Format::Markdown => Some(self.markdown()),
+            _ => None,
+        }
+    }
+
     /// The stacks as a table, and what those that were removed leave behind.
-    pub(super) fn blocks(&self) -> Blocks<'_> {
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         if self.stacks.is_empty() {
             let since = self.since.as_deref().map(|since| line!["changed since ", code(since)]);
             return line!["No stack ", since.unwrap_or_else(|| line!["found"]), "."].into();
@@ -204,7 +217,9 @@ impl StackList {
         }
         blocks
     }
+}
 
+impl StackList {
     /// The stacks that there are now.
     fn present(&self) -> impl Iterator<Item = &StackEntry> {
         self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed))

@@ -2,13 +2,14 @@
 //! to.
 
 use std::cmp::Ordering;
+use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::{Line, code, foreign, line};
-
 use super::view::{Blocks, Table};
+use super::{Answer, TextView, document};
 use crate::api::upgrades::{
     self, Application, ApplicationObject, Installed, Progress, Stage, UpgradeProgress, UpgradeState,
 };
@@ -26,21 +27,27 @@ pub struct SiteUpgrade<'a> {
     pub progress: Option<&'a UpgradeProgress>,
 }
 
-/// The upgrade as a table.
-pub(super) fn status<'a>(upgrade: &SiteUpgrade<'a>) -> Blocks<'a> {
-    let is_known =
-        |progress: &&UpgradeProgress| progress.status != UpgradeState::Unknown || !progress.version.is_empty();
-    let site = code(upgrade.site);
-    let Some(progress) = upgrade.progress.filter(is_known) else {
-        return line![site, ": the service knows of no upgrade"].into();
-    };
-    let mut parts = Parts { table: Table::new(["PART", "STATUS", "STEPS", "NOTE"]).free([3]) };
-    parts.whole(progress);
-    let note = note(progress);
-    let note = (!note.is_empty()).then(|| line![" (", note, ")"]);
-    let mut blocks = Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]);
-    blocks.table(parts.table);
-    blocks
+impl Answer for SiteUpgrade<'_> {
+    /// The upgrade as a table.
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+        let is_known =
+            |progress: &&UpgradeProgress| progress.status != UpgradeState::Unknown || !progress.version.is_empty();
+        let site = code(self.site);
+        let Some(progress) = self.progress.filter(is_known) else {
+            return line![site, ": the service knows of no upgrade"].into();
+        };
+        let mut parts = Parts { table: Table::new(["PART", "STATUS", "STEPS", "NOTE"]).free([3]) };
+        parts.whole(progress);
+        let note = note(progress);
+        let note = (!note.is_empty()).then(|| line![" (", note, ")"]);
+        let mut blocks = Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]);
+        blocks.table(parts.table);
+        blocks
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("upgrade_status", self, out)
+    }
 }
 
 /// The rows of an upgrade; a part of a part is indented.
@@ -150,25 +157,31 @@ pub struct UpgradableVersions<'a> {
     pub sw: Option<&'a str>,
 }
 
-/// The versions as a table, the newest first.
-pub(super) fn versions<'a>(upgradable: &UpgradableVersions<'a>) -> Blocks<'a> {
-    let UpgradableVersions { versions, os, sw } = *upgradable;
-    if versions.is_empty() {
-        let at = [os.map(|os| line!["OS ", code(os)]), sw.map(|sw| line!["software ", code(sw)])];
-        let at = Line::joined(at.into_iter().flatten(), ", ");
-        let of = (!at.is_empty()).then(|| line![" from ", at]);
-        return line!["no upgradable software versions", of].into();
+impl Answer for UpgradableVersions<'_> {
+    /// The versions as a table, the newest first.
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+        let UpgradableVersions { versions, os, sw } = *self;
+        if versions.is_empty() {
+            let at = [os.map(|os| line!["OS ", code(os)]), sw.map(|sw| line!["software ", code(sw)])];
+            let at = Line::joined(at.into_iter().flatten(), ", ");
+            let of = (!at.is_empty()).then(|| line![" from ", at]);
+            return line!["no upgradable software versions", of].into();
+        }
+        let mut table = Table::new(["VERSION", "NOTE"]);
+        for version in versions {
+            let note = match sw.map(|sw| upgrades::compare_versions(version, sw)) {
+                Some(Ordering::Equal) => "now",
+                Some(Ordering::Less) => "not newer",
+                Some(Ordering::Greater) | None => "",
+            };
+            table.row([line![code(version)], line![note]]);
+        }
+        table.into()
     }
-    let mut table = Table::new(["VERSION", "NOTE"]);
-    for version in versions {
-        let note = match sw.map(|sw| upgrades::compare_versions(version, sw)) {
-            Some(Ordering::Equal) => "now",
-            Some(Ordering::Less) => "not newer",
-            Some(Ordering::Greater) | None => "",
-        };
-        table.row([line![code(version)], line![note]]);
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("upgradable_sw_versions", self, out)
     }
-    table.into()
 }
 
 #[cfg(test)]
@@ -176,10 +189,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::report::text::{TextView, draw};
 
     fn versions_text(upgradable: &UpgradableVersions<'_>) -> String {
-        draw::blocks(&super::versions(upgradable), &TextView::default())
+        upgradable.text(&TextView::default())
     }
 
     #[test]
@@ -201,7 +213,7 @@ mod tests {
         .expect("a status");
         let namespace = Namespace::parse("system").expect("a name");
         let upgrade = SiteUpgrade { namespace: &namespace, site: "ce-lyon", progress: Some(&progress) };
-        let text = draw::blocks(&status(&upgrade), &TextView::default());
+        let text = upgrade.text(&TextView::default());
         insta::assert_snapshot!(text, @r"
         ce-lyon: failed (to crt-2; tried again 2 times; disk full)
         PART                STATUS     STEPS  NOTE

@@ -1,11 +1,14 @@
 //! The result of a check of definitions without the service.
 
+use std::io::{self, Write};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Role;
+use super::annotation::{self, Annotation};
 use super::line::{Line, line};
 use super::view::Blocks;
+use super::{Answer, Role, TextView, document};
 use crate::load::Diagnostic;
 
 /// Definitions that were checked.
@@ -16,6 +19,20 @@ pub struct Validation<'a> {
     pub diagnostics: &'a [Diagnostic],
     /// The path from the working directory to the stack, with a final `/` where it is not empty.
     pub prefix: &'a str,
+}
+
+impl Answer for Validation<'_> {
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+        self.contents.map(StackSize::blocks).unwrap_or_default()
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("validation", ValidationReport::of(self), out)
+    }
+
+    fn annotations(&self) -> Vec<Annotation> {
+        annotation::of_diagnostics(self.diagnostics, self.prefix)
+    }
 }
 
 /// Definitions that were checked, as JSON.
@@ -56,7 +73,7 @@ pub struct StackSize {
 
 impl StackSize {
     /// `Valid: 3 endpoints in 1 namespace, 2 files`; of several kinds, `objects`.
-    pub(super) fn blocks(self) -> Blocks<'static> {
+    fn blocks(self) -> Blocks<'static> {
         let namespaces = Line::count(self.namespaces, "namespace");
         let noun = if self.objects == 0 { "endpoint" } else { "object" };
         let objects = Line::count(self.endpoints + self.objects, noun);

@@ -71,7 +71,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         context.output.message(&text::nothing_to_resume(record.run(), plan, &hint::view(context, plan)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
-            context.output.report(&Report::Run(&document), arguments.decision.format);
+            context.output.report(&Report::Answer(&document), arguments.decision.format);
         }
         return Ok(ExitStatus::of_results(|| record.results(), &closing.verification, plan));
     }

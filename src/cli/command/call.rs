@@ -50,7 +50,7 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus> 
     let operation = arguments.operation.as_deref().map(operation).transpose()?;
     let Some(operation) = operation.filter(|_| !arguments.list) else {
         let list = OperationList { only: operation, layout };
-        context.output.report(&Report::Operations(list), arguments.format);
+        context.output.report(&Report::Answer(&list), arguments.format);
         return Ok(ExitStatus::Done);
     };
     let request = request(arguments, operation, layout)?;

@@ -13,6 +13,7 @@ use crate::cli::args::{formats, namespace};
 use crate::cli::output::prompt;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session};
 use crate::model::Namespace;
+use crate::report::ddos::{DdosEvents, OneDdosEvent};
 use crate::report::{self, Format, Report, safe};
 
 /// Lists, shows and edits DDoS events.
@@ -126,14 +127,14 @@ async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context
     };
     let reader = session::service(context).await?.reader()?;
     let events = ddos::list(&reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
-    context.output.report(&Report::DdosEvents(&events), arguments.format);
+    context.output.report(&Report::Answer(&DdosEvents { events: &events }), arguments.format);
     Ok(ExitStatus::Done)
 }
 
 async fn show(arguments: &DdosShowArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let reader = session::service(context).await?.reader()?;
     let event = read(&reader, namespace, &arguments.id, context).await?;
-    context.output.report(&Report::DdosEvent(&event), arguments.format);
+    context.output.report(&Report::Answer(&OneDdosEvent { event: &event }), arguments.format);
     Ok(ExitStatus::Done)
 }
 

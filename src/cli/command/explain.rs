@@ -49,7 +49,7 @@ pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus> {
         },
     };
     let view = context.output.view();
-    let text = report::render(&Report::Explanation(&explanation), arguments.format, &ReportOptions::new(&view));
+    let text = report::render(&Report::Answer(&explanation), arguments.format, &ReportOptions::new(&view));
     context.output.answer(&text);
     Ok(ExitStatus::Done)
 }

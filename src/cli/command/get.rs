@@ -62,7 +62,7 @@ pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
                 context.output.message("Nothing is there, or there is no such namespace.");
             }
         }
-        format => context.output.report(&Report::Endpoints(&listing), format),
+        format => context.output.report(&Report::Answer(&listing), format),
     }
     Ok(report_unknown(context, &live))
 }

@@ -6,6 +6,7 @@ use crate::cli::args::formats;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, hint, state};
 use crate::journal::{self, Retention};
 use crate::model::RunId;
+use crate::report::json::HistoryReport;
 use crate::report::{Format, Report, ReportOptions, TextView, render, text};
 use crate::state::StateStore;
 
@@ -64,8 +65,8 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus> {
     let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
     let flags = run.map_or(view.flags.clone(), |run| hint::of_recorded(context, &run.header.plan));
     let view = TextView { flags, ..view };
-    let runs = Report::History(&history.runs, &unreadable);
-    context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));
+    let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
+    context.output.answer(&render(&Report::Answer(&report), arguments.format, &ReportOptions::new(&view)));
     Ok(ExitStatus::Done)
 }
 

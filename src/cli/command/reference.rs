@@ -70,7 +70,7 @@ pub struct ManArgs {}
 
 /// Lists the kinds of object of the service.
 pub fn kinds(arguments: &KindsArgs, context: &Context) -> ExitStatus {
-    context.output.report(&Report::Kinds(&KindList::default()), arguments.format);
+    context.output.report(&Report::Answer(&KindList::default()), arguments.format);
     ExitStatus::Done
 }
 

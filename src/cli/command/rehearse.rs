@@ -74,7 +74,7 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let faults = InjectedFaults { chosen: arguments.faults.name(), met };
     let rehearsal = Rehearsal { plan, outcome, second, faults };
     let view = session.view();
-    let report = Report::Rehearsal(&rehearsal);
+    let report = Report::Answer(&rehearsal);
     context.output.answer(&render(&report, arguments.format, &ReportOptions::new(&view)));
     running.stop().await;
     Ok(status(&rehearsal))

@@ -115,7 +115,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
     }
     let flags = hint::of_recorded(context, &document.plan);
     let view = TextView { flags, ..context.output.view() };
-    context.output.report_with(&Report::Run(document), arguments.format, &ReportOptions::new(&view));
+    context.output.report_with(&Report::Answer(document), arguments.format, &ReportOptions::new(&view));
 }
 
 fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<()> {
@@ -131,7 +131,7 @@ fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -
         items: live.items().map(|(_, item)| item).collect(),
         columns: arguments.columns.chosen(),
     };
-    context.output.report(&Report::Endpoints(&listing), arguments.format);
+    context.output.report(&Report::Answer(&listing), arguments.format);
     Ok(())
 }
 

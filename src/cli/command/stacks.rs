@@ -82,7 +82,7 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus> 
     if arguments.format == Format::Matrix {
         check_matrix(&list)?;
     }
-    context.output.report(&Report::Stacks(&list), arguments.format);
+    context.output.report(&Report::Answer(&list), arguments.format);
     Ok(status)
 }
 

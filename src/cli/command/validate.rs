@@ -33,7 +33,7 @@ pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStat
         Targets::One(_) => {
             let checked = check(arguments.format, context, &arguments.scope)?;
             let status = checked.status();
-            context.output.report(&Report::Validation(checked.validation()), arguments.format);
+            context.output.report(&Report::Answer(&checked.validation()), arguments.format);
             Ok(status)
         }
         Targets::Several(targets) => {

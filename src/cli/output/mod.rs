@@ -291,7 +291,7 @@ impl Output {
             Some(Promise::Document) if answered => {}
             Some(Promise::Document) => self.answer(&report::error::json(&error.report())),
             Some(Promise::Lines | Promise::RunEvents) => {
-                self.answer(&report::json::one_line(&report::error::json(&error.report())));
+                self.answer(&report::document::one_line(&report::error::json(&error.report())));
             }
         }
     }

@@ -55,7 +55,7 @@ pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool
         let view = TextView::default();
         for WrittenReport { format, path } in files {
             let path = if is_one_of_several { path.join(file_name(&document, *format)) } else { path.clone() };
-            let report = Report::Run(&document);
+            let report = Report::Answer(&document);
             let options = ReportOptions::new(&view);
             match format {
                 // What reads metrics is another user.

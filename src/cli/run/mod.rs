@@ -28,7 +28,7 @@ use crate::model::policy::{GateMode, Safeguards};
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
-use crate::report::{Format, Report, ReportOptions, Role, TextView, safe, text};
+use crate::report::{Applied, Format, Report, ReportOptions, Role, TextView, safe, text};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -253,8 +253,12 @@ impl PendingRun<'_> {
         if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
             self.context.output.note_change();
         }
-        let report = Report::Outcome(outcome, self.plan, earlier);
-        self.context.output.report_with(&report, self.decision.format, &ReportOptions::new(self.view));
+        let applied = Applied { outcome, plan: self.plan, earlier };
+        self.context.output.report_with(
+            &Report::Answer(&applied),
+            self.decision.format,
+            &ReportOptions::new(self.view),
+        );
         ExitStatus::of_outcome(outcome, self.plan)
     }
 

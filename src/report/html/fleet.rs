@@ -12,7 +12,7 @@ use crate::report::view::check as view_of_check;
 use crate::report::view::{Alarm, AlarmKind, Content, Count};
 
 /// The results of several stacks as one page.
-pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
+pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let stacks = fleet.parts.len();
     let (heading, content) = match fleet.command {
         FleetCommand::Drift => (line!["Drift of ", stacks, " stacks"], Content::Check(Vec::new(), Vec::new())),

@@ -4,8 +4,6 @@
 
 mod fleet;
 
-pub use fleet::fleet;
-
 use std::collections::{BTreeMap, HashMap};
 
 use data_encoding::BASE64;
@@ -20,7 +18,7 @@ use super::facts::plan::{Command, Item, Part as PlanPart};
 use super::facts::reason::{block_reason, of_edit, reason, removal, short_commit};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
-use super::{ReportOptions, safe, template};
+use super::{Report, ReportOptions, safe, template};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
 use crate::report::line::{self, Line, Part, code, digits, foreign, line, moment_with_age};
@@ -58,8 +56,16 @@ pub(in crate::report) fn draw(line: &Line<'_>) -> String {
     text
 }
 
+/// The report as a page, if it has one.
+pub(super) fn render(report: &Report<'_>, options: &ReportOptions<'_>) -> Option<String> {
+    match report {
+        Report::Fleet(fleet) => Some(fleet::fleet(fleet, options)),
+        report => View::of(report, options).map(|view| self::report(&view, options)),
+    }
+}
+
 /// A report about one stack as a page.
-pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
+fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
     let mut page = Page::new(view.heading.clone(), &view.content, &options.command);
     page.facts.extend(view.facts.iter().map(draw));
     page.facts.extend(view.digest.iter().map(|digest| draw(&line!["digest ", code(digest)])));

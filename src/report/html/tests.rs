@@ -163,7 +163,7 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
         part("tenants/two", Ok(StackReport::Checked(check(two)))),
         part("tenants/three", Err(NoResult::Failed("the service answered 401 Unauthorized".to_owned()))),
     ];
-    super::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view()))
+    super::fleet::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view()))
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::report::view::View;
 use crate::report::{ReportOptions, Role};
 
 /// The results of several stacks, under the budget of one report.
-pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
+pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let view = options.view;
     let mut text = marker("fleet", None);
     let (word, undone) = (fleet.command.as_str(), fleet.command.undone());

@@ -91,11 +91,11 @@ fn view() -> TextView {
 }
 
 fn of_plan(plan: &Plan, options: &ReportOptions<'_>) -> String {
-    report(&View::of_plan(plan, &plan.digest(), None, &view()), options)
+    report::report(&View::of_plan(plan, &plan.digest(), None, &view()), options)
 }
 
 fn of_check(check: &Check<'_>, options: &ReportOptions<'_>) -> String {
-    report(&View::of_check(check, "endpoints"), options)
+    report::report(&View::of_check(check, "endpoints"), options)
 }
 
 fn check(plan: &Plan, budget: usize) {
@@ -312,13 +312,13 @@ fn loosened_settings_and_notes_of_a_stack_in_sync_are_shown_among_several() {
     let noted = Plan { notes: sample_tests::plan(0, false).notes, ..in_sync() };
     let (changed, quiet) = (sample_tests::plan(300, false), in_sync());
     let plans = [("noted", &noted), ("changed", &changed), ("loosened", &loosened), ("quiet", &quiet)];
-    let text = fleet(&fleet_of(&plans), &options(BUDGET));
+    let text = fleet::fleet(&fleet_of(&plans), &options(BUDGET));
     assert!(text.contains("### `loosened`: in sync"), "{text}");
     assert!(text.contains("| **loosened** | `guards.percent` | `5 -> 100` |"), "{text}");
     assert!(!text.contains("### `quiet`"), "{text}");
     // Mere notes give way to what an apply does.
     assert!(text.find("### `changed`") < text.find("### `noted`: in sync") && text.len() <= BUDGET, "{text}");
-    let text = fleet(&fleet_of(&plans), &options(1_500));
+    let text = fleet::fleet(&fleet_of(&plans), &options(1_500));
     assert!(text.contains("### `loosened`") && !text.contains("### `noted`"), "{text}");
 }
 
@@ -331,7 +331,7 @@ fn no_digest_is_proposed_where_nothing_changes_or_a_list_could_not_be_read() {
     let noted = Plan { notes: sample_tests::plan(0, false).notes, ..in_sync() };
     let is_proposed = |plans: &[(&str, &Plan)]| {
         let fleet = fleet_of(plans);
-        let (markdown, text) = (super::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()));
+        let (markdown, text) = (super::fleet::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()));
         let [markdown, text] = [markdown, text].map(|text| text.contains("Apply exactly these:"));
         assert_eq!(markdown, text);
         text

@@ -2,14 +2,13 @@
 
 use super::{TextView, draw, drift, plan};
 use crate::plan::ActionKind;
-use crate::report::Role;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
 use crate::report::fleet::{
     Fleet, FleetCommand, FleetPart, NAMES, NOTHING_EARLIER, NoResult, SharedReason, StackReport,
 };
 use crate::report::line::{Line, code, foreign, line, styled, took};
-use crate::report::view::outcome;
+use crate::report::{Answer as _, Applied, Role};
 
 /// Each stack under its directory, and the sum.
 pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
@@ -21,17 +20,15 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
                 Some(reason) => (None, loud(Role::Careful, "skipped", &line![foreign(reason)], &view)),
                 None => continue,
             },
-            Ok(StackReport::Validated(checked)) => match checked.contents {
-                Some(size) => (None, draw::blocks(&size.blocks(), &view)),
-                None => {
-                    let errors = Line::count(checked.diagnostics.len(), "error");
-                    (None, loud(Role::Wrong, fleet.command.undone(), &errors, &view))
-                }
-            },
+            Ok(StackReport::Validated(checked)) if checked.contents.is_none() => {
+                let errors = Line::count(checked.diagnostics.len(), "error");
+                (None, loud(Role::Wrong, fleet.command.undone(), &errors, &view))
+            }
+            Ok(StackReport::Validated(checked)) => (None, checked.text(&view)),
             Ok(StackReport::Planned(made)) => (Some(&made.service.base_url), plan(made, None, &view)),
             Ok(StackReport::Applied(made, of)) => {
-                let report = outcome::outcome(made, of, &NOTHING_EARLIER, &view);
-                (Some(&of.service.base_url), draw::blocks(&report, &view))
+                let report = Applied { outcome: made, plan: of, earlier: &NOTHING_EARLIER };
+                (Some(&of.service.base_url), report.text(&view))
             }
             Ok(StackReport::Checked(check)) => (Some(&check.plan.service.base_url), drift(check, &view)),
         };

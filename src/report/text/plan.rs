@@ -11,7 +11,7 @@ use crate::report::facts::unread;
 use crate::report::line::{Line, code, line, took};
 use crate::report::view::plan as view_of;
 use crate::report::view::{AlarmKind, Content, View, outcome};
-use crate::report::{Role, json};
+use crate::report::{Role, document, json};
 
 /// Names that are shown of a long list.
 const NAMES: usize = 12;
@@ -19,7 +19,7 @@ const NAMES: usize = 12;
 /// A plan, line by line, with its counts, its digest and the next thing to do. `saved` is the file
 /// that the plan was written to.
 pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
-    json::text(|out| write_plan(plan, saved, view, out))
+    document::text(|out| write_plan(plan, saved, view, out))
 }
 
 /// Writes [`plan`] change by change, so that its text is never in memory as a whole.

@@ -2,6 +2,7 @@
 //! verification, and how to undo or resume the run; of a rehearsal of it; and of why a plan is not applied.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use super::plan::{consents, settings};
@@ -11,8 +12,9 @@ use crate::model::{Json, Key, Scope};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ScopeState, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
+use crate::report::json::{OutcomeReport, RehearsalReport};
 use crate::report::line::{Line, code, foreign, key, line, moment, styled, took};
-use crate::report::{Role, TextView, safe};
+use crate::report::{Answer, Role, TextView, document, safe};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 
 /// Lists that are left out one by one in what a refusal proposes.
@@ -25,25 +27,41 @@ const LEFT: usize = 12;
 /// Fields that are listed of an endpoint.
 const FIELDS: usize = 8;
 
-/// The outcome of a run. `earlier` are the changes that the run which this one resumes had made.
-pub fn outcome<'a>(outcome: &'a Outcome, plan: &'a Plan, earlier: &BTreeSet<Key>, view: &'a TextView) -> Blocks<'a> {
-    let mut blocks = of_settings(plan);
-    let mut unmade = undone(outcome, plan, view);
-    for (endpoint, words) in &outcome.unhealthy {
-        let words = line![key(endpoint), " is applied, and the service reports: ", foreign(words)];
-        unmade.labelled(Role::Careful, "unhealthy", words);
+/// What an apply of a plan did.
+pub struct Applied<'p> {
+    /// What became of each change, and of the run.
+    pub outcome: &'p Outcome,
+    /// The plan.
+    pub plan: &'p Plan,
+    /// The changes that the run which this one resumes had made.
+    pub earlier: &'p BTreeSet<Key>,
+}
+
+impl Answer for Applied<'_> {
+    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+        let Self { outcome, plan, earlier } = *self;
+        let mut blocks = of_settings(plan);
+        let mut unmade = undone(outcome, plan, view);
+        for (endpoint, words) in &outcome.unhealthy {
+            let words = line![key(endpoint), " is applied, and the service reports: ", foreign(words)];
+            unmade.labelled(Role::Careful, "unhealthy", words);
+        }
+        unmade.gap();
+        blocks.append(unmade);
+        blocks.line(sum(outcome, earlier));
+        let except = NotAsDefined {
+            blocked: plan.blocked.len(),
+            in_doubt: outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
+            not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
+        };
+        blocks.append(verification(&outcome.verification, except));
+        blocks.append(next(outcome, plan, view));
+        blocks
     }
-    unmade.gap();
-    blocks.append(unmade);
-    blocks.line(sum(outcome, earlier));
-    let except = NotAsDefined {
-        blocked: plan.blocked.len(),
-        in_doubt: outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
-        not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
-    };
-    blocks.append(verification(&outcome.verification, except));
-    blocks.append(next(outcome, plan, view));
-    blocks
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("outcome", OutcomeReport::new(self.outcome, self.plan), out)
+    }
 }
 
 /// The settings that are others than expected, and an empty line.
@@ -283,54 +301,63 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
     blocks
 }
 
-/// A rehearsal: what was not made and why, whether a second plan is empty, and what that proves.
-pub fn rehearsal<'a>(rehearsal: &'a Rehearsal, view: &'a TextView) -> Blocks<'a> {
-    let Rehearsal { plan, outcome, .. } = rehearsal;
-    let url = code(&plan.service.base_url);
-    if plan.changes.is_empty() && plan.blocked.is_empty() {
-        return line!["Nothing to rehearse: ", Line::count(plan.in_sync(), plan.noun()), " in sync with ", url].into();
+impl Answer for Rehearsal {
+    /// A rehearsal: what was not made and why, whether a second plan is empty, and what that proves.
+    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+        let Self { plan, outcome, .. } = self;
+        let url = code(&plan.service.base_url);
+        if plan.changes.is_empty() && plan.blocked.is_empty() {
+            return line!["Nothing to rehearse: ", Line::count(plan.in_sync(), plan.noun()), " in sync with ", url]
+                .into();
+        }
+        let mut blocks = of_settings(plan);
+        let mut unmade = undone(outcome, plan, view);
+        unmade.append(left(self));
+        unmade.gap();
+        blocks.append(unmade);
+        blocks.append(guards(plan));
+        let verdict = match (self.is_verified(), outcome.interrupted) {
+            (true, _) => styled(Role::Right, "verified"),
+            (false, true) => styled(Role::Careful, "interrupted"),
+            (false, false) => styled(Role::Wrong, "not verified"),
+        };
+        let except = (!plan.blocked.is_empty()).then(|| line![" except ", plan.blocked.len(), " blocked"]);
+        let faults = (self.faults.chosen != "none").then(|| {
+            let met = Line::count(self.faults.met, "fault");
+            line![", ", met, " met (faults ", code(&self.faults.chosen), ")"]
+        });
+        let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
+        blocks.line(line![
+            self.done(),
+            " of ",
+            outcome.steps.len(),
+            " applied, ",
+            verdict,
+            except,
+            ", ",
+            Line::count(outcome.requests, "request"),
+            faults,
+            elapsed,
+            ".   digest ",
+            code(plan.digest().short().to_owned())
+        ]);
+        let copied = match &plan.source.snapshot {
+            Some(taken) => line!["the snapshot of ", moment(taken), " of ", url],
+            None => line!["a copy of ", url],
+        };
+        blocks.line(line!["Rehearsed in the sandbox on ", copied, "; nothing was changed there."]);
+        blocks.line(line![
+            "The sandbox is a model of the service: what the service itself would refuse shows only there."
+        ]);
+        if self.is_verified() && plan.blocked.is_empty() && plan.guards.is_empty() {
+            blocks.line(line!["Apply:  ", code(view.apply_command())]);
+        }
+        blocks
     }
-    let mut blocks = of_settings(plan);
-    let mut unmade = undone(outcome, plan, view);
-    unmade.append(left(rehearsal));
-    unmade.gap();
-    blocks.append(unmade);
-    blocks.append(guards(plan));
-    let verdict = match (rehearsal.is_verified(), outcome.interrupted) {
-        (true, _) => styled(Role::Right, "verified"),
-        (false, true) => styled(Role::Careful, "interrupted"),
-        (false, false) => styled(Role::Wrong, "not verified"),
-    };
-    let except = (!plan.blocked.is_empty()).then(|| line![" except ", plan.blocked.len(), " blocked"]);
-    let faults = (rehearsal.faults.chosen != "none").then(|| {
-        let met = Line::count(rehearsal.faults.met, "fault");
-        line![", ", met, " met (faults ", code(&rehearsal.faults.chosen), ")"]
-    });
-    let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
-    blocks.line(line![
-        rehearsal.done(),
-        " of ",
-        outcome.steps.len(),
-        " applied, ",
-        verdict,
-        except,
-        ", ",
-        Line::count(outcome.requests, "request"),
-        faults,
-        elapsed,
-        ".   digest ",
-        code(plan.digest().short().to_owned())
-    ]);
-    let copied = match &plan.source.snapshot {
-        Some(taken) => line!["the snapshot of ", moment(taken), " of ", url],
-        None => line!["a copy of ", url],
-    };
-    blocks.line(line!["Rehearsed in the sandbox on ", copied, "; nothing was changed there."]);
-    blocks.line(line!["The sandbox is a model of the service: what the service itself would refuse shows only there."]);
-    if rehearsal.is_verified() && plan.blocked.is_empty() && plan.guards.is_empty() {
-        blocks.line(line!["Apply:  ", code(view.apply_command())]);
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("rehearsal", RehearsalReport::new(self), out)
     }
-    blocks
 }
 
 /// What still differs after a rehearsal, by the verification and by the second plan.

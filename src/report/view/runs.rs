@@ -1,40 +1,52 @@
 //! The view of recorded runs: a table of them, one with every change, and the messages about a run that was not
 //! finished.
 
+use std::io::{self, Write};
+
 use super::outcome::{NotAsDefined, verified};
 use super::{Block, Blocks, Table};
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::facts::plan::{Command, consents};
 use crate::report::facts::reason::short_commit;
+use crate::report::json::HistoryReport;
 use crate::report::line::{Line, code, foreign, line, moment, styled};
 use crate::report::text::draw::Widths;
-use crate::report::{Role, TextView};
+use crate::report::{Answer, Format, Role, TextView, document, prometheus, safe};
 use crate::run::{
     ApprovalKind, ChangeResult, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger, StepResult,
     UnknownResult, Verification,
 };
 
-/// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
-pub fn history<'a>(runs: &'a [RunSummary], unreadable: &'a [String], view: &TextView) -> Blocks<'a> {
-    let mut blocks = Blocks::default();
-    match runs.is_empty() {
-        true => blocks.line(line!["No runs are kept."]),
-        false => blocks.append(table(runs, view)),
+impl Answer for HistoryReport<'_> {
+    /// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
+    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+        let Self { runs, unreadable } = *self;
+        let mut blocks = Blocks::default();
+        match runs.is_empty() {
+            true => blocks.line(line!["No runs are kept."]),
+            false => blocks.append(table(runs, view)),
+        }
+        unreadable.iter().for_each(|entry| blocks.labelled(Role::Careful, "unreadable", line![foreign(entry)]));
+        if let Some(newest) = runs.first() {
+            let command = |label, words: &str, run: &RunId| Command {
+                label,
+                command: format!("trueup {words} {run}{}", view.flags),
+            };
+            blocks.gap();
+            blocks.0.push(Block::Commands(match runs.iter().find(|run| run.is_open()) {
+                Some(open) => vec![Command { label: "resume with:", command: resume(open, view) }],
+                None => {
+                    vec![command("show one:", "show", &newest.run), command("undo it:", "rollback", &newest.run)]
+                }
+            }));
+        }
+        blocks
     }
-    unreadable.iter().for_each(|entry| blocks.labelled(Role::Careful, "unreadable", line![foreign(entry)]));
-    if let Some(newest) = runs.first() {
-        let command =
-            |label, words: &str, run: &RunId| Command { label, command: format!("trueup {words} {run}{}", view.flags) };
-        blocks.gap();
-        blocks.0.push(Block::Commands(match runs.iter().find(|run| run.is_open()) {
-            Some(open) => vec![Command { label: "resume with:", command: resume(open, view) }],
-            None => {
-                vec![command("show one:", "show", &newest.run), command("undo it:", "rollback", &newest.run)]
-            }
-        }));
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::write("history", self, out)
     }
-    blocks
 }
 
 /// The runs as a table, or with two lines each where the terminal is too narrow for one.
@@ -102,60 +114,71 @@ fn ended(run: &RunSummary) -> Line<'_> {
     line![text, earlier]
 }
 
-/// One run: what it was, every change with its result, how it ended, and what can be done next.
-pub fn run<'a>(document: &'a RunDocument, view: &TextView) -> Blocks<'a> {
-    let RunDocument { run, plan, .. } = document;
-    let optional = |word: &'static str, value: Option<&'a str>| value.map(|value| line![word, code(value)]);
-    let ended_at = run.ended.as_deref().map(|time| line![", ended ", moment(time)]);
-    let name = styled(Role::Strong, code(run.run.as_str()));
-    let began = moment(&run.started);
-    let mut blocks = Blocks::from(line!["Run ", name, optional(" by ", run.who()), ", began ", began, ended_at]);
-    blocks.item(line![
-        code(&run.base_url),
-        optional(", stack ", run.stack.as_deref()),
-        optional(", environment ", plan.source.environment.as_deref()),
-        optional(", commit ", run.commit.as_deref())
-    ]);
-    let planned = optional("planned by ", plan.source.planned_by.as_deref());
-    let trigger = Line::joined(planned.into_iter().chain(trigger(&run.trigger)), ", ");
-    if !trigger.is_empty() {
-        blocks.item(trigger);
-    }
-    let policy = document.in_force.as_ref().and_then(|in_force| in_force.policy.as_ref());
-    let policy = policy.map(|policy| line![", policy ", code(&policy.path), " (SHA-256 ", code(&policy.sha256), ")"]);
-    blocks.item(line!["plan ", code(plan.digest().to_string()), policy]);
-    for (word, other) in
-        [("resumes ", &run.resumes), ("rolls back ", &run.rolls_back), ("resumed by ", &run.resumed_by)]
-    {
-        if let Some(other) = other {
-            blocks.item(line![word, code(other.as_str())]);
+impl Answer for RunDocument {
+    /// One run: what it was, every change with its result, how it ended, and what can be done next.
+    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+        let Self { run, plan, .. } = self;
+        let optional = |word: &'static str, value: Option<&'a str>| value.map(|value| line![word, code(value)]);
+        let ended_at = run.ended.as_deref().map(|time| line![", ended ", moment(time)]);
+        let name = styled(Role::Strong, code(run.run.as_str()));
+        let began = moment(&run.started);
+        let mut blocks = Blocks::from(line!["Run ", name, optional(" by ", run.who()), ", began ", began, ended_at]);
+        blocks.item(line![
+            code(&run.base_url),
+            optional(", stack ", run.stack.as_deref()),
+            optional(", environment ", plan.source.environment.as_deref()),
+            optional(", commit ", run.commit.as_deref())
+        ]);
+        let planned = optional("planned by ", plan.source.planned_by.as_deref());
+        let trigger = Line::joined(planned.into_iter().chain(trigger(&run.trigger)), ", ");
+        if !trigger.is_empty() {
+            blocks.item(trigger);
         }
-    }
-    blocks.gap();
-    for (change, step) in plan.changes.iter().zip(&document.steps) {
-        blocks.0.push(Block::Step(change, step.result.is_done(), line![result(&step.result), times(step)]));
-    }
-    blocks.gap();
-    blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
-    let except = NotAsDefined {
-        blocked: plan.blocked.len(),
-        in_doubt: document.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
-        not_done: document.steps.iter().filter(|step| !step.result.is_done()).count(),
-    };
-    match &document.verification {
-        Some(Verification::Verified { .. }) => blocks.line(verified(except).and(".")),
-        Some(Verification::Differs { .. }) => {
-            blocks.line(line!["Not verified: live still differs from the definitions."]);
+        let policy = self.in_force.as_ref().and_then(|in_force| in_force.policy.as_ref());
+        let policy =
+            policy.map(|policy| line![", policy ", code(&policy.path), " (SHA-256 ", code(&policy.sha256), ")"]);
+        blocks.item(line!["plan ", code(plan.digest().to_string()), policy]);
+        for (word, other) in
+            [("resumes ", &run.resumes), ("rolls back ", &run.rolls_back), ("resumed by ", &run.resumed_by)]
+        {
+            if let Some(other) = other {
+                blocks.item(line![word, code(other.as_str())]);
+            }
         }
-        Some(Verification::Unknown { .. }) => blocks.line(line!["Verification not proven."]),
-        Some(Verification::NotNeeded) | None => {}
+        blocks.gap();
+        for (change, step) in plan.changes.iter().zip(&self.steps) {
+            blocks.0.push(Block::Step(change, step.result.is_done(), line![result(&step.result), times(step)]));
+        }
+        blocks.gap();
+        blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
+        let except = NotAsDefined {
+            blocked: plan.blocked.len(),
+            in_doubt: self.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
+            not_done: self.steps.iter().filter(|step| !step.result.is_done()).count(),
+        };
+        match &self.verification {
+            Some(Verification::Verified { .. }) => blocks.line(verified(except).and(".")),
+            Some(Verification::Differs { .. }) => {
+                blocks.line(line!["Not verified: live still differs from the definitions."]);
+            }
+            Some(Verification::Unknown { .. }) => blocks.line(line!["Verification not proven."]),
+            Some(Verification::NotNeeded) | None => {}
+        }
+        let (label, command) = match run.is_open() {
+            true => ("resume with:", resume(run, view)),
+            false => ("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
+        };
+        blocks.0.push(Block::Commands(vec![Command { label, command }]));
+        blocks
     }
-    let (label, command) = match run.is_open() {
-        true => ("resume with:", resume(run, view)),
-        false => ("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
-    };
-    blocks.0.push(Block::Commands(vec![Command { label, command }]));
-    blocks
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(safe::json(&self.sealed()).as_bytes())
+    }
+
+    fn draw(&self, format: Format) -> Option<String> {
+        (format == Format::Prometheus).then(|| prometheus::run(self))
+    }
 }
 
 /// When a run worked on a change: `, 10:04:11.120 to 10:04:11.183`.

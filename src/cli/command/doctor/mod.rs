@@ -54,7 +54,7 @@ fn failed(health: &mut Health, name: &'static str, error: &CommandError) {
 pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus> {
     let mut health = Health::default();
     check(arguments, context, &mut health).await;
-    context.output.report(&Report::Health(&health), arguments.format);
+    context.output.report(&Report::Answer(&health), arguments.format);
     Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
 }
 

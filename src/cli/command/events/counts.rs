@@ -41,7 +41,7 @@ pub async fn run(
         by,
         top: arguments.top.into(),
     };
-    context.output.report(&Report::EventCounts(&counts), arguments.format);
+    context.output.report(&Report::Answer(&counts), arguments.format);
     Ok(ExitStatus::Done)
 }
 
