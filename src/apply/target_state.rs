@@ -172,3 +172,27 @@ impl<'a> TargetState<'a> {
 pub(super) fn is_annotation_only(fields: &[Field]) -> bool {
     fields.iter().any(Field::is_ownership_annotation)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::{Described, Spec};
+    use crate::plan::world::{World, live, object};
+
+    /// The service leaves a zero out of its answers.
+    #[test]
+    fn a_zero_that_was_written_is_met_whatever_somebody_changed_beside_it() {
+        let key = "origin_pool:shop/pool";
+        let [before, wanted] = [json!({"port": 80}), json!({"port": 0})].map(|spec| object(key, &spec));
+        let plan = World::new().defined(wanted).live(live(before.clone())).plan();
+        let run = RunId::try_from("2026-11-25T08-00-00-000-0000".to_owned()).expect("an id");
+        let target = TargetState::new(&plan.changes[0], &run, Vec::new()).expect("a target");
+        let mut now = before;
+        assert!(!target.fields_met(&now));
+        now.spec = Spec::Described(Described::live(now.key.kind, json!({"port": 0})));
+        now.annotations.insert("team".to_owned(), "edge".to_owned());
+        assert!(target.fields_met(&now));
+    }
+}

@@ -1,5 +1,5 @@
 //! The shape of an endpoint: every key that a definition can have, in the order of a file. A new field is
-//! a line here, a value in [`crate::model::Spec`] and a variant of [`crate::model::Field`].
+//! a line here and a value in [`crate::model::EndpointSpec`]; one of the spec itself is a unit, too.
 
 use super::words::UnitForm;
 use super::{FieldRule, FieldStatus, GroupRule, NodeKind, ShapeNode};
