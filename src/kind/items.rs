@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours.
 pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Json) -> bool) -> Vec<Option<usize>> {
-    if let ([_], [_]) = (live, wanted) {
-        return vec![Some(0)];
+    if let ([one], [other]) = (live, wanted) {
+        return vec![(!are_named_apart(one, other)).then_some(0)];
     }
     let mut to = vec![None; live.len()];
     let mut is_taken = vec![false; wanted.len()];
@@ -38,7 +38,7 @@ pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Jso
             next = of + 1;
         }
     }
-    fill_gaps(&mut to, &mut is_taken);
+    fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
     to
 }
 
@@ -48,7 +48,7 @@ pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
 }
 
 /// Pairs what is left between two neighbours that belong together, where both sides have as many.
-fn fill_gaps(to: &mut [Option<usize>], is_taken: &mut [bool]) {
+fn fill_gaps(to: &mut [Option<usize>], is_taken: &mut [bool], may_be: &dyn Fn(usize, usize) -> bool) {
     let mut begin = 0;
     while begin < to.len() {
         if to[begin].is_some() {
@@ -63,13 +63,20 @@ fn fill_gaps(to: &mut [Option<usize>], is_taken: &mut [bool]) {
             && before - after == end - begin
             && !is_taken[after..before].contains(&true)
         {
-            for (index, of) in (begin..end).zip(after..before) {
+            for (index, of) in (begin..end).zip(after..before).filter(|(index, of)| may_be(*index, *of)) {
                 to[index] = Some(of);
                 is_taken[of] = true;
             }
         }
         begin = end;
     }
+}
+
+/// Whether two items have names, and not the same. A namespace that one leaves out may be that of the other.
+fn are_named_apart(one: &Json, other: &Json) -> bool {
+    let Some(((key, namespace, name), other)) = name(one).zip(name(other)) else { return false };
+    let is_elsewhere = !namespace.is_empty() && !other.1.is_empty() && namespace != other.1;
+    (key, name) != (other.0, other.2) || is_elsewhere
 }
 
 /// The names of items that no other item of the list has.
@@ -104,4 +111,24 @@ fn name(item: &Json) -> Option<ItemName<'_>> {
 /// Whether a list has only objects.
 pub(super) fn is_of_messages(items: &[Json]) -> bool {
     items.iter().all(Json::is_object)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn items_of_other_names_are_others_wherever_they_are() {
+        let of = |name: &str| json!({"metadata": {"name": name}, "action": "DENY"});
+        let aligned = |live: &[&str], wanted: &[&str]| {
+            let [live, wanted] = [live, wanted].map(|names| names.iter().map(|name| of(name)).collect::<Vec<_>>());
+            alike(&live, &wanted)
+        };
+        assert_eq!(aligned(&["a"], &["b"]), [None]);
+        assert_eq!(aligned(&["a", "x", "c"], &["a", "y", "c"]), [Some(0), None, Some(2)]);
+        // Without names what is left at the same place is the same.
+        assert_eq!(alike(&[json!({"n": 1})], &[json!({"n": 2})]), [Some(0)]);
+    }
 }

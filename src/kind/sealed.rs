@@ -1,6 +1,7 @@
 //! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
 //! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
@@ -8,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{Keys, each_message, is_zero, messages};
-use super::{Field, FieldKind, Flag, INDEX, Message, message};
+use super::{Field, FieldKind, Flag, Group, INDEX, Message, message};
 
 /// The one key of the mark of a secret.
 const KEY: &str = "sealed";
@@ -166,18 +167,40 @@ fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<Str
     let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.message().is_some_and(Message::hides);
     let written: BTreeMap<_, _> = entries.iter().map(|(key, value)| (message.spelled(key), value)).collect();
     for field in message.fields.iter().filter(may_have_one) {
-        let written = written.get(field.name).copied();
         let path = format!("{path}.{}", field.name);
         if field.is(Flag::Secret) {
-            let is_option = message.group_of(field.name).is_some();
             // Another option, or none of a group, is no secret; a field of its own may have one.
-            if !is_option || written.is_some_and(|value| !is_zero(value)) {
+            if message.group_of(field.name).is_none_or(|group| may_be_chosen(group, field, &written)) {
                 found.push(path);
             }
             continue;
         }
-        for below in written.map(|value| messages(field, value)).unwrap_or_default() {
+        for below in written.get(field.name).map(|value| messages(field, value)).unwrap_or_default() {
             places_below(below.message, below.value, &format!("{path}{}", below.step), found);
         }
     }
+}
+
+/// Whether this secret may be the option that was chosen: a service shows one that is a text as an empty one.
+fn may_be_chosen(group: &Group, secret: &Field, written: &BTreeMap<Cow<'_, str>, &Json>) -> bool {
+    let Some(value) = written.get(secret.name).filter(|value| !value.is_null()) else { return false };
+    let is_chosen = |name: &&str| *name != secret.name && written.get(*name).is_some_and(|value| !is_zero(value));
+    !is_zero(value) || (secret.kind == FieldKind::Text && !group.members.iter().any(is_chosen))
+}
+
+/// Whether the secret at a place as [`places`] names it is of the create alone: no replace contains it or removes it.
+pub fn is_of_create(spec: &str, place: &str) -> bool {
+    let mut steps = place.split('.').skip(1).map(|step| step.split('[').next().unwrap_or(step));
+    let mut message = Some(message(spec));
+    while let (Some(of), Some(step)) = (message, steps.next()) {
+        let Some(field) = of.field(step) else { return false };
+        if field.is(Flag::CreateOnly) {
+            return true;
+        }
+        if let FieldKind::Map(_) = field.kind {
+            steps.next();
+        }
+        message = field.message();
+    }
+    false
 }

@@ -102,3 +102,21 @@ fn the_secrets_of_a_kind_are_known_by_their_paths() {
     assert_eq!(secrets("endpoint"), Vec::<String>::new());
     assert_eq!(all().filter(|kind| !kind.secrets().is_empty()).count(), 43);
 }
+
+#[test]
+fn a_secret_is_assumed_where_an_answer_may_hide_one_and_one_of_the_create_alone_is_known() {
+    let spec = |kind: &str| KindName::find(kind).expect("a kind").kind().spec;
+    let places = |external: serde_json::Value| {
+        let peers = serde_json::json!({"peers": [{"external": external}]});
+        sealed::places(spec("bgp"), &peers)
+    };
+    let place = ["spec.peers[0].external.md5_auth_key"];
+    assert_eq!(places(serde_json::json!({"md5_auth_key": ""})), place);
+    assert_eq!(places(serde_json::json!({"md5_auth_key": "x"})), place);
+    assert!(places(serde_json::json!({"md5_auth_key": "", "no_authentication": {}})).is_empty());
+    assert!(places(serde_json::json!({"md5_auth_key": null})).is_empty());
+    assert!(places(serde_json::json!({})).is_empty());
+    assert!(sealed::is_of_create(spec("aws_vpc_site"), "spec.admin_password"));
+    assert!(!sealed::is_of_create(spec("certificate"), "spec.private_key"));
+    assert!(!sealed::is_of_create(spec("bgp"), place[0]));
+}

@@ -291,6 +291,9 @@ impl ObjectReader<'_> {
                 _ => "seal it with the vendor's tool and write it as `blindfold_secret_info`",
             };
             (format!("the secret `{}` is in clear text", place.name()), help.to_owned())
+        } else if value.as_ref().is_some_and(|value| is_empty_envelope(field, value)) {
+            let help = "write its sealed form as `blindfold_secret_info`; what the service shows of a secret is none";
+            (format!("the secret `{}` has no value", place.name()), help.to_owned())
         } else if own.faults.is_empty() {
             let digest = self.sealed.insert(value?.json());
             return Some(Value::Map(BTreeMap::from([("sealed".to_owned(), Value::Text(digest))])));
@@ -317,6 +320,28 @@ fn is_clear_below(value: &Value) -> bool {
     match value {
         Value::Map(_) => is_clear(value),
         Value::List(items) => items.iter().any(is_clear_below),
+        _ => false,
+    }
+}
+
+/// Whether a value has what a service shows around a secret, and no secret.
+fn is_empty_envelope(field: &Field, value: &Value) -> bool {
+    if field.message().is_none_or(|message| message.field(CLEAR).is_none()) {
+        return false;
+    }
+    match (&field.kind, value) {
+        (FieldKind::Message(_), Value::List(items)) => !items.iter().all(has_text),
+        (FieldKind::Message(_), value) => !has_text(value),
+        _ => false,
+    }
+}
+
+/// Whether there is anything of a secret in a value.
+fn has_text(value: &Value) -> bool {
+    match value {
+        Value::Map(entries) => entries.values().any(has_text),
+        Value::List(items) => items.iter().any(has_text),
+        Value::Text(text) => !text.is_empty(),
         _ => false,
     }
 }

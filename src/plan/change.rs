@@ -258,7 +258,10 @@ impl Change {
 
     /// The place of a secret of the live object that a write of this change would lose.
     pub fn lost_secret<'l>(&self, live: &'l LiveObject) -> Option<&'l str> {
-        live.secrets.iter().map(String::as_str).find(|place| !self.provides(place))
+        let spec = self.key.kind.kind().spec;
+        let is_replace = self.action.kind() != ActionKind::Recreate;
+        let is_kept = |place: &str| is_replace && kind::sealed::is_of_create(spec, place);
+        live.secrets.iter().map(String::as_str).find(|place| !self.provides(place) && !is_kept(place))
     }
 
     /// Whether a write of this change leaves no secret behind at this place of the live object.

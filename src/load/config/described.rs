@@ -382,6 +382,10 @@ pub(super) fn directory(text: &str) -> Option<String> {
 
 /// The field of the objects that a glob matches: of an endpoint, or of any other kind.
 pub(super) fn field(text: &str, object: &str) -> Option<Field> {
+    // A unit is ignored whole.
+    if text.strip_prefix("spec.").is_some_and(|rest| rest.contains(['.', '['])) {
+        return None;
+    }
     let of_any = || kind::all().find_map(|kind| Field::of_kind(kind.into(), text).and(Field::of_key(text)));
     match object.contains(':') && !object.starts_with("endpoint:") {
         true => of_any().or_else(|| Field::from_path(text)),

@@ -287,3 +287,31 @@ fn the_commands_that_delete_a_removed_stack_name_the_kinds_that_its_settings_do_
     let removed = stage.run("stacks --changed-since main --removed");
     removed.stdout_contains("# list these under `kinds:` of one/trueup.yaml by hand, or they stay: advertise_policy");
 }
+
+#[test]
+fn a_secret_of_the_create_alone_hinders_no_replace() {
+    let service = Service::start();
+    let mut before = json!({"metadata": {"name": "a", "namespace": "system"}, "spec": {
+        "aws_region": "us-east-1", "address": "one", "instance_type": "t3.xlarge", "ssh_key": "k", "nodes_per_az": 2,
+        "aws_cred": {"name": "c", "namespace": "system"}, "vpc": {"vpc_id": "vpc-12345678"}, "admin_password": null}});
+    let (status, body) = service.send("POST", "/api/config/namespaces/system/aws_vpc_sites", Some(&before.to_string()));
+    assert_eq!(status, 200, "{body}");
+    let settings = "stack: s\nnamespaces: [system]\nkinds: [aws_vpc_site]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    before["kind"] = "aws_vpc_site".into();
+    before["spec"]["nodes_per_az"] = json!(3);
+    stage.write("a.json", &before.to_string());
+    stage.run("apply . --yes --quiet").code(0);
+    let (_, body) = service.send("GET", "/api/config/namespaces/system/aws_vpc_sites/a", None);
+    let live: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(live["spec"]["nodes_per_az"], 3);
+}
+
+#[test]
+fn a_value_below_a_unit_cannot_be_ignored_alone() {
+    let stage = Stage::new();
+    for (glob, field) in [("origin_pool:*", "spec.advanced_options.connection_timeout"), ("*", "spec.port.x")] {
+        stage.write("trueup.yaml", &format!("ignore: [{{object: '{glob}', field: {field}}}]\n"));
+        stage.run("validate .").code(1).stderr_contains(field).stderr_contains("trueup.yaml:1");
+    }
+}

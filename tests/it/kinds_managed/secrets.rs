@@ -471,3 +471,24 @@ fn what_is_not_adopted_for_its_secret_is_noted() {
     stage.run("apply . --adopt --yes").code(0).stderr_ignored();
     assert_eq!(writes(&service), 2);
 }
+
+#[test]
+fn what_a_service_shows_of_a_secret_is_no_secret() {
+    let service = Service::start();
+    let stage = stack(&service).applied(".");
+    let shown = [
+        "{}",
+        "{blindfold_secret_info: null}",
+        "{blindfold_secret_info_internal: null, secret_encoding_type: EncodingNone}",
+        "{secret_encoding_type: 0}",
+    ];
+    let before = writes(&service);
+    for value in shown {
+        let text = certificate(FIRST);
+        let head = &text[..text.find("    blindfold").expect("a secret")];
+        stage.write("d/web.yaml", &format!("{} {value}\n", head.trim_end()));
+        stage.run("validate .").code(1).stderr_contains("web.yaml:5").stderr_contains("the secret `private_key`");
+        stage.run("apply . --yes").code(1).stderr_ignored();
+    }
+    assert_eq!(writes(&service), before);
+}
