@@ -10,9 +10,12 @@ pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         interrupted().await;
-        output.notice("interrupted: no new changes start; those in flight finish");
-        stop.send_replace(true);
-        interrupted().await;
+        let tell = async {
+            output.notice("interrupted: no new changes start; those in flight finish");
+            stop.send_replace(true);
+        };
+        // The second is waited for first: one that came between would be lost.
+        tokio::join!(biased; interrupted(), tell);
         output.clear_lines();
         output.notice(&format!("interrupted again: ended at once; {left}"));
         std::process::exit(ExitStatus::Interrupted.code().into());
