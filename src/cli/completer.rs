@@ -49,44 +49,18 @@ pub fn script(shell: &str) -> std::io::Result<String> {
 }
 
 fn command() -> Command {
-    with_completers(help::described(), "")
+    with_paths(help::described())
 }
 
-/// Gives each argument what completes it.
-fn with_completers(command: Command, path: &str) -> Command {
-    let complete = |arg: clap::Arg| match completer(path, arg.get_id().as_str()) {
-        Some(completer) => arg.add(ArgValueCompleter::new(completer)),
-        None => match arg.get_value_hint() {
-            ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath => {
-                arg.add(ArgValueCompleter::new(|current: &OsStr| paths(&PathCompleter::any(), current)))
-            }
-            _ => arg,
-        },
+/// Completes paths where an argument takes one and says nothing else.
+fn with_paths(command: Command) -> Command {
+    let complete = |arg: clap::Arg| match arg.get_value_hint() {
+        ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath if arg.get::<ArgValueCompleter>().is_none() => {
+            arg.add(ArgValueCompleter::new(|current: &OsStr| paths(&PathCompleter::any(), current)))
+        }
+        _ => arg,
     };
-    command.mut_args(complete).mut_subcommands(|inner| {
-        let path = format!("{path} {}", inner.get_name());
-        with_completers(inner, path.trim())
-    })
-}
-
-type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
-
-fn completer(command: &str, argument: &str) -> Option<Completer> {
-    Some(match (command, argument) {
-        ("explain", "what") => explained,
-        (_, "kind") => kinds,
-        ("get", "endpoints") | ("move", "globs") | (_, "only" | "except") => endpoints,
-        ("init", "namespaces") => return None,
-        (_, "namespace" | "prune_namespace") => namespaces,
-        ("rollback", "run") | (_, "resume") => runs,
-        ("show", "what") => runs_and_files,
-        (_, "env") => environments,
-        (_, "allow") => allowances,
-        (_, "columns") => columns,
-        ("call", "operation") => operations,
-        (_, "layout") => layouts,
-        _ => return None,
-    })
+    command.mut_args(complete).mut_subcommands(with_paths)
 }
 
 /// Those that begin with what is typed, and that are [plain](is_plain).
@@ -119,18 +93,19 @@ fn keys() -> BTreeSet<String> {
 }
 
 /// What `explain` explains.
-fn explained(current: &OsStr) -> Vec<CompletionCandidate> {
+pub fn explained(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = endpoints(current);
     found.extend(kinds(current));
     found
 }
 
-fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
+/// The names of the kinds.
+pub fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, kind::all().map(|kind| kind.name.to_owned()))
 }
 
 /// Namespaces with a slash at first, then the endpoints in one.
-fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
+pub fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
     let keys = keys();
     if current.to_string_lossy().contains('/') {
         return matching(current, keys);
@@ -140,7 +115,8 @@ fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, namespaces)
 }
 
-fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
+/// Those that the settings list and the definitions use.
+pub fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     let listed = settings.map(|config| config.namespaces).unwrap_or_default();
     let defined = keys().into_iter().filter_map(|key| Some(Key::parse(&key).ok()?.namespace.to_string()));
@@ -157,7 +133,7 @@ fn state() -> Option<StateStore> {
 }
 
 /// The newest run first, as `last` means it.
-fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
+pub fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let history = state().and_then(|state| journal::history(&state).ok());
     let runs = history.into_iter().flat_map(|history| history.runs.into_iter().rev());
     let names = std::iter::once("last".to_owned()).chain(runs.map(|run| run.run.to_string()));
@@ -165,31 +141,36 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     ordered.map(|(at, candidate)| candidate.display_order(Some(at))).collect()
 }
 
-fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
+/// What `show` shows.
+pub fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut candidates = runs(current);
     candidates.extend(paths(&PathCompleter::file(), current));
     candidates
 }
 
-fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
+/// Those of the settings.
+pub fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     matching(current, settings.map(|config| config.environments.into_keys().collect::<Vec<_>>()).unwrap_or_default())
 }
 
 /// The names that `--allow` takes; those of single endpoints end where the key begins.
-fn allowances(current: &OsStr) -> Vec<CompletionCandidate> {
+pub fn allowances(current: &OsStr) -> Vec<CompletionCandidate> {
     let guards = GuardName::ALL.iter().map(ToString::to_string);
     matching(current, guards.chain(KeyAllowance::ALL.iter().map(|name| format!("{name}="))))
 }
 
-fn columns(current: &OsStr) -> Vec<CompletionCandidate> {
+/// The names of the columns.
+pub fn columns(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, Column::names())
 }
 
-fn operations(current: &OsStr) -> Vec<CompletionCandidate> {
+/// The names of the operations.
+pub fn operations(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, TABLE.iter().map(|entry| entry.name.to_owned()))
 }
 
-fn layouts(current: &OsStr) -> Vec<CompletionCandidate> {
+/// The names of the layouts.
+pub fn layouts(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, Layout::ALL.map(|layout| layout.as_str().to_owned()))
 }

@@ -31,6 +31,7 @@ mod stacks;
 mod state;
 
 pub(in crate::cli) use call::Call;
+pub(in crate::cli) use command::Execute;
 pub(in crate::cli) use context::Context;
 pub(in crate::cli) use environment::ProcessEnvironment;
 pub(in crate::cli) use exit_status::{CommandError, CommandResult, ExitStatus, Result};
@@ -47,9 +48,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
 use clap::{ArgMatches, FromArgMatches as _};
 
-use args::GlobalArgs;
-use args::{Arguments, Command};
-use command::fleet::FleetSubcommand;
+use args::{Arguments, GlobalArgs};
+use command::Command;
 use run::interrupt;
 use tokio::runtime::Runtime;
 
@@ -127,8 +127,8 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
             runtime.block_on(async {
                 // What waits draws a line on a terminal, which must not stay there.
                 let is_watched = context.output.promised().is_some() || context.output.is_live();
-                let is_read = is_watched && only_reads(&arguments.command);
-                let work = Box::pin(command(arguments.command, &context));
+                let is_read = is_watched && arguments.command.ends_on_interrupt();
+                let work = Box::pin(arguments.command.execute(&context));
                 let result = match is_read {
                     false => work.await,
                     true => interrupt::unless_interrupted(work).await.unwrap_or_else(|| {
@@ -147,49 +147,9 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     context.output.ended(status)
 }
 
-/// Whether a command only reads, has no prompt, and does not wait for an interrupt itself: it can be ended at any time.
-fn only_reads(command: &Command) -> bool {
-    matches!(command, Command::Plan(_) | Command::Drift(_) | Command::Get(_) | Command::Doctor(_))
-}
-
-/// A command waits for the service more than it computes: on one thread no answer has to wake another.
-/// Files and lists are read on threads of their own. The service as a command uses every processor.
 fn runtime(command: &Command) -> std::io::Result<Runtime> {
-    match command {
-        Command::Sandbox(_) => Runtime::new(),
-        _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
-    }
-}
-
-async fn command(command: Command, context: &Context) -> Result<ExitStatus> {
-    match command {
-        Command::Init(arguments) => command::init::run(&arguments, context),
-        Command::Doctor(arguments) => command::doctor::run(&arguments, context).await,
-        Command::Validate(arguments) => command::validate::run(&arguments, context).await,
-        Command::Fmt(arguments) => command::fmt::run(&arguments, context),
-        Command::Stacks(arguments) => command::stacks::run(&arguments, context),
-        Command::Plan(arguments) => command::plan::run(&arguments, context).await,
-        Command::Apply(arguments) => command::apply::run(&arguments, context).await,
-        Command::Drift(arguments) => command::drift::run(&arguments, context).await,
-        Command::Fleet(FleetSubcommand::Report(arguments)) => command::fleet::report(&arguments, context),
-        Command::History(arguments) => command::history::run(&arguments, context),
-        Command::Rollback(arguments) => command::rollback::run(&arguments, context).await,
-        Command::Move(arguments) => command::movement::run(&arguments, context).await,
-        Command::Get(arguments) => command::get::run(&arguments, context).await,
-        Command::Show(arguments) => command::show::run(&arguments, context),
-        Command::Pull(arguments) => command::pull::run(&arguments, context).await,
-        Command::Import(arguments) => command::import::run(&arguments, context),
-        Command::Events(arguments) => command::events::run(&arguments, context).await,
-        Command::Ddos(arguments) => command::ddos::run(&arguments, context).await,
-        Command::Upgrades(arguments) => command::upgrades::run(&arguments, context).await,
-        Command::Call(arguments) => command::call::run(&arguments, context).await,
-        Command::Rehearse(arguments) => command::rehearse::run(&arguments, context).await,
-        Command::Snapshot(arguments) => command::snapshot::run(&arguments, context).await,
-        Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
-        Command::Schema(arguments) => command::reference::schema(&arguments, context),
-        Command::Kinds(arguments) => Ok(command::reference::kinds(&arguments, context)),
-        Command::Explain(arguments) => command::explain::run(&arguments, context),
-        Command::Completions(arguments) => command::reference::completions(&arguments, context),
-        Command::Man(_) => command::reference::man(context),
+    match command.uses_all_processors() {
+        true => Runtime::new(),
+        false => tokio::runtime::Builder::new_current_thread().enable_all().build(),
     }
 }

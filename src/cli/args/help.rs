@@ -8,18 +8,10 @@ use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
-use crate::cli::CommandError;
 use crate::cli::args::Arguments;
+use crate::cli::{CommandError, command};
 use crate::load::config;
 use crate::report::safe;
-
-/// Options of a connection to the service.
-const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
-                       sandbox concurrency rate verbose log policy";
-/// Options of the settings of a directory.
-const SETTINGS: &str = "config env var";
-/// The global options that every command has.
-const OUTPUT: &str = "color quiet";
 
 /// The command line, for parsing.
 pub fn command() -> Command {
@@ -140,7 +132,7 @@ pub fn described() -> Command {
 
 /// Hides the global options that a command does not use, and those of its own commands.
 fn hiding(command: Command, path: &str, globals: &[String]) -> Command {
-    let used = used(path);
+    let used = command::Command::globals(path.split(' ').next().unwrap_or_default());
     let is_hidden = |arg: &Arg| {
         let id = arg.get_id().as_str();
         globals.iter().any(|global| global == id) && !used.as_ref().is_none_or(|used| used.contains(&id))
@@ -150,24 +142,6 @@ fn hiding(command: Command, path: &str, globals: &[String]) -> Command {
         let path = format!("{path} {}", command.get_name());
         hiding(command, &path, globals)
     })
-}
-
-/// The global options that a command uses; nothing where that is all of them.
-fn used(command: &str) -> Option<Vec<&'static str>> {
-    let groups: &[&str] = match command.split(' ').next().unwrap_or_default() {
-        "init" => &["base_url stack sandbox"],
-        "validate" => &[SETTINGS, "stack policy"],
-        "fmt" => &["config"],
-        "get" | "events" | "ddos" | "upgrades" | "call" => &[SERVICE, "config env"],
-        "history" | "show" => &["state"],
-        "import" => &["config env"],
-        // Its own `--log` has the id of the global one.
-        "sandbox" => &["token_file log"],
-        "explain" => &[SETTINGS, "policy base_url layout stack rate concurrency"],
-        "stacks" | "fleet" | "schema" | "kinds" | "completions" | "man" | "help" => &[],
-        _ => return None,
-    };
-    Some(groups.iter().chain([&OUTPUT]).flat_map(|group| group.split(' ')).collect())
 }
 
 /// `--json` for every `--format` that has it.
@@ -243,7 +217,7 @@ mod tests {
         let command = described();
         let known: Vec<&str> = command.get_arguments().map(|arg| arg.get_id().as_str()).collect();
         let pages = command.get_subcommands();
-        for name in pages.filter_map(|page| used(page.get_name())).flatten() {
+        for name in pages.filter_map(|page| command::Command::globals(page.get_name())).flatten() {
             assert!(known.contains(&name), "{name}");
         }
     }

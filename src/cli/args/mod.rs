@@ -7,14 +7,14 @@ pub mod help;
 mod shared;
 pub mod time;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 pub use crate::cli::args::shared::{
     AdoptInto, ApplyArgs, ApprovalArgs, BaseArgs, Color, ColumnArgs, DefinitionFileArgs, FilterArgs, GlobalArgs,
     LiveArgs, PartArgs, PermissionArgs, PullArgs, ReportFileArgs, ScopeArgs, StacksArgs, WrittenReport, formats,
     kind_name, namespace,
 };
-use crate::cli::command;
+use crate::cli::command::Command;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,49 +46,6 @@ pub struct Arguments {
     pub command: Command,
     #[command(flatten)]
     pub global: GlobalArgs,
-}
-
-/// The commands, in the order of their help.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Init(command::init::InitArgs),
-    Doctor(command::doctor::DoctorArgs),
-    Validate(command::validate::ValidateArgs),
-    Fmt(command::fmt::FmtArgs),
-    Stacks(command::stacks::StacksListArgs),
-    Plan(command::plan::PlanArgs),
-    Apply(ApplyArgs),
-    Drift(command::drift::DriftArgs),
-    #[command(
-        subcommand,
-        hide = true,
-        after_help = "Examples:\n  trueup fleet report checks\n  trueup fleet report checks --format markdown"
-    )]
-    Fleet(command::fleet::FleetSubcommand),
-    Rehearse(command::rehearse::RehearseArgs),
-    History(command::history::HistoryArgs),
-    Rollback(command::rollback::RollbackArgs),
-    Move(command::movement::MoveArgs),
-    Get(command::get::GetArgs),
-    Show(command::show::ShowArgs),
-    Pull(PullArgs),
-    Import(command::import::ImportArgs),
-    Events(command::events::EventsArgs),
-    Ddos(command::ddos::DdosArgs),
-    Upgrades(command::upgrades::UpgradesArgs),
-    #[command(hide = true)]
-    Call(command::call::CallArgs),
-    Snapshot(command::snapshot::SnapshotArgs),
-    Sandbox(command::sandbox::SandboxArgs),
-    #[command(hide = true)]
-    Schema(command::reference::SchemaArgs),
-    #[command(hide = true)]
-    Kinds(command::reference::KindsArgs),
-    Explain(command::explain::ExplainArgs),
-    #[command(hide = true)]
-    Completions(command::reference::CompletionsArgs),
-    #[command(hide = true)]
-    Man(command::reference::ManArgs),
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
+use crate::cli::completer;
 use crate::kind::KindName;
 use crate::load;
 use crate::model::Namespace;
@@ -29,7 +31,7 @@ pub struct GlobalArgs {
     #[arg(long, global = true, visible_alias = "url", value_name = "URL")]
     pub base_url: Option<String>,
     /// The paths that the service answers at: uniform (default) or published
-    #[arg(long, hide_short_help = true, global = true, value_name = "LAYOUT")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "LAYOUT", add = ArgValueCompleter::new(completer::layouts))]
     pub layout: Option<String>,
     /// A file that contains the API token; else TRUEUP_TOKEN, or the file that TRUEUP_TOKEN_FILE names
     #[arg(long, global = true, value_name = "FILE")]
@@ -53,7 +55,7 @@ pub struct GlobalArgs {
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The environment of the configuration; `all` for every one [environment: TRUEUP_ENV]
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = ArgValueCompleter::new(completer::environments))]
     pub env: Option<String>,
     /// A variable for `${name}` in definitions; repeatable
     #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = variable)]
@@ -128,13 +130,13 @@ pub struct StacksArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
     /// Only objects whose key, such as shop/cart or origin_pool:shop/cart, matches; repeatable
-    #[arg(help_heading = FILTERS, long, value_name = "GLOB")]
+    #[arg(help_heading = FILTERS, long, value_name = "GLOB", add = ArgValueCompleter::new(completer::endpoints))]
     pub only: Vec<String>,
     /// No objects whose key matches; repeatable
-    #[arg(help_heading = FILTERS, long, hide_short_help = true, value_name = "GLOB")]
+    #[arg(help_heading = FILTERS, long, hide_short_help = true, value_name = "GLOB", add = ArgValueCompleter::new(completer::endpoints))]
     pub except: Vec<String>,
     /// Only objects of this namespace; repeatable
-    #[arg(help_heading = FILTERS, long, short, value_name = "NAME", value_parser = namespace)]
+    #[arg(help_heading = FILTERS, long, short, value_name = "NAME", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub namespace: Vec<Namespace>,
     /// Only objects whose live or desired labels meet the selector, such as `tier in (web, db)`
     #[arg(help_heading = FILTERS, long, hide_short_help = true, short = 'l', value_name = "SELECTOR")]
@@ -146,13 +148,13 @@ pub struct FilterArgs {
 pub struct PermissionArgs {
     /// Allow what a guard blocks: mass-change, empty-namespace, behind-base,
     /// foreign-stack=KEY|GLOB, protected=KEY, recreate=KEY, referred=KEY, unverified=KEY; repeatable
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completer::allowances))]
     pub allow: Vec<String>,
     /// Take ownership of objects that are in sync and have no ownership annotations
     #[arg(long, hide_short_help = true)]
     pub adopt: bool,
     /// Delete what this stack owns in a namespace that it no longer lists; repeatable
-    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = namespace)]
+    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub prune_namespace: Vec<Namespace>,
 }
 
@@ -260,7 +262,7 @@ pub struct ApplyArgs {
     #[command(flatten)]
     pub permission: PermissionArgs,
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt"])]
+    #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
     /// Of several stacks, apply those that can be planned, and go on after one fails
     #[arg(long, hide_short_help = true)]
@@ -300,7 +302,7 @@ pub struct PullArgs {
     pub unnamed: bool,
     /// Objects of this kind, besides endpoints; repeatable. Without it those of `kinds:` in trueup.yaml, and without those
     /// objects of every kind
-    #[arg(long, value_name = "KIND", value_parser = kind_name, conflicts_with = "drift")]
+    #[arg(long, value_name = "KIND", value_parser = kind_name, add = ArgValueCompleter::new(completer::kinds), conflicts_with = "drift")]
     pub kind: Vec<KindName>,
     /// With --drift and --env: write into the overlay of the environment, or into the definitions that other environments
     /// share. Without it, the overlay, after a prompt on a terminal
@@ -359,7 +361,7 @@ pub fn kind_name(name: &str) -> Result<KindName, String> {
 #[derive(Debug, Args)]
 pub struct ColumnArgs {
     /// The columns of the table, such as endpoint, target, labels, labels.tier or spec.protocol
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', add = ArgValueCompleter::new(completer::columns))]
     pub columns: Vec<ColumnArg>,
 }
 

@@ -13,7 +13,7 @@ use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::{
-    CommandResult as _, Context, ExitStatus, Result, file, hint, planning, policy, session, settings, state,
+    CommandResult as _, Context, Execute, ExitStatus, Result, file, hint, planning, policy, session, settings, state,
 };
 use crate::file::limit;
 use crate::journal;
@@ -22,21 +22,22 @@ use crate::plan::Plan;
 use crate::report::{Report, TextView, safe, text};
 use crate::run::{RunDocument, RunStatus, RunSummary};
 
-/// Makes the changes of a directory or of a saved plan.
-pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
-    if let Some(name) = &arguments.resume {
-        return resume(name, arguments, context).await;
-    }
-    match saved(arguments)? {
-        Some((path, plan)) => apply_file(arguments, context, &path, plan).await,
-        None => match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
-            Targets::One(_) if arguments.waves.is_some() => {
-                Err(error!(Usage, "`--waves` is for several stacks, and the call names one")
-                    .hint("give the directories of several, or --recursive for every stack below one"))
-            }
-            Targets::One(_) => apply_directory(arguments, context).await,
-            Targets::Several(targets) => rollout::run(arguments, context, targets).await,
-        },
+impl Execute for ApplyArgs {
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        if let Some(name) = &self.resume {
+            return resume(name, self, context).await;
+        }
+        match saved(self)? {
+            Some((path, plan)) => apply_file(self, context, &path, plan).await,
+            None => match targets::of(context, &self.scope.paths, self.stacks)? {
+                Targets::One(_) if self.waves.is_some() => {
+                    Err(error!(Usage, "`--waves` is for several stacks, and the call names one")
+                        .hint("give the directories of several, or --recursive for every stack below one"))
+                }
+                Targets::One(_) => apply_directory(self, context).await,
+                Targets::Several(targets) => rollout::run(self, context, targets).await,
+            },
+        }
     }
 }
 

@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::args::formats;
+use crate::cli::command::SERVICE;
 use crate::cli::output::prompt;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, service, settings};
+use crate::cli::{
+    CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, configuration, service, settings,
+};
 use crate::file::limit;
 use crate::model::{Json, Layout};
 use crate::report::operations::{self, OperationList};
@@ -20,11 +24,12 @@ use crate::report::{Format, Report, safe};
 /// What changes something asks first, or needs --yes. The answer is printed as the service gave it: jq formats it.
 #[derive(Debug, Args)]
 #[command(
+    hide = true,
     after_help = "Examples:\n  trueup call --list\n  trueup call svc-api-servicemesh-endpoint-get --param namespace=shop --param name=cart\n  trueup call svc-api-waf-event-create --param namespace=shop --body query.json"
 )]
 pub struct CallArgs {
     /// The operation, as --list names it
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present = "list", add = ArgValueCompleter::new(completer::operations))]
     pub operation: Option<String>,
     /// A parameter of the operation; repeatable
     #[arg(long, short, value_name = "KEY=VALUE")]
@@ -43,31 +48,34 @@ pub struct CallArgs {
     pub format: Format,
 }
 
-/// Calls an operation by its name, or lists the operations.
-pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus> {
-    let config = configuration::of_directory(context, Path::new("."))?;
-    let layout = settings::layout(context, &config)?;
-    let operation = arguments.operation.as_deref().map(operation).transpose()?;
-    let Some(operation) = operation.filter(|_| !arguments.list) else {
-        let list = OperationList { only: operation, layout };
-        context.output.report(&Report::Answer(&list), arguments.format);
-        return Ok(ExitStatus::Done);
-    };
-    let request = request(arguments, operation, layout)?;
-    let connection = service::connect(context, &config).await?;
-    let answer = match request.into_read() {
-        Ok(look) => connection.reader()?.ask(&look).await.with_status(ExitStatus::Failed)?,
-        Err(request) => {
-            context.output.notice(&operations::request(&request, &context.output.message_view()));
-            if !arguments.yes {
-                prompt::confirm(context, "call it", "give --yes")?;
+impl Execute for CallArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let config = configuration::of_directory(context, Path::new("."))?;
+        let layout = settings::layout(context, &config)?;
+        let operation = self.operation.as_deref().map(operation).transpose()?;
+        let Some(operation) = operation.filter(|_| !self.list) else {
+            let list = OperationList { only: operation, layout };
+            context.output.report(&Report::Answer(&list), self.format);
+            return Ok(ExitStatus::Done);
+        };
+        let request = request(self, operation, layout)?;
+        let connection = service::connect(context, &config).await?;
+        let answer = match request.into_read() {
+            Ok(look) => connection.reader()?.ask(&look).await.with_status(ExitStatus::Failed)?,
+            Err(request) => {
+                context.output.notice(&operations::request(&request, &context.output.message_view()));
+                if !self.yes {
+                    prompt::confirm(context, "call it", "give --yes")?;
+                }
+                let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
+                context.output.note_change();
+                answer
             }
-            let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
-            context.output.note_change();
-            answer
-        }
-    };
-    report(context, answer.status, &answer.body)
+        };
+        report(context, answer.status, &answer.body)
+    }
 }
 
 fn operation(name: &str) -> Result<Operation> {

@@ -5,13 +5,15 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::args::{formats, namespace};
+use crate::cli::command::SERVICE;
 use crate::cli::output::prompt;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session};
+use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
 use crate::report::ddos::{DdosEvents, OneDdosEvent};
 use crate::report::{self, Format, Report, safe};
@@ -25,7 +27,7 @@ use crate::report::{self, Format, Report, safe};
 )]
 pub struct DdosArgs {
     /// The namespace; the service is known to have DDoS events only in `system`
-    #[arg(long, short, value_name = "NAME", default_value = "system", global = true, value_parser = namespace)]
+    #[arg(long, short, value_name = "NAME", default_value = "system", global = true, value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub namespace: Namespace,
     #[command(subcommand)]
     pub command: DdosCommand,
@@ -106,13 +108,16 @@ const MOST_READS: u32 = 4;
 /// The first of these waits; each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
-/// Lists, shows or edits DDoS events.
-pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus> {
-    let namespace = &arguments.namespace;
-    match &arguments.command {
-        DdosCommand::List(list) => self::list(list, namespace, context).await,
-        DdosCommand::Show(show) => self::show(show, namespace, context).await,
-        DdosCommand::Edit(edit) => self::edit(edit, namespace, context).await,
+impl Execute for DdosArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let namespace = &self.namespace;
+        match &self.command {
+            DdosCommand::List(list) => self::list(list, namespace, context).await,
+            DdosCommand::Show(show) => self::show(show, namespace, context).await,
+            DdosCommand::Edit(edit) => self::edit(edit, namespace, context).await,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
 use crate::model::Namespace;
@@ -76,18 +76,21 @@ pub enum UnmanagedArg {
     Fail,
 }
 
-/// Reports the verdict over a stack, or over each of several.
-pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus> {
-    let begun = Instant::now();
-    if arguments.base.is_some() {
-        return Err(error!(Usage, "`drift` compares with what was applied, and takes no --base")
-            .hint("to see whose change each difference is: trueup plan --base REF"));
-    }
-    report_files::check(arguments.files.output.as_deref(), &arguments.files.write)?;
-    let shard = shard::given(&context.environment, arguments.shard)?;
-    match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
-        Targets::One(paths) => one(arguments, context, &paths, shard, begun).await,
-        Targets::Several(targets) => several(arguments, context, targets, shard, begun).await,
+impl Execute for DriftArgs {
+    const ENDS_ON_INTERRUPT: bool = true;
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let begun = Instant::now();
+        if self.base.is_some() {
+            return Err(error!(Usage, "`drift` compares with what was applied, and takes no --base")
+                .hint("to see whose change each difference is: trueup plan --base REF"));
+        }
+        report_files::check(self.files.output.as_deref(), &self.files.write)?;
+        let shard = shard::given(&context.environment, self.shard)?;
+        match targets::of(context, &self.scope.paths, self.stacks)? {
+            Targets::One(paths) => one(self, context, &paths, shard, begun).await,
+            Targets::Several(targets) => several(self, context, targets, shard, begun).await,
+        }
     }
 }
 

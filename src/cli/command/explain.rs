@@ -4,9 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::cli::args::formats;
-use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, diagnostics, policy, settings};
+use crate::cli::command::SETTINGS;
+use crate::cli::{
+    CommandError, Context, Execute, ExitStatus, Result, completer, configuration, diagnostics, policy, settings,
+};
 use crate::kind;
 use crate::load::config::{self, LayerName};
 use crate::load::explain::ExplainedDefinition;
@@ -28,7 +32,7 @@ use crate::report::{self, Format, Report, ReportOptions};
 )]
 pub struct ExplainArgs {
     /// The definition, a setting by its path or the end of it, or a field of a kind [default: `settings`, for all]
-    #[arg(value_name = "NAMESPACE/NAME|SETTING|KIND.PATH")]
+    #[arg(value_name = "NAMESPACE/NAME|SETTING|KIND.PATH", add = ArgValueCompleter::new(completer::explained))]
     pub what: Option<String>,
     /// The directory of the definitions [default: .]
     #[arg(value_name = "DIR")]
@@ -38,20 +42,23 @@ pub struct ExplainArgs {
     pub format: Format,
 }
 
-/// Prints where values are from.
-pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus> {
-    let asked = arguments.what.as_deref().unwrap_or_default();
-    let explanation = match Key::parse(asked) {
-        Ok(key) => definition(arguments, context, &key)?,
-        Err(_) => match kinds::explain(asked) {
-            Some(described) => field(described)?,
-            None => settings_of(arguments, context, asked)?,
-        },
-    };
-    let view = context.output.view();
-    let text = report::render(&Report::Answer(&explanation), arguments.format, &ReportOptions::new(&view));
-    context.output.answer(&text);
-    Ok(ExitStatus::Done)
+impl Execute for ExplainArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[SETTINGS, "policy base_url layout stack rate concurrency"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let asked = self.what.as_deref().unwrap_or_default();
+        let explanation = match Key::parse(asked) {
+            Ok(key) => definition(self, context, &key)?,
+            Err(_) => match kinds::explain(asked) {
+                Some(described) => field(described)?,
+                None => settings_of(self, context, asked)?,
+            },
+        };
+        let view = context.output.view();
+        let text = report::render(&Report::Answer(&explanation), self.format, &ReportOptions::new(&view));
+        context.output.answer(&text);
+        Ok(ExitStatus::Done)
+    }
 }
 
 /// What a kind or a field of it is.

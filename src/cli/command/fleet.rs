@@ -12,13 +12,17 @@ use clap::{Args, Subcommand};
 
 use crate::cli::args::{ReportFileArgs, formats, time};
 use crate::cli::output::report_files;
-use crate::cli::{Context, ExitStatus, Result, file};
+use crate::cli::{Context, Execute, ExitStatus, Result, file};
 use crate::file::limit;
 use crate::report::merge::{self, MergeInput};
 use crate::report::{Format, Report, TextView};
 
 /// Works with what the checkers of a fleet wrote.
 #[derive(Debug, Subcommand)]
+#[command(
+    hide = true,
+    after_help = "Examples:\n  trueup fleet report checks\n  trueup fleet report checks --format markdown"
+)]
 pub enum FleetSubcommand {
     Report(ReportArgs),
 }
@@ -59,28 +63,32 @@ impl FromStr for MaxAge {
     }
 }
 
-/// Merges the checks of the files into one report.
-pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus> {
-    report_files::check(arguments.files.output.as_deref(), &arguments.files.write)?;
-    let mut seen = BTreeSet::new();
-    let found = arguments.paths.iter().flat_map(|path| files(path));
-    // A file that is named twice is one file.
-    let found = found.filter(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
-    let inputs = found.map(|path| {
-        let bytes = match path.is_dir() {
-            true => Err("it contains no *.json file".to_owned()),
-            false => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
-        };
-        MergeInput::new(path.display().to_string(), bytes)
-    });
-    let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age.0);
-    let fleet = merged.fleet();
-    let report = Report::Fleet(&fleet);
-    let view = TextView { call: context.call.paths(), ..context.output.view() };
-    let command = format!("trueup fleet report {}", view.call);
-    report_files::write(&report, arguments.format, &arguments.files, (&view, &command), context)?;
-    let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
-    Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
+impl Execute for FleetSubcommand {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let Self::Report(arguments) = self;
+        report_files::check(arguments.files.output.as_deref(), &arguments.files.write)?;
+        let mut seen = BTreeSet::new();
+        let found = arguments.paths.iter().flat_map(|path| files(path));
+        // A file that is named twice is one file.
+        let found = found.filter(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+        let inputs = found.map(|path| {
+            let bytes = match path.is_dir() {
+                true => Err("it contains no *.json file".to_owned()),
+                false => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
+            };
+            MergeInput::new(path.display().to_string(), bytes)
+        });
+        let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age.0);
+        let fleet = merged.fleet();
+        let report = Report::Fleet(&fleet);
+        let view = TextView { call: context.call.paths(), ..context.output.view() };
+        let command = format!("trueup fleet report {}", view.call);
+        report_files::write(&report, arguments.format, &arguments.files, (&view, &command), context)?;
+        let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
+        Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
+    }
 }
 
 /// The file itself, or the files below a directory that may be checks; the directory itself, if there is none. What

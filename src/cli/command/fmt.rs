@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load;
 use crate::report::safe;
@@ -25,38 +25,43 @@ pub struct FmtArgs {
     pub check: bool,
 }
 
-/// Writes definitions in canonical form, or checks that they are.
-pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus> {
-    let options = configuration::load_options(context);
-    let paths = if arguments.paths.is_empty() { vec![PathBuf::from(".")] } else { arguments.paths.clone() };
-    let of_path = |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
-    // Nothing is written unless every file can be read.
-    let formatted = paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
-    let (mut files, mut changed) = (0, 0);
-    for one in &formatted {
-        let shown =
-            |path: &str| safe::line(&format!("{}{path}", context.environment.shown_from_here(&one.root))).into_owned();
-        for path in &one.left {
-            context
-                .output
-                .notice(&format!("left as it is: {}: its canonical form would read differently", shown(path)));
-        }
-        let directory = Directory::open(&one.root).with_status(ExitStatus::Failed)?;
-        for (path, text) in &one.changed {
-            if !arguments.check {
-                let written = directory.replace(Path::new(&**path), text.as_bytes(), FileMode::Shared);
-                written.with_status(ExitStatus::Failed)?;
+impl Execute for FmtArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&["config"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let options = configuration::load_options(context);
+        let paths = if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() };
+        let of_path =
+            |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
+        // Nothing is written unless every file can be read.
+        let formatted = paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
+        let (mut files, mut changed) = (0, 0);
+        for one in &formatted {
+            let shown = |path: &str| {
+                safe::line(&format!("{}{path}", context.environment.shown_from_here(&one.root))).into_owned()
+            };
+            for path in &one.left {
+                context
+                    .output
+                    .notice(&format!("left as it is: {}: its canonical form would read differently", shown(path)));
             }
-            context.output.answer(&format!("{}\n", shown(path)));
+            let directory = Directory::open(&one.root).with_status(ExitStatus::Failed)?;
+            for (path, text) in &one.changed {
+                if !self.check {
+                    let written = directory.replace(Path::new(&**path), text.as_bytes(), FileMode::Shared);
+                    written.with_status(ExitStatus::Failed)?;
+                }
+                context.output.answer(&format!("{}\n", shown(path)));
+            }
+            files += one.files;
+            changed += one.changed.len();
         }
-        files += one.files;
-        changed += one.changed.len();
+        if !self.check || changed == 0 {
+            return Ok(ExitStatus::Done);
+        }
+        let sum = if changed == 1 { "1 file is".to_owned() } else { format!("{changed} files are") };
+        let next = format!("trueup fmt {}", context.call.paths());
+        context.output.message(&format!("{sum} not in canonical form, of {files}\n  to format: {next}"));
+        Ok(ExitStatus::Pending)
     }
-    if !arguments.check || changed == 0 {
-        return Ok(ExitStatus::Done);
-    }
-    let sum = if changed == 1 { "1 file is".to_owned() } else { format!("{changed} files are") };
-    let next = format!("trueup fmt {}", context.call.paths());
-    context.output.message(&format!("{sum} not in canonical form, of {files}\n  to format: {next}"));
-    Ok(ExitStatus::Pending)
 }

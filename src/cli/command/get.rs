@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api;
 use crate::cli::args::{self, ColumnArgs, FilterArgs, formats};
+use crate::cli::command::SERVICE;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::{Context, ExitStatus, Result, configuration, service, stack};
+use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, service, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, Scope};
@@ -29,7 +31,7 @@ use crate::report::{Format, Report, safe};
 pub struct GetArgs {
     /// A namespace, or an object in it; its name may be a glob, and its kind `*`. Without a kind, endpoints [default: the
     /// namespaces of trueup.yaml]
-    #[arg(value_name = "[KIND:]NAMESPACE[/NAME]")]
+    #[arg(value_name = "[KIND:]NAMESPACE[/NAME]", add = ArgValueCompleter::new(completer::endpoints))]
     pub endpoints: Vec<String>,
     #[command(flatten)]
     pub columns: ColumnArgs,
@@ -40,31 +42,35 @@ pub struct GetArgs {
     pub filter: FilterArgs,
 }
 
-/// Shows live endpoints.
-pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus> {
-    if arguments.format != Format::Table && !arguments.columns.columns.is_empty() {
-        return Err(error!(Usage, "`--columns` chooses the columns of a table")
-            .hint("leave out --columns, or give --format table"));
-    }
-    let config = configuration::of_directory(context, Path::new("."))?;
-    let wanted = Wanted::of(arguments, &config)?;
-    let connection = service::connect(context, &config).await?;
-    let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
-    let items = wanted.items(&live);
-    wanted.found(&live, &items, &arguments.filter.only)?;
-    let (service, columns) = (&connection.service(), arguments.columns.chosen());
-    let listing = EndpointListing { service, taken: None, live: &live, items, columns };
-    match arguments.format {
-        Format::Yaml => context.output.answer(&definitions(context, &listing)),
-        Format::Table if listing.items.is_empty() => {
-            if live.lists.values().any(|read| read.items().is_some()) {
-                // The service answers the same for a namespace that it does not have.
-                context.output.message("Nothing is there, or there is no such namespace.");
-            }
+impl Execute for GetArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+    const ENDS_ON_INTERRUPT: bool = true;
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        if self.format != Format::Table && !self.columns.columns.is_empty() {
+            return Err(error!(Usage, "`--columns` chooses the columns of a table")
+                .hint("leave out --columns, or give --format table"));
         }
-        format => context.output.report(&Report::Answer(&listing), format),
+        let config = configuration::of_directory(context, Path::new("."))?;
+        let wanted = Wanted::of(self, &config)?;
+        let connection = service::connect(context, &config).await?;
+        let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
+        let items = wanted.items(&live);
+        wanted.found(&live, &items, &self.filter.only)?;
+        let (service, columns) = (&connection.service(), self.columns.chosen());
+        let listing = EndpointListing { service, taken: None, live: &live, items, columns };
+        match self.format {
+            Format::Yaml => context.output.answer(&definitions(context, &listing)),
+            Format::Table if listing.items.is_empty() => {
+                if live.lists.values().any(|read| read.items().is_some()) {
+                    // The service answers the same for a namespace that it does not have.
+                    context.output.message("Nothing is there, or there is no such namespace.");
+                }
+            }
+            format => context.output.report(&Report::Answer(&listing), format),
+        }
+        Ok(report_unknown(context, &live))
     }
-    Ok(report_unknown(context, &live))
 }
 
 /// What a call asks for.

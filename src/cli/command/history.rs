@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::args::formats;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, hint, state};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, hint, state};
 use crate::journal::{self, Retention};
 use crate::model::RunId;
 use crate::report::json::HistoryReport;
@@ -45,29 +45,32 @@ impl std::str::FromStr for PruneRuns {
     }
 }
 
-/// Lists the runs that are kept, or removes old ones.
-pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus> {
-    let store = state::store(context)?;
-    let failed = |error| state::failed(context, error);
-    if let Some(run) = &arguments.unlock {
-        unlock(run, context, store)?;
+impl Execute for HistoryArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&["state"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let store = state::store(context)?;
+        let failed = |error| state::failed(context, error);
+        if let Some(run) = &self.unlock {
+            unlock(run, context, store)?;
+        }
+        if let Some(keep) = self.keep {
+            let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
+            context.output.message(&text::pruned(&gone, &context.output.message_view()));
+        }
+        let mut history = journal::history(store).map_err(failed)?;
+        history.runs.reverse();
+        let view = TextView { flags: context.call.settings(), ..context.output.view() };
+        let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
+        // The commands below the table are about the newest open run, else about the newest.
+        let run = history.runs.iter().find(|run| run.is_open()).or(history.runs.first());
+        let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
+        let flags = run.map_or(view.flags.clone(), |run| hint::of_recorded(context, &run.header.plan));
+        let view = TextView { flags, ..view };
+        let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
+        context.output.answer(&render(&Report::Answer(&report), self.format, &ReportOptions::new(&view)));
+        Ok(ExitStatus::Done)
     }
-    if let Some(keep) = arguments.keep {
-        let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
-        context.output.message(&text::pruned(&gone, &context.output.message_view()));
-    }
-    let mut history = journal::history(store).map_err(failed)?;
-    history.runs.reverse();
-    let view = TextView { flags: context.call.settings(), ..context.output.view() };
-    let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
-    // The commands below the table are about the newest open run, else about the newest.
-    let run = history.runs.iter().find(|run| run.is_open()).or(history.runs.first());
-    let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
-    let flags = run.map_or(view.flags.clone(), |run| hint::of_recorded(context, &run.header.plan));
-    let view = TextView { flags, ..view };
-    let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
-    context.output.answer(&render(&Report::Answer(&report), arguments.format, &ReportOptions::new(&view)));
-    Ok(ExitStatus::Done)
 }
 
 /// Releases the lock that a dead run left.

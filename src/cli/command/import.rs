@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, file};
 use crate::file::{Directory, limit};
 use crate::report::safe;
 use crate::terraform::{Document, Import, TYPE_PREFIX};
@@ -53,10 +53,13 @@ const STATE: &str = "terraform.tfstate";
 /// The end of a file with configuration in JSON syntax.
 const JSON_SYNTAX: &str = ".tf.json";
 
-/// Writes the objects of another tool as definitions.
-pub fn run(arguments: &ImportArgs, context: &Context) -> Result<ExitStatus> {
-    match &arguments.from {
-        ImportSource::Terraform(arguments) => terraform(arguments, context),
+impl Execute for ImportArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&["config env"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        match &self.from {
+            ImportSource::Terraform(arguments) => terraform(arguments, context),
+        }
     }
 }
 

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::BaseUrl;
 use crate::cli::args::{ApprovalArgs, FilterArgs, ScopeArgs};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{
-    CommandError, Context, ExitStatus, Result, Session, SessionOptions, Stack, configuration, diagnostics, hint,
-    policy, settings, stack,
+    CommandError, Context, Execute, ExitStatus, Result, Session, SessionOptions, Stack, completer, configuration,
+    diagnostics, hint, policy, settings, stack,
 };
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
@@ -30,7 +31,7 @@ use crate::report::{TextView, safe};
 )]
 pub struct MoveArgs {
     /// The endpoints, as namespace/name [default: those that the new stack defines]
-    #[arg(value_name = "GLOB")]
+    #[arg(value_name = "GLOB", add = ArgValueCompleter::new(completer::endpoints))]
     pub globs: Vec<String>,
     /// The stack that owns them
     #[arg(long, value_name = "STACK")]
@@ -48,41 +49,42 @@ pub struct MoveArgs {
     pub decision: ApprovalArgs,
 }
 
-/// Plans the move, and saves or applies that plan.
-pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus> {
-    let begun = Instant::now();
-    let scope = ScopeArgs { paths: vec![arguments.directory.clone()], filter: FilterArgs::default() };
-    let stack = stack::open_bare(context, &scope)?;
-    let stacks = Stacks::of(arguments, context, &stack)?;
-    policy::permits_stacks(context, [&stacks.from, &stacks.to])?;
-    policy::permits_names(context, &stacks.consents(arguments))?;
-    let other = find(context, &stack.loaded, stacks.other())?;
-    let selection = stack::selection(&FilterArgs { only: arguments.globs.clone(), ..FilterArgs::default() })?;
-    let session = Session::compare(context, stack, SessionOptions::default()).await?;
-    let mut plan = arrange(&session, &stacks, &other, (&selection, arguments)).await?;
-    let loaded = &session.stack.loaded;
-    policy::check_plan(context, (&loaded.config, &loaded.root), &plan)?;
-    let allow = settings::allow(&stacks.consents(arguments))?;
-    plan.consent(&allow, context.environment.person().as_deref());
-    let globs: String = arguments.globs.iter().map(|glob| format!(" {}", safe::shell(glob))).collect();
-    let flags = context.call.flags("from to directory");
-    let command = format!("trueup move{flags}{globs}{}", context.call.settings());
-    let view = TextView {
-        elapsed: Some(begun.elapsed()),
-        make: Some(command.clone()),
-        again: Some(command),
-        flags: hint::elsewhere(context, &session.stack.loaded),
-        ..context.output.view()
-    };
-    let connection = session.into_connection()?;
-    let Some(path) = &arguments.output else {
-        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
-        let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
-        let decision = &arguments.decision;
-        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
-        return work.approve_and_apply().await;
-    };
-    run::save(path, context, &plan, (&view, arguments.decision.format))
+impl Execute for MoveArgs {
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let begun = Instant::now();
+        let scope = ScopeArgs { paths: vec![self.directory.clone()], filter: FilterArgs::default() };
+        let stack = stack::open_bare(context, &scope)?;
+        let stacks = Stacks::of(self, context, &stack)?;
+        policy::permits_stacks(context, [&stacks.from, &stacks.to])?;
+        policy::permits_names(context, &stacks.consents(self))?;
+        let other = find(context, &stack.loaded, stacks.other())?;
+        let selection = stack::selection(&FilterArgs { only: self.globs.clone(), ..FilterArgs::default() })?;
+        let session = Session::compare(context, stack, SessionOptions::default()).await?;
+        let mut plan = arrange(&session, &stacks, &other, (&selection, self)).await?;
+        let loaded = &session.stack.loaded;
+        policy::check_plan(context, (&loaded.config, &loaded.root), &plan)?;
+        let allow = settings::allow(&stacks.consents(self))?;
+        plan.consent(&allow, context.environment.person().as_deref());
+        let globs: String = self.globs.iter().map(|glob| format!(" {}", safe::shell(glob))).collect();
+        let flags = context.call.flags("from to directory");
+        let command = format!("trueup move{flags}{globs}{}", context.call.settings());
+        let view = TextView {
+            elapsed: Some(begun.elapsed()),
+            make: Some(command.clone()),
+            again: Some(command),
+            flags: hint::elsewhere(context, &session.stack.loaded),
+            ..context.output.view()
+        };
+        let connection = session.into_connection()?;
+        let Some(path) = &self.output else {
+            let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
+            let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
+            let decision = &self.decision;
+            let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+            return work.approve_and_apply().await;
+        };
+        run::save(path, context, &plan, (&view, self.decision.format))
+    }
 }
 
 /// The two stacks of a move.

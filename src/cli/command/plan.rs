@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::args::{BaseArgs, LiveArgs, PartArgs, PermissionArgs, ScopeArgs, StacksArgs, formats};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{Context, ExitStatus, Result, Session, SessionOptions, file, planning};
+use crate::cli::{Context, Execute, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, ReportOptions, TextView, left_out, safe};
@@ -51,17 +51,20 @@ pub struct PlanArgs {
     pub detailed_exitcode: bool,
 }
 
-/// Shows what would change.
-pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus> {
-    let targets = targets::of(context, &arguments.scope.paths, arguments.stacks)?;
-    if let Targets::Several(targets) = targets {
-        return several(arguments, context, targets).await;
+impl Execute for PlanArgs {
+    const ENDS_ON_INTERRUPT: bool = true;
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let targets = targets::of(context, &self.scope.paths, self.stacks)?;
+        if let Targets::Several(targets) = targets {
+            return several(self, context, targets).await;
+        }
+        let (session, plan) = show(self, context).await?;
+        let status = status(&plan, self.detailed_exitcode);
+        // The program ends here: to free ten thousand endpoints first is a twentieth of its time.
+        std::mem::forget((session.stack.loaded, plan));
+        Ok(status)
     }
-    let (session, plan) = show(arguments, context).await?;
-    let status = status(&plan, arguments.detailed_exitcode);
-    // The program ends here: to free ten thousand endpoints first is a twentieth of its time.
-    std::mem::forget((session.stack.loaded, plan));
-    Ok(status)
 }
 
 /// Plans once, and shows or saves it.

@@ -7,7 +7,7 @@ use crate::api;
 use crate::cli::args::PullArgs;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
-use crate::cli::{Context, ExitStatus, Result, configuration, planning, service, stack};
+use crate::cli::{Context, Execute, ExitStatus, Result, configuration, planning, service, stack};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
@@ -15,61 +15,62 @@ use crate::plan::{MatchedFilters, Selection};
 use crate::report::facts::unread;
 use crate::report::{safe, text};
 
-/// Writes live endpoints as definitions.
-pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> {
-    if !arguments.drift.is_empty() {
-        return super::adopt::run(arguments, context).await;
-    }
-    let config = configuration::of_directory(context, &arguments.files.output)?;
-    let selection = stack::selection(&arguments.filter)?;
-    let namespaces = namespaces(arguments, &config)?;
-    let reader = service::connect(context, &config).await?.reader()?;
-    let named = match arguments.kind.is_empty() {
-        true => config.kinds.clone(),
-        false => arguments.kind.iter().copied().collect(),
-    };
-    let kinds = match named.is_empty() {
-        true => stack::kinds_in(&namespaces),
-        false => &named | &BTreeSet::from([KindName::ENDPOINT]),
-    };
-    let live = api::fetch(&reader, &namespaces, &kinds).await;
-    let unread = complete(&live, named.is_empty())?;
-    for message in &unread {
-        context.output.message(&format!("left out: {message}"));
-    }
-    let target = DefinitionTarget::new(&arguments.files, context, config);
-    let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
-    if pulled.is_empty() && !selection.is_all() {
-        let mut matched = MatchedFilters::default();
-        for (key, item) in live.items() {
-            let endpoint = match item {
-                LiveItem::Object(object) => Some(&object.endpoint),
-                LiveItem::Unsupported(_) => None,
-            };
-            selection.note(&mut matched, key, None, endpoint);
+impl Execute for PullArgs {
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        if !self.drift.is_empty() {
+            return super::adopt::run(self, context).await;
         }
-        if let Some(unmatched) = selection.unmatched(&matched) {
-            return Err(stack::unmatched(unmatched));
+        let config = configuration::of_directory(context, &self.files.output)?;
+        let selection = stack::selection(&self.filter)?;
+        let namespaces = namespaces(self, &config)?;
+        let reader = service::connect(context, &config).await?.reader()?;
+        let named = match self.kind.is_empty() {
+            true => config.kinds.clone(),
+            false => self.kind.iter().copied().collect(),
+        };
+        let kinds = match named.is_empty() {
+            true => stack::kinds_in(&namespaces),
+            false => &named | &BTreeSet::from([KindName::ENDPOINT]),
+        };
+        let live = api::fetch(&reader, &namespaces, &kinds).await;
+        let unread = complete(&live, named.is_empty())?;
+        for message in &unread {
+            context.output.message(&format!("left out: {message}"));
         }
+        let target = DefinitionTarget::new(&self.files, context, config);
+        let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
+        if pulled.is_empty() && !selection.is_all() {
+            let mut matched = MatchedFilters::default();
+            for (key, item) in live.items() {
+                let endpoint = match item {
+                    LiveItem::Object(object) => Some(&object.endpoint),
+                    LiveItem::Unsupported(_) => None,
+                };
+                selection.note(&mut matched, key, None, endpoint);
+            }
+            if let Some(unmatched) = selection.unmatched(&matched) {
+                return Err(stack::unmatched(unmatched));
+            }
+        }
+        let written = target.write(&named, &pulled)?;
+        let others: BTreeSet<&str> =
+            pulled.iter().filter(|file| !file.kind.is_endpoint()).map(|file| file.kind.as_str()).collect();
+        if named.is_empty() && !others.is_empty() {
+            let kinds = others.into_iter().collect::<Vec<_>>().join(", ");
+            context.output.message(&format!(
+                "objects of these kinds are deleted only where trueup.yaml lists them: kinds: [{kinds}]"
+            ));
+        }
+        for namespace in empty(&live) {
+            let message = format!(
+                "nothing in `{namespace}`: the service answers so for a namespace that does not exist, too; check the name"
+            );
+            context.output.message(&message);
+        }
+        let counts = (pulled.as_slice(), written);
+        context.output.answer(&definition_files::summary(context, "Pulled", &self.files.output, counts));
+        Ok(if unwritable == 0 && unread.is_empty() { ExitStatus::Done } else { ExitStatus::Partly })
     }
-    let written = target.write(&named, &pulled)?;
-    let others: BTreeSet<&str> =
-        pulled.iter().filter(|file| !file.kind.is_endpoint()).map(|file| file.kind.as_str()).collect();
-    if named.is_empty() && !others.is_empty() {
-        let kinds = others.into_iter().collect::<Vec<_>>().join(", ");
-        context.output.message(&format!(
-            "objects of these kinds are deleted only where trueup.yaml lists them: kinds: [{kinds}]"
-        ));
-    }
-    for namespace in empty(&live) {
-        let message = format!(
-            "nothing in `{namespace}`: the service answers so for a namespace that does not exist, too; check the name"
-        );
-        context.output.message(&message);
-    }
-    let counts = (pulled.as_slice(), written);
-    context.output.answer(&definition_files::summary(context, "Pulled", &arguments.files.output, counts));
-    Ok(if unwritable == 0 && unread.is_empty() { ExitStatus::Done } else { ExitStatus::Partly })
 }
 
 fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>> {

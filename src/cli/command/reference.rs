@@ -1,11 +1,12 @@
 //! Commands that print what the program knows without a stack and a service: `kinds`, `schema`, `completions` and `man`.
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::args::{formats, help};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, completer};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer};
 use crate::kind::Kind;
 use crate::report::kinds::KindList;
 use crate::report::schema::{self, DefinitionKind, SchemaKind};
@@ -14,6 +15,7 @@ use crate::report::{Format, Report};
 /// Prints a JSON Schema, for editors and pipelines.
 #[derive(Debug, Args)]
 #[command(
+    hide = true,
     after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan\n  trueup schema --of error\n  trueup schema --kind origin_pool\n  trueup schema --of overlay --kind origin_pool"
 )]
 pub struct SchemaArgs {
@@ -22,7 +24,7 @@ pub struct SchemaArgs {
     pub of: SchemaKind,
     /// A definition of an object of this kind, or with `--of overlay` an overlay: see `trueup kinds`. Repeated: a document of
     /// any of them, or of an endpoint
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = kind, add = ArgValueCompleter::new(completer::kinds))]
     pub kind: Vec<&'static Kind>,
 }
 
@@ -35,6 +37,7 @@ fn kind(name: &str) -> Result<&'static Kind, String> {
 /// A definition names its kind with `kind:`; without it, it is an endpoint.
 #[derive(Debug, Args)]
 #[command(
+    hide = true,
     after_help = "Examples:\n  trueup kinds\n  trueup kinds --format json\n  trueup explain origin_pool.spec.port"
 )]
 pub struct KindsArgs {
@@ -56,6 +59,7 @@ fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
 /// environments and operations. The script calls trueup for them.
 #[derive(Debug, Args)]
 #[command(
+    hide = true,
     after_help = "Examples:\n  trueup completions bash > ~/.local/share/bash-completion/completions/trueup\n  trueup completions zsh > ~/.zfunc/_trueup\n  trueup completions fish > ~/.config/fish/completions/trueup.fish"
 )]
 pub struct CompletionsArgs {
@@ -65,50 +69,64 @@ pub struct CompletionsArgs {
 
 /// Prints the manual page.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  trueup man > trueup.1")]
+#[command(hide = true, after_help = "Example:\n  trueup man > trueup.1")]
 pub struct ManArgs {}
 
-/// Lists the kinds of object of the service.
-pub fn kinds(arguments: &KindsArgs, context: &Context) -> ExitStatus {
-    context.output.report(&Report::Answer(&KindList::default()), arguments.format);
-    ExitStatus::Done
-}
+impl Execute for KindsArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
 
-/// Prints a JSON Schema of a file or a report.
-pub fn schema(arguments: &SchemaArgs, context: &Context) -> Result<ExitStatus> {
-    let part = match arguments.of {
-        SchemaKind::Definition => Some(DefinitionKind::Whole),
-        SchemaKind::Overlay => Some(DefinitionKind::Overlay),
-        _ => None,
-    };
-    let schema = match (arguments.kind.as_slice(), part) {
-        ([], _) => schema::of(arguments.of),
-        ([kind], Some(part)) => schema::of_kind(kind, part),
-        (kinds, Some(part)) => schema::of_kinds(kinds.iter().copied(), part),
-        (_, None) => {
-            return Err(error!(Usage, "`--kind` is for definitions and overlays, not for `{}`", arguments.of.as_str()));
-        }
-    };
-    context.output.answer(&format!("{schema:#}\n"));
-    Ok(ExitStatus::Done)
-}
-
-/// Prints the script that completes in a shell.
-pub fn completions(arguments: &CompletionsArgs, context: &Context) -> Result<ExitStatus> {
-    let script = completer::script(&arguments.shell.to_string());
-    context.output.answer(&script.with_status(ExitStatus::Failed)?);
-    Ok(ExitStatus::Done)
-}
-
-/// Prints the manual page: the program, then each of its commands.
-pub fn man(context: &Context) -> Result<ExitStatus> {
-    let program = help::described();
-    let mut page = Vec::new();
-    clap_mangen::Man::new(program.clone()).render(&mut page).with_status(ExitStatus::Failed)?;
-    for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
-        let name = format!("trueup {}", command.get_name());
-        clap_mangen::Man::new(command.clone().display_name(name)).render(&mut page).with_status(ExitStatus::Failed)?;
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        context.output.report(&Report::Answer(&KindList::default()), self.format);
+        Ok(ExitStatus::Done)
     }
-    context.output.answer(&String::from_utf8_lossy(&page));
-    Ok(ExitStatus::Done)
+}
+
+impl Execute for SchemaArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let part = match self.of {
+            SchemaKind::Definition => Some(DefinitionKind::Whole),
+            SchemaKind::Overlay => Some(DefinitionKind::Overlay),
+            _ => None,
+        };
+        let schema = match (self.kind.as_slice(), part) {
+            ([], _) => schema::of(self.of),
+            ([kind], Some(part)) => schema::of_kind(kind, part),
+            (kinds, Some(part)) => schema::of_kinds(kinds.iter().copied(), part),
+            (_, None) => {
+                return Err(error!(Usage, "`--kind` is for definitions and overlays, not for `{}`", self.of.as_str()));
+            }
+        };
+        context.output.answer(&format!("{schema:#}\n"));
+        Ok(ExitStatus::Done)
+    }
+}
+
+impl Execute for CompletionsArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let script = completer::script(&self.shell.to_string());
+        context.output.answer(&script.with_status(ExitStatus::Failed)?);
+        Ok(ExitStatus::Done)
+    }
+}
+
+impl Execute for ManArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let program = help::described();
+        let mut page = Vec::new();
+        clap_mangen::Man::new(program.clone()).render(&mut page).with_status(ExitStatus::Failed)?;
+        for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
+            let name = format!("trueup {}", command.get_name());
+            clap_mangen::Man::new(command.clone().display_name(name))
+                .render(&mut page)
+                .with_status(ExitStatus::Failed)?;
+        }
+        context.output.answer(&String::from_utf8_lossy(&page));
+        Ok(ExitStatus::Done)
+    }
 }

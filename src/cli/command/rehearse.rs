@@ -13,8 +13,8 @@ use crate::cli::output::progress::RunProgress;
 use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
 use crate::cli::{
-    CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, planning,
-    service, stack,
+    CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session, SessionOptions,
+    planning, service, stack,
 };
 use crate::journal;
 use crate::model::Snapshot;
@@ -50,34 +50,35 @@ pub struct RehearseArgs {
     pub format: Format,
 }
 
-/// Applies the plan of a directory to a copy of live, with faults, and plans again.
-pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStatus> {
-    let stack = stack::open(context, &arguments.scope)?;
-    let scenario = arguments.faults.scenario()?;
-    let (live, base) = (arguments.live.live.as_deref(), arguments.base.base.as_deref());
-    let permission = Some(&arguments.permission);
-    let options = SessionOptions { live, base, permission, ..SessionOptions::default() };
-    let session = Session::compare(context, stack, options).await?;
-    let (snapshot, mut plan) = copy(context, &session).await?;
-    session.attribute(&mut plan)?;
-    planning::require_complete(&plan, "nothing was rehearsed")?;
-    let config = &session.stack.loaded.config;
-    let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;
-    let filled = running.seed(rehearsal::seeds(&snapshot, &plan)).await;
-    filled.with_status(ExitStatus::Failed)?;
-    let outcome = apply(context, session.allow.clone(), &connection, plan.clone()).await?;
-    let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
-    // The faults are over: the second plan must be empty.
-    running.set_scenario(Scenario::default());
-    let source = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
-    let second = session.plan_against(&source).await?;
-    let faults = InjectedFaults { chosen: arguments.faults.name(), met };
-    let rehearsal = Rehearsal { plan, outcome, second, faults };
-    let view = session.view();
-    let report = Report::Answer(&rehearsal);
-    context.output.answer(&render(&report, arguments.format, &ReportOptions::new(&view)));
-    running.stop().await;
-    Ok(status(&rehearsal))
+impl Execute for RehearseArgs {
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let stack = stack::open(context, &self.scope)?;
+        let scenario = self.faults.scenario()?;
+        let (live, base) = (self.live.live.as_deref(), self.base.base.as_deref());
+        let permission = Some(&self.permission);
+        let options = SessionOptions { live, base, permission, ..SessionOptions::default() };
+        let session = Session::compare(context, stack, options).await?;
+        let (snapshot, mut plan) = copy(context, &session).await?;
+        session.attribute(&mut plan)?;
+        planning::require_complete(&plan, "nothing was rehearsed")?;
+        let config = &session.stack.loaded.config;
+        let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;
+        let filled = running.seed(rehearsal::seeds(&snapshot, &plan)).await;
+        filled.with_status(ExitStatus::Failed)?;
+        let outcome = apply(context, session.allow.clone(), &connection, plan.clone()).await?;
+        let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
+        // The faults are over: the second plan must be empty.
+        running.set_scenario(Scenario::default());
+        let source = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
+        let second = session.plan_against(&source).await?;
+        let faults = InjectedFaults { chosen: self.faults.name(), met };
+        let rehearsal = Rehearsal { plan, outcome, second, faults };
+        let view = session.view();
+        let report = Report::Answer(&rehearsal);
+        context.output.answer(&render(&report, self.format, &ReportOptions::new(&view)));
+        running.stop().await;
+        Ok(status(&rehearsal))
+    }
 }
 
 /// The copy to rehearse on, and the plan against it. The service is only read.

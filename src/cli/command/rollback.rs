@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::cli::args::{ApprovalArgs, FilterArgs};
 use crate::cli::commits::secrets;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{Context, ExitStatus, LiveSource, Result, hint, planning, policy, session, settings, stack, state};
+use crate::cli::{
+    Context, Execute, ExitStatus, LiveSource, Result, completer, hint, planning, policy, session, settings, stack,
+    state,
+};
 use crate::journal;
 use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
 use crate::report::TextView;
@@ -25,7 +29,7 @@ use crate::run::RunRecord;
 )]
 pub struct RollbackArgs {
     /// The run: its name, a prefix of it, or `last`
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completer::runs))]
     pub run: String,
     /// Only objects whose key, such as shop/cart or origin_pool:shop/cart, matches; repeatable
     #[arg(long, value_name = "GLOB")]
@@ -34,57 +38,58 @@ pub struct RollbackArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Allow what a guard blocks: mass-change, empty-namespace, protected=KEY, recreate=KEY, referred=KEY; repeatable
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completer::allowances))]
     pub allow: Vec<String>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
 }
 
-/// Plans the rollback of a run, and saves or applies that plan.
-pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus> {
-    let begun = Instant::now();
-    let store = state::store(context)?;
-    let owner = planning::run_owner(context)?;
-    let record = journal::find_of(store, &arguments.run, &owner)
-        .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
-    let selection = stack::selection(&FilterArgs { only: arguments.only.clone(), ..FilterArgs::default() })?;
-    let allow = settings::allow(&arguments.allow)?;
-    let (config, connection) = session::of_plan(context, &record.header.plan).await?;
-    let ignore = settings::ignore(&config)?;
-    if let Some(unmatched) = unmatched(&selection, &record) {
-        return Err(stack::unmatched(unmatched));
+impl Execute for RollbackArgs {
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let begun = Instant::now();
+        let store = state::store(context)?;
+        let owner = planning::run_owner(context)?;
+        let record = journal::find_of(store, &self.run, &owner)
+            .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
+        let selection = stack::selection(&FilterArgs { only: self.only.clone(), ..FilterArgs::default() })?;
+        let allow = settings::allow(&self.allow)?;
+        let (config, connection) = session::of_plan(context, &record.header.plan).await?;
+        let ignore = settings::ignore(&config)?;
+        if let Some(unmatched) = unmatched(&selection, &record) {
+            return Err(stack::unmatched(unmatched));
+        }
+        let source = LiveSource::of(&connection)?;
+        let undone = record.undone();
+        let (namespaces, kinds) = undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();
+        let live = source.live(&namespaces, &kinds).await;
+        let mut plan = plan::rollback(RollbackInput {
+            undone: &undone,
+            live: &live,
+            definitions: &secrets::before_run(context, &record),
+            only: &|key| selection.selects(key, None, None),
+            ignore: &ignore,
+            allow: &allow,
+            tool_version: env!("CARGO_PKG_VERSION"),
+        });
+        plan.source.requests = live.requests;
+        planning::refer(&source, &mut plan, &allow).await;
+        policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
+        plan.consent(&allow, context.environment.person().as_deref());
+        plan.source.planned_by = context.environment.person();
+        let elapsed = Some(begun.elapsed());
+        let view = hint::view(context, &plan);
+        let again = view.again.clone().map(|again| again + &context.call.flags("only"));
+        let view = TextView { elapsed, make: again.clone(), again, ..view };
+        let Some(path) = &self.output else {
+            let origin = RunOrigin::Undone(record.run().clone());
+            let trust = RunLimits::of_record(&config, &plan);
+            let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
+            let decision = &self.decision;
+            let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+            return work.approve_and_apply().await;
+        };
+        run::save(path, context, &plan, (&view, self.decision.format))
     }
-    let source = LiveSource::of(&connection)?;
-    let undone = record.undone();
-    let (namespaces, kinds) = undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();
-    let live = source.live(&namespaces, &kinds).await;
-    let mut plan = plan::rollback(RollbackInput {
-        undone: &undone,
-        live: &live,
-        definitions: &secrets::before_run(context, &record),
-        only: &|key| selection.selects(key, None, None),
-        ignore: &ignore,
-        allow: &allow,
-        tool_version: env!("CARGO_PKG_VERSION"),
-    });
-    plan.source.requests = live.requests;
-    planning::refer(&source, &mut plan, &allow).await;
-    policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
-    plan.consent(&allow, context.environment.person().as_deref());
-    plan.source.planned_by = context.environment.person();
-    let elapsed = Some(begun.elapsed());
-    let view = hint::view(context, &plan);
-    let again = view.again.clone().map(|again| again + &context.call.flags("only"));
-    let view = TextView { elapsed, make: again.clone(), again, ..view };
-    let Some(path) = &arguments.output else {
-        let origin = RunOrigin::Undone(record.run().clone());
-        let trust = RunLimits::of_record(&config, &plan);
-        let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
-        let decision = &arguments.decision;
-        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
-        return work.approve_and_apply().await;
-    };
-    run::save(path, context, &plan, (&view, arguments.decision.format))
 }
 
 /// A filter that matches nothing that the run wrote.

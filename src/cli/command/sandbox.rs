@@ -9,7 +9,9 @@ use clap::Args;
 
 use crate::cli::run::interrupt;
 use crate::cli::service::token;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, output, service, settings};
+use crate::cli::{
+    CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, file, output, service, settings,
+};
 use crate::file::limit;
 use crate::report::safe;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
@@ -48,39 +50,44 @@ pub struct SandboxArgs {
     pub reset: bool,
 }
 
-/// Runs the embedded service until Ctrl-C, or a signal to end.
-pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatus> {
-    if arguments.reset {
-        return reset(context);
-    }
-    let given = token::of_sandbox(&context.global, &context.environment)?;
-    let shown = given.is_none().then(|| context.environment.secret());
-    let token = given.or_else(|| shown.clone()).unwrap_or_default();
-    let storage = arguments.data.clone().map_or(Storage::Memory, Storage::File);
-    let mut options = SandboxOptions::new(storage, RequiredToken::new(token.trim()), service::clock());
-    options.listen = arguments.listen;
-    options.tenant.clone_from(&arguments.tenant_name);
-    options.tenant_file = arguments.tenant.as_deref().map(|path| tenant(path, context)).transpose()?;
-    options.log_file = arguments.log.as_ref().map(Into::into);
-    if let Some(path) = &arguments.faults {
-        options.scenario = Scenario::read(path).with_status(ExitStatus::Invalid)?;
-    }
-    let running = sandbox::start(options).await.with_status(ExitStatus::Failed)?;
-    let mut interrupted = std::pin::pin!(interrupt::interrupted());
-    // Signals are awaited from now on: a reader of the address may send one.
-    let is_interrupted = futures_util::poll!(interrupted.as_mut()).is_ready();
-    let base_url = running.base_url();
-    // Without its address, the service is of no use.
-    let greeted = output::write(&greeting(&base_url, shown.as_deref()));
-    if let Err(error) = greeted {
+impl Execute for SandboxArgs {
+    // Its own `--log` has the id of the global one.
+    const GLOBALS: Option<&'static [&'static str]> = Some(&["token_file log"]);
+    const USES_ALL_PROCESSORS: bool = true;
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        if self.reset {
+            return reset(context);
+        }
+        let given = token::of_sandbox(&context.global, &context.environment)?;
+        let shown = given.is_none().then(|| context.environment.secret());
+        let token = given.or_else(|| shown.clone()).unwrap_or_default();
+        let storage = self.data.clone().map_or(Storage::Memory, Storage::File);
+        let mut options = SandboxOptions::new(storage, RequiredToken::new(token.trim()), service::clock());
+        options.listen = self.listen;
+        options.tenant.clone_from(&self.tenant_name);
+        options.tenant_file = self.tenant.as_deref().map(|path| tenant(path, context)).transpose()?;
+        options.log_file = self.log.as_ref().map(Into::into);
+        if let Some(path) = &self.faults {
+            options.scenario = Scenario::read(path).with_status(ExitStatus::Invalid)?;
+        }
+        let running = sandbox::start(options).await.with_status(ExitStatus::Failed)?;
+        let mut interrupted = std::pin::pin!(interrupt::interrupted());
+        // Signals are awaited from now on: a reader of the address may send one.
+        let is_interrupted = futures_util::poll!(interrupted.as_mut()).is_ready();
+        let base_url = running.base_url();
+        // Without its address, the service is of no use.
+        let greeted = output::write(&greeting(&base_url, shown.as_deref()));
+        if let Err(error) = greeted {
+            running.stop().await;
+            return Err(error);
+        }
+        if !is_interrupted {
+            interrupted.await;
+        }
         running.stop().await;
-        return Err(error);
+        Ok(ExitStatus::Done)
     }
-    if !is_interrupted {
-        interrupted.await;
-    }
-    running.stop().await;
-    Ok(ExitStatus::Done)
 }
 
 /// Deletes the file that `--sandbox` uses in the working directory.

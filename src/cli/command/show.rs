@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api;
 use crate::cli::args::{ColumnArgs, formats};
 use crate::cli::run::document;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, file, hint};
+use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, hint};
 use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
 use crate::plan::{Plan, ServiceId};
@@ -28,7 +29,7 @@ use crate::run::{RUN_KIND, RunDocument};
 )]
 pub struct ShowArgs {
     /// A file that `plan -o`, `snapshot -o` or `apply --write json=FILE` wrote, or a run
-    #[arg(value_name = "FILE|RUN")]
+    #[arg(value_name = "FILE|RUN", add = ArgValueCompleter::new(completer::runs_and_files))]
     pub what: PathBuf,
     #[command(flatten)]
     pub columns: ColumnArgs,
@@ -40,15 +41,18 @@ pub struct ShowArgs {
     pub budget: usize,
 }
 
-/// Shows a saved plan, a snapshot or a recorded run.
-pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus> {
-    let path = arguments.what.as_path();
-    if path.is_file() {
-        file(arguments, context, path)?;
-    } else {
-        recorded(arguments, context)?;
+impl Execute for ShowArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&["state"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let path = self.what.as_path();
+        if path.is_file() {
+            file(self, context, path)?;
+        } else {
+            recorded(self, context)?;
+        }
+        Ok(ExitStatus::Done)
     }
-    Ok(ExitStatus::Done)
 }
 
 fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::args::{ScopeArgs, StacksArgs, kind_name, namespace};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file, service, stack};
+use crate::cli::{
+    CommandResult as _, Context, Execute, ExitStatus, Result, completer, configuration, file, service, stack,
+};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
@@ -32,10 +35,10 @@ pub struct SnapshotArgs {
     #[command(flatten)]
     pub stacks: StacksArgs,
     /// Read this namespace instead of those of the stack; repeatable
-    #[arg(long, short, value_name = "NAME", value_parser = namespace)]
+    #[arg(long, short, value_name = "NAME", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub namespace: Vec<Namespace>,
     /// Objects of this kind, besides endpoints, instead of those of the stack; repeatable
-    #[arg(long, value_name = "KIND", value_parser = kind_name)]
+    #[arg(long, value_name = "KIND", value_parser = kind_name, add = ArgValueCompleter::new(completer::kinds))]
     pub kind: Vec<KindName>,
     /// The file to write. For several stacks, a directory, with a file for each
     #[arg(long, short, value_name = "FILE")]
@@ -45,17 +48,18 @@ pub struct SnapshotArgs {
     pub referrers: bool,
 }
 
-/// Writes what the service contains to a sealed file, or to one for each of several stacks.
-pub async fn run(arguments: &SnapshotArgs, context: &Context) -> Result<ExitStatus> {
-    match targets::of(context, &arguments.paths, arguments.stacks)? {
-        Targets::One(paths) => {
-            let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
-            let snapshot = take(arguments, context, &directory).await?;
-            let digest = write(&arguments.output, &snapshot)?;
-            context.output.answer(&summary(context, &arguments.output, &directory, (&snapshot, &digest)));
-            Ok(ExitStatus::Done)
+impl Execute for SnapshotArgs {
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        match targets::of(context, &self.paths, self.stacks)? {
+            Targets::One(paths) => {
+                let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
+                let snapshot = take(self, context, &directory).await?;
+                let digest = write(&self.output, &snapshot)?;
+                context.output.answer(&summary(context, &self.output, &directory, (&snapshot, &digest)));
+                Ok(ExitStatus::Done)
+            }
+            Targets::Several(targets) => several(self, context, targets).await,
         }
-        Targets::Several(targets) => several(arguments, context, targets).await,
     }
 }
 

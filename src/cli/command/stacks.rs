@@ -9,7 +9,7 @@ use clap::Args;
 use crate::cli::args::formats;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result};
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Requirement, Selector, StringMap};
 use crate::report::stacks::{StackEntry, StackList};
@@ -43,47 +43,50 @@ pub struct StacksListArgs {
     pub format: Format,
 }
 
-/// Lists the stacks below the directories.
-pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus> {
-    let given = if arguments.directories.is_empty() { vec![PathBuf::from(".")] } else { arguments.directories.clone() };
-    let filter = LabelFilter::new(arguments.selector.as_deref())?;
-    let (mut roots, mut stacks) = (Vec::new(), Vec::new());
-    for directory in targets::below(&given)?.into_iter().flatten() {
-        let (entry, files) = entry(&directory);
-        if let Some(entry) = filter.select(entry) {
-            roots.push(ListedStack { directory, files });
-            stacks.push(entry);
+impl Execute for StacksListArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let given = if self.directories.is_empty() { vec![PathBuf::from(".")] } else { self.directories.clone() };
+        let filter = LabelFilter::new(self.selector.as_deref())?;
+        let (mut roots, mut stacks) = (Vec::new(), Vec::new());
+        for directory in targets::below(&given)?.into_iter().flatten() {
+            let (entry, files) = entry(&directory);
+            if let Some(entry) = filter.select(entry) {
+                roots.push(ListedStack { directory, files });
+                stacks.push(entry);
+            }
         }
-    }
-    if let Some(selector) = arguments.selector.as_ref().filter(|_| stacks.is_empty()) {
-        let error = error!(Usage, "`--selector {selector}` selects no stack");
-        return Err(error.hint("to see the labels of the stacks: trueup stacks"));
-    }
-    let mut status = ExitStatus::Done;
-    if !arguments.removed && stacks.iter().any(|stack| stack.error.is_some()) {
-        status = ExitStatus::Invalid;
-    }
-    let mut commit = String::new();
-    if let Some(revision) = &arguments.changed_since {
-        let mut changed = changed::since(context, revision, &given, &roots)?;
-        if arguments.removed {
-            changed.stacks.iter_mut().for_each(|change| *change = None);
+        if let Some(selector) = self.selector.as_ref().filter(|_| stacks.is_empty()) {
+            let error = error!(Usage, "`--selector {selector}` selects no stack");
+            return Err(error.hint("to see the labels of the stacks: trueup stacks"));
         }
-        commit = changed.commit;
-        stacks = stacks
-            .into_iter()
-            .zip(changed.stacks)
-            .filter_map(|(stack, change)| change.map(|change| StackEntry { change: Some(change), ..stack }))
-            .chain(changed.removed.into_iter().filter_map(|stack| filter.select(stack)))
-            .collect();
-        stacks.sort_by(|a, b| a.directory.cmp(&b.directory));
+        let mut status = ExitStatus::Done;
+        if !self.removed && stacks.iter().any(|stack| stack.error.is_some()) {
+            status = ExitStatus::Invalid;
+        }
+        let mut commit = String::new();
+        if let Some(revision) = &self.changed_since {
+            let mut changed = changed::since(context, revision, &given, &roots)?;
+            if self.removed {
+                changed.stacks.iter_mut().for_each(|change| *change = None);
+            }
+            commit = changed.commit;
+            stacks = stacks
+                .into_iter()
+                .zip(changed.stacks)
+                .filter_map(|(stack, change)| change.map(|change| StackEntry { change: Some(change), ..stack }))
+                .chain(changed.removed.into_iter().filter_map(|stack| filter.select(stack)))
+                .collect();
+            stacks.sort_by(|a, b| a.directory.cmp(&b.directory));
+        }
+        let list = StackList { stacks, since: self.changed_since.clone(), commit };
+        if self.format == Format::Matrix {
+            check_matrix(&list)?;
+        }
+        context.output.report(&Report::Answer(&list), self.format);
+        Ok(status)
     }
-    let list = StackList { stacks, since: arguments.changed_since.clone(), commit };
-    if arguments.format == Format::Matrix {
-        check_matrix(&list)?;
-    }
-    context.output.report(&Report::Answer(&list), arguments.format);
-    Ok(status)
 }
 
 /// Refuses directories that a forge would expand, or could not name.

@@ -1,10 +1,12 @@
 //! `upgrades`: the versions that a site can be upgraded to, and the progress of an upgrade.
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::upgrades;
 use crate::cli::args::{formats, namespace};
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, session};
+use crate::cli::command::SERVICE;
+use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
 use crate::report::{Format, Report};
@@ -16,7 +18,7 @@ use crate::report::{Format, Report};
 )]
 pub struct UpgradesArgs {
     /// The namespace of the site
-    #[arg(long, short, value_name = "NAME", default_value = "system", global = true, value_parser = namespace)]
+    #[arg(long, short, value_name = "NAME", default_value = "system", global = true, value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub namespace: Namespace,
     #[command(subcommand)]
     pub command: UpgradesCommand,
@@ -57,12 +59,15 @@ pub struct UpgradeStatusArgs {
     pub format: Format,
 }
 
-/// Shows versions, or the status of a site.
-pub async fn run(arguments: &UpgradesArgs, context: &Context) -> Result<ExitStatus> {
-    let namespace = &arguments.namespace;
-    match &arguments.command {
-        UpgradesCommand::Versions(arguments) => versions(arguments, namespace, context).await,
-        UpgradesCommand::Status(arguments) => status(arguments, namespace, context).await,
+impl Execute for UpgradesArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let namespace = &self.namespace;
+        match &self.command {
+            UpgradesCommand::Versions(arguments) => versions(arguments, namespace, context).await,
+            UpgradesCommand::Status(arguments) => status(arguments, namespace, context).await,
+        }
     }
 }
 

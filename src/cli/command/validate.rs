@@ -4,10 +4,11 @@
 use clap::Args;
 
 use crate::cli::args::{ScopeArgs, StacksArgs, formats};
+use crate::cli::command::SETTINGS;
 use crate::cli::stack::{self, CheckedDefinitions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{Context, ExitStatus, Result, diagnostics};
+use crate::cli::{Context, Execute, ExitStatus, Result, diagnostics};
 use crate::load::Diagnostics;
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, StackSize, Validation};
@@ -27,27 +28,30 @@ pub struct ValidateArgs {
     pub format: Format,
 }
 
-/// Checks the definitions, without the service.
-pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStatus> {
-    match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
-        Targets::One(_) => {
-            let checked = check(arguments.format, context, &arguments.scope)?;
-            let status = checked.status();
-            context.output.report(&Report::Answer(&checked.validation()), arguments.format);
-            Ok(status)
-        }
-        Targets::Several(targets) => {
-            let members = fleet::open(context, targets, FleetNeeds::Definitions, None).await?;
-            let scope = &arguments.scope.filter;
-            let work = async |member: &Member| check(arguments.format, &member.context, &member.scope(scope));
-            let done = fleet::all(&members, scope, work).await?;
-            fleet::print_errors(context, &members, &done);
-            let (parts, status) = fleet::parts(&members, &done, |checked: &Checked| {
-                (StackReport::Validated(checked.validation()), None, checked.status())
-            });
-            let fleet = Fleet::new(FleetCommand::Validate, parts);
-            context.output.report(&Report::Fleet(&fleet), arguments.format);
-            Ok(status)
+impl Execute for ValidateArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[SETTINGS, "stack policy"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        match targets::of(context, &self.scope.paths, self.stacks)? {
+            Targets::One(_) => {
+                let checked = check(self.format, context, &self.scope)?;
+                let status = checked.status();
+                context.output.report(&Report::Answer(&checked.validation()), self.format);
+                Ok(status)
+            }
+            Targets::Several(targets) => {
+                let members = fleet::open(context, targets, FleetNeeds::Definitions, None).await?;
+                let scope = &self.scope.filter;
+                let work = async |member: &Member| check(self.format, &member.context, &member.scope(scope));
+                let done = fleet::all(&members, scope, work).await?;
+                fleet::print_errors(context, &members, &done);
+                let (parts, status) = fleet::parts(&members, &done, |checked: &Checked| {
+                    (StackReport::Validated(checked.validation()), None, checked.status())
+                });
+                let fleet = Fleet::new(FleetCommand::Validate, parts);
+                context.output.report(&Report::Fleet(&fleet), self.format);
+                Ok(status)
+            }
         }
     }
 }

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::cli::args::{formats, namespace};
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation, VARIABLES};
-use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, stack, state};
+use crate::cli::{CommandError, Context, Execute, ExitStatus, Result, completer, configuration, stack, state};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::kind::KindName;
@@ -35,7 +36,7 @@ pub struct DoctorArgs {
     #[arg(value_name = "DIR", default_value = ".")]
     pub directory: PathBuf,
     /// Check this namespace instead of those of trueup.yaml; repeatable
-    #[arg(long, short, value_name = "NAME", value_parser = namespace)]
+    #[arg(long, short, value_name = "NAME", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub namespace: Vec<Namespace>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
@@ -50,12 +51,15 @@ fn failed(health: &mut Health, name: &'static str, error: &CommandError) {
     }
 }
 
-/// Checks everything that a plan and an apply need.
-pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus> {
-    let mut health = Health::default();
-    check(arguments, context, &mut health).await;
-    context.output.report(&Report::Answer(&health), arguments.format);
-    Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
+impl Execute for DoctorArgs {
+    const ENDS_ON_INTERRUPT: bool = true;
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let mut health = Health::default();
+        check(self, context, &mut health).await;
+        context.output.report(&Report::Answer(&health), self.format);
+        Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
+    }
 }
 
 async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {

@@ -7,12 +7,14 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::events::{self, EventQuery, Match, Sort};
 use crate::cli::args::time::TimeRange;
 use crate::cli::args::{formats, namespace};
+use crate::cli::command::SERVICE;
 use crate::cli::run::interrupt;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, session};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
 use crate::report::{Format, Role, safe, text};
 
@@ -28,7 +30,7 @@ use crate::report::{Format, Role, safe, text};
 )]
 pub struct EventsArgs {
     /// The namespace; `system` covers all of the tenant
-    #[arg(long, short, value_name = "NAME", default_value = "system", value_parser = namespace)]
+    #[arg(long, short, value_name = "NAME", default_value = "system", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub namespace: Namespace,
     /// Only events with FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX; repeatable, all must
     /// match; nested fields are dotted
@@ -76,18 +78,21 @@ struct EventsRequest {
     now: Timestamp,
 }
 
-/// Queries security events.
-pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus> {
-    let question = EventsRequest::read(arguments, context.environment.now())?;
-    warn(arguments, context);
-    let reader = session::service(context).await?.reader()?;
-    if arguments.by.is_empty() {
-        // It closes what it began to write.
-        return listing::run(arguments, context, question, &reader).await;
-    }
-    tokio::select! {
-        status = counts::run(arguments, context, question, &reader) => status,
-        () = interrupt::interrupted() => Ok(ExitStatus::Interrupted),
+impl Execute for EventsArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let question = EventsRequest::read(self, context.environment.now())?;
+        warn(self, context);
+        let reader = session::service(context).await?.reader()?;
+        if self.by.is_empty() {
+            // It closes what it began to write.
+            return listing::run(self, context, question, &reader).await;
+        }
+        tokio::select! {
+            status = counts::run(self, context, question, &reader) => status,
+            () = interrupt::interrupted() => Ok(ExitStatus::Interrupted),
+        }
     }
 }
 

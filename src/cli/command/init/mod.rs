@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use crate::api::BaseUrl;
 use crate::cli::args::namespace;
 use crate::cli::settings::UrlSources;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, settings};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics, settings};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, Config, config};
 use crate::model::{Name, Namespace};
@@ -63,32 +63,36 @@ impl Forge {
     }
 }
 
-/// Writes the files of a new stack.
-pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus> {
-    let directory = full(&arguments.directory)?;
-    outside_of_stacks(context, &directory)?;
-    let top = top(context, &directory);
-    let (stack, forge, defaults) = request(arguments, context, &directory, &top)?;
-    let mut written = InitFiles::default();
-    let root = crate::file::create_directory(&directory).with_status(ExitStatus::Failed)?;
-    let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
-    let shown =
-        |base: &Path, file: &NewFile| format!("{}{}", context.environment.shown_from_here(base), file.path.display());
-    for new in [Some(files::settings(&stack)), example.clone(), Some(files::gitignore())].into_iter().flatten() {
-        written.write(&root, &new, shown(&directory, &new))?;
-    }
-    let pipelines = files::pipelines(forge, &stack);
-    if !pipelines.is_empty() {
-        let root = Directory::open(&top).with_status(ExitStatus::Failed)?;
-        for new in &pipelines {
-            written.write(&root, new, shown(&top, new))?;
+impl Execute for InitArgs {
+    const GLOBALS: Option<&'static [&'static str]> = Some(&["base_url stack sandbox"]);
+
+    async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        let directory = full(&self.directory)?;
+        outside_of_stacks(context, &directory)?;
+        let top = top(context, &directory);
+        let (stack, forge, defaults) = request(self, context, &directory, &top)?;
+        let mut written = InitFiles::default();
+        let root = crate::file::create_directory(&directory).with_status(ExitStatus::Failed)?;
+        let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
+        let shown = |base: &Path, file: &NewFile| {
+            format!("{}{}", context.environment.shown_from_here(base), file.path.display())
+        };
+        for new in [Some(files::settings(&stack)), example.clone(), Some(files::gitignore())].into_iter().flatten() {
+            written.write(&root, &new, shown(&directory, &new))?;
         }
+        let pipelines = files::pipelines(forge, &stack);
+        if !pipelines.is_empty() {
+            let root = Directory::open(&top).with_status(ExitStatus::Failed)?;
+            for new in &pipelines {
+                written.write(&root, new, shown(&top, new))?;
+            }
+        }
+        context.output.answer(&written.text());
+        context.output.answer(&defaults);
+        let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
+        context.output.answer(&next(self, context, (&stack, forge), example.as_deref()));
+        Ok(ExitStatus::Done)
     }
-    context.output.answer(&written.text());
-    context.output.answer(&defaults);
-    let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
-    context.output.answer(&next(arguments, context, (&stack, forge), example.as_deref()));
-    Ok(ExitStatus::Done)
 }
 
 /// The stack of the flags and the forge of its pipelines, else those that the directory suggests; and which were suggested,
