@@ -124,7 +124,7 @@ impl CurrentObject {
             true => shape::ENDPOINT.prune(&mut tree),
             false => {
                 shape::ENDPOINT.get("metadata").prune(&mut tree["metadata"]);
-                tree["spec"] = kind::pruned(kind.kind().spec, &tree["spec"], Flag::CreateOnly);
+                tree["spec"] = kind::pruned(kind.message(), &tree["spec"], Flag::CreateOnly);
             }
         }
         if let Some(version) = &self.live.resource_version {

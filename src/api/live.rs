@@ -287,7 +287,7 @@ pub(super) fn described(kind: KindName, spec: Json) -> SpecRead {
     if !spec.is_object() {
         return Err("its spec is no object".to_owned());
     }
-    let places = kind::sealed::places(kind.kind().spec, &spec);
+    let places = kind::sealed::places(kind.message(), &spec);
     Ok(ReadSpec::Described(Described::live(kind, spec), places))
 }
 

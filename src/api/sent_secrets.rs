@@ -32,7 +32,7 @@ impl SentSecrets {
         };
         let body: Json = serde_json::from_slice(body).unwrap_or_default();
         let mut texts = HashSet::new();
-        for text in kind::sealed::texts(request.kind.kind().spec, &body["spec"]) {
+        for text in kind::sealed::texts(request.kind.message(), &body["spec"]) {
             // Every location begins so, and so does many an answer about one.
             let text = text.split_once(":///").map_or(text, |(_, text)| text);
             let quoted = Json::from(text).to_string();

@@ -180,7 +180,7 @@ fn without_secrets(kind: KindName, mut item: Json) -> Json {
     if let (false, Json::Object(parts)) = (kind.is_endpoint(), &mut item) {
         parts.retain(|part, _| READ.contains(&part.as_str()));
         if let Some(spec) = parts.get_mut("get_spec") {
-            *spec = kind::sealed::redacted(kind.kind().spec, spec);
+            *spec = kind::sealed::redacted(kind.message(), spec);
         }
     }
     item
@@ -256,7 +256,7 @@ mod tests {
         let items = items(&namespace("shop"), kind, body.as_bytes()).expect("a list");
         let kept = json!({"certificate_url": "string:///YQ==", "privateKey": {}, "x_new": 1});
         assert_eq!(items[0].json(), json!({"namespace": "shop", "name": "web", "get_spec": kept}));
-        let places = |spec: &Json| kind::sealed::places(kind.kind().spec, spec);
+        let places = |spec: &Json| kind::sealed::places(kind.message(), spec);
         assert_eq!(places(&kept), places(&spec));
     }
 

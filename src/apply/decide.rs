@@ -18,7 +18,7 @@ pub(super) fn create(target: &TargetState<'_>) -> Decision {
     let Some(wanted) = target.wanted() else { return refused("nothing is wanted".to_owned()) };
     let body = match &target.change.action {
         Action::Recreate { .. } => serde_json::to_value(wanted.body()).and_then(|mut body| {
-            let spec = wanted.key.kind.kind().spec;
+            let spec = wanted.key.kind.message();
             body["spec"] = kind::pruned(spec, &body["spec"], Flag::ReplaceOnly);
             target.set(&mut body);
             ObjectBody::of(&body)

@@ -28,12 +28,11 @@ pub struct Context<'a> {
 
 /// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
 pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec<Difference> {
-    let mut fields = Vec::new();
-    for field in Field::of_both(live, desired) {
-        if !same(&field, live, desired, context) {
-            fields.push(field);
-        }
-    }
+    let mut fields: Vec<Field> = if live.spec.agrees(&desired.spec) {
+        Field::OF_METADATA.into_iter().filter(|field| !field.is_same(live, desired)).collect()
+    } else {
+        Field::of_both(live, desired).filter(|field| !same(field, live, desired, context)).collect()
+    };
     maps(live, desired, context, &mut fields);
     fields.retain(|field| !context.ignored.contains(field));
     fields.sort();
@@ -75,7 +74,7 @@ pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: Conte
 /// Whether the two agree in `field`, as far as `desired` sets it.
 fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     let Some(unit) = field.unit() else { return field.is_same(live, desired) };
-    if live.spec.agrees(unit, &desired.spec) {
+    if live.spec.agrees_in(unit, &desired.spec) {
         return true;
     }
     let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);

@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::fills::is_default_choice;
+use super::fills::{is_default_choice, is_empty};
 use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::walk::Keys;
-use super::{Field, FieldKind, Flag, Message, message};
+use super::{Field, FieldKind, Flag, Message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
 /// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
-pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
-    let message = message(spec);
+pub fn seen_as(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
+    let message = spec;
     let is_filled = message.groups.iter().any(|group| group.name == unit && group.is_filled);
     // A field that no definition names belongs to others; so does a group that has no default.
     let live = live.filter(|_| wanted.is_some() || is_filled);
@@ -23,8 +23,8 @@ pub fn seen_as(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json
 /// Whether a unit of a live spec is plainly what a definition writes: every value that it names is equal and shown, and
 /// what it does not name is what the service is known to fill. Cheap, and nearly always true; where it is not, the
 /// comparison has to tell.
-pub fn agrees(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
-    agrees_below(message(spec), keys_of(spec, unit, live), keys_of(spec, unit, wanted), &[])
+pub fn agrees(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
+    agrees_below(spec, keys_of(spec, unit, live), keys_of(spec, unit, wanted), &[])
 }
 
 fn agrees_below(message: &Message, live: Keys<'_>, wanted: Keys<'_>, known: &[&str]) -> bool {
@@ -66,13 +66,13 @@ fn known_in(message: &Message) -> &'static [&'static str] {
 }
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
-pub fn unnamed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
+pub fn unnamed(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
     let mut paths = Vec::new();
     if live == wanted || agrees(spec, unit, live, wanted) {
         return paths;
     }
     let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
-    unnamed_below(message(spec), (live, &[]), wanted, "", &mut paths);
+    unnamed_below(spec, (live, &[]), wanted, "", &mut paths);
     paths
 }
 
@@ -96,7 +96,7 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
         return None;
     }
     Some(match () {
-        () if is_default_choice(message, group, key, value) => Open::Default,
+        () if is_default_choice(message, group, key, is_empty(value)) => Open::Default,
         () if group.is_filled => Open::Difference,
         () => Open::Unnamed,
     })

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::super::{canonical, merged, named, significant, units};
+use super::super::{canonical, merged, message, named, significant, units};
 use super::*;
 
 const POOL: &str = "views.origin_pool.CreateSpecType+";
@@ -31,11 +31,11 @@ fn shown() -> Json {
 }
 
 fn is_as(live: &Json, wanted: &Json) -> Vec<String> {
-    let (live, wanted) = (canonical(POOL, live.clone()), named(POOL, wanted.clone()));
+    let (live, wanted) = (canonical(message(POOL), live.clone()), named(message(POOL), wanted.clone()));
     let names: std::collections::BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let differs = |name: &&&String| {
         let (live, wanted) = (live.get(**name), wanted.get(**name));
-        seen_as(POOL, name, live, wanted) != wanted.and_then(|wanted| significant(POOL, name, wanted))
+        seen_as(message(POOL), name, live, wanted) != wanted.and_then(|wanted| significant(message(POOL), name, wanted))
     };
     names.iter().filter(differs).map(|name| (*name).clone()).collect()
 }
@@ -79,8 +79,8 @@ fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
     let mut live = shown();
     live["origin_servers"][0]["of_the_future"] = json!({"a": [1]});
     let Json::Object(mut live) = live else { panic!("an object") };
-    let wanted = named(POOL, json!({"origin_servers": [{"public_ip": {"ip": "192.0.2.9"}}]}));
-    merged(POOL, "origin_servers", &mut live, None, wanted.get("origin_servers"));
+    let wanted = named(message(POOL), json!({"origin_servers": [{"public_ip": {"ip": "192.0.2.9"}}]}));
+    merged(message(POOL), "origin_servers", &mut live, None, wanted.get("origin_servers"));
     assert_eq!(live["origin_servers"][0]["of_the_future"], json!({"a": [1]}));
     assert_eq!(live["origin_servers"][0]["public_ip"], json!({"ip": "192.0.2.9"}));
     assert_eq!(live["port"], 443);
@@ -90,7 +90,7 @@ fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
 fn no_two_units_of_a_kind_share_a_name() {
     for kind in crate::kind::all() {
         let mut seen = std::collections::BTreeSet::new();
-        for unit in units(kind.spec) {
+        for unit in units(kind.message()) {
             assert!(seen.insert(unit), "{}: {unit}", kind.name);
         }
     }
@@ -98,7 +98,7 @@ fn no_two_units_of_a_kind_share_a_name() {
 
 #[test]
 fn the_zero_word_of_an_option_beside_the_chosen_one_is_no_choice() {
-    let policy = crate::kind::find("alert_policy").expect("a kind").spec;
+    let policy = crate::kind::find("alert_policy").expect("a kind").message();
     let chosen = json!({"routes": [{"custom": {}, "dont_send": {}}]});
     let mut live = chosen.clone();
     live["routes"][0]["alertname"] = json!("SITE_CUSTOMER_TUNNEL_INTERFACE_DOWN");
@@ -107,7 +107,7 @@ fn the_zero_word_of_an_option_beside_the_chosen_one_is_no_choice() {
 
 #[test]
 fn a_merge_that_takes_the_chosen_option_away_leaves_no_zero_of_another() {
-    let policy = crate::kind::find("bgp_routing_policy").expect("a kind").spec;
+    let policy = crate::kind::find("bgp_routing_policy").expect("a kind").message();
     let rules = |action: Json| json!([{"action": action}]);
     let Json::Object(mut live) = json!({"rules": rules(json!({"as_path": "a", "local_preference": 0}))}) else {
         panic!("an object")

@@ -1,21 +1,22 @@
 //! What the service fills in: the default of a group that is left open, and the parts of a reference.
 
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::hidden::is_hidden;
-use super::spec::{drop_unchosen, is_zero_of, keys_of, value_of};
-use super::walk::{Keys, each_message, each_message_mut, is_zero};
-use super::{Field, FieldKind, Group, Message, message};
+use super::spec::{is_group, is_unchosen, is_zero_of, keys_of};
+use super::walk::{Keys, each_message_mut, is_zero};
+use super::{Field, FieldKind, Group, Message};
 
 /// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
-pub fn without_fills(spec: &str, mut value: Json, tenant: Option<&str>) -> Json {
-    unfill(message(spec), &mut value, tenant);
+pub fn without_fills(spec: &'static Message, mut value: Json, tenant: Option<&str>) -> Json {
+    unfill(spec, &mut value, tenant);
     value
 }
 
 /// Adds to a spec that a definition of `namespace` writes what its references leave out: the namespace of the object itself.
-pub fn add_namespaces(spec: &str, value: &mut Json, namespace: &str) {
-    add_namespaces_below(message(spec), value, namespace);
+pub fn add_namespaces(spec: &'static Message, value: &mut Json, namespace: &str) {
+    add_namespaces_below(spec, value, namespace);
 }
 
 fn add_namespaces_below(message: &Message, value: &mut Json, namespace: &str) {
@@ -31,13 +32,47 @@ fn add_namespaces_below(message: &Message, value: &mut Json, namespace: &str) {
     }
 }
 
-/// The value of a unit of an object of `namespace` as its digest covers it: without all that means no more than to leave it
-/// out, so that two ways to write a value are one; `None` where it says nothing.
-pub fn digested(spec: &str, unit: &str, value: &Json, namespace: &str) -> Option<Json> {
-    value_of(spec, unit, digested_below(message(spec), keys_of(spec, unit, Some(value)), namespace))
+/// A value without all that means no more than to leave it out, so that two ways to write a value are one.
+#[derive(Debug, PartialEq)]
+pub enum Digested<'v> {
+    /// A value as it is.
+    Value(&'v Json),
+    /// A list.
+    List(Vec<Digested<'v>>),
+    /// A mapping, in the order of its keys.
+    Map(Vec<(&'v str, Digested<'v>)>),
 }
 
-fn digested_below(message: &Message, keys: Keys<'_>, namespace: &str) -> Map<String, Json> {
+impl Digested<'_> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Digested::Value(value) => is_empty(value),
+            Digested::List(_) => false,
+            Digested::Map(entries) => entries.is_empty(),
+        }
+    }
+}
+
+impl Serialize for Digested<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Digested::Value(value) => value.serialize(serializer),
+            Digested::List(items) => serializer.collect_seq(items),
+            Digested::Map(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
+        }
+    }
+}
+
+/// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
+pub fn digested<'v>(spec: &'static Message, unit: &'v str, value: &'v Json, namespace: &str) -> Option<Digested<'v>> {
+    let mut keys = digested_below(spec, keys_of(spec, unit, Some(value)), namespace);
+    match is_group(spec, unit) {
+        true => (!keys.is_empty()).then_some(Digested::Map(keys)),
+        false => keys.pop().map(|(_, value)| value),
+    }
+}
+
+fn digested_below<'v>(message: &Message, keys: Keys<'v>, namespace: &str) -> Vec<(&'v str, Digested<'v>)> {
     if message.is_reference {
         let is_filled = |key: &str, value: &Json| match key {
             "uid" | "kind" | "tenant" => true,
@@ -45,28 +80,43 @@ fn digested_below(message: &Message, keys: Keys<'_>, namespace: &str) -> Map<Str
             _ => false,
         };
         let parts = keys.iter().filter(|(key, value)| !is_filled(key, value) && !is_zero(value));
-        return parts.map(|(key, value)| (key.to_owned(), value.clone())).collect();
+        return parts.map(|(key, value)| (key, Digested::Value(value))).collect();
     }
-    let (mut digested, mut zero_options) = (Map::new(), Vec::new());
-    for (key, value) in keys.iter() {
-        // What the description does not know, no definition can name.
-        let Some(field) = message.field(key).filter(|field| !is_hidden(field)) else { continue };
-        if is_zero_of(field, value) {
-            if message.group_of(key).is_none() {
-                continue;
-            }
-            zero_options.push(field);
+    // What the description does not know, no definition can name.
+    let known = |key: &str| message.field(key).filter(|field| !is_hidden(field));
+    let option = |(key, value): (&str, &'v Json)| {
+        known(key).filter(|field| is_zero_of(field, value) && message.group_of(field.name).is_some())
+    };
+    let zeros: Vec<&Field> = keys.iter().filter_map(option).collect();
+    let is_written = |key: &str| keys.get(key).is_some() && known(key).is_some();
+    let entry = |(key, value): (&'v str, &'v Json)| {
+        let field = known(key)?;
+        let group = message.group_of(key);
+        let is_nothing =
+            is_zero_of(field, value) && (group.is_none() || is_unchosen(message, field, value, &zeros, &is_written));
+        if is_nothing {
+            return None;
         }
-        let below = |message: &Message, value: &Json| match value {
-            Json::Object(_) => Json::Object(digested_below(message, Keys::of(value), namespace)),
-            value => value.clone(),
-        };
-        digested.insert(key.to_owned(), each_message(field, value, below));
+        let digested = digested_in(field, value, namespace);
+        let is_default = group.is_some_and(|group| is_default_choice(message, group, key, digested.is_empty()));
+        (!is_default).then_some((key, digested))
+    };
+    keys.iter().filter_map(entry).collect()
+}
+
+fn digested_in<'v>(field: &Field, value: &'v Json, namespace: &str) -> Digested<'v> {
+    let Some(message) = field.message() else { return Digested::Value(value) };
+    let below = |value: &'v Json| match value {
+        Json::Object(keys) => Digested::Map(digested_below(message, Keys::All(keys), namespace)),
+        value => Digested::Value(value),
+    };
+    match (&field.kind, value) {
+        (_, Json::Array(items)) => Digested::List(items.iter().map(below).collect()),
+        (FieldKind::Map(_), Json::Object(values)) => {
+            Digested::Map(values.iter().map(|(key, value)| (key.as_str(), below(value))).collect())
+        }
+        (_, value) => below(value),
     }
-    drop_unchosen(message, &zero_options, &mut digested);
-    digested
-        .retain(|key, value| !message.group_of(key).is_some_and(|group| is_default_choice(message, group, key, value)));
-    digested
 }
 
 /// Takes out of the value of a message what the service surely fills again in an object of `tenant`.
@@ -90,13 +140,17 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
         let Some(field) = message.field(key) else { return false };
         each_message_mut(field, value, &mut |below, value| unfill(below, value, tenant));
         let group = message.group_of(key).filter(|group| group.is_filled);
-        !group.is_some_and(|group| is_default_choice(message, group, key, value))
+        !group.is_some_and(|group| is_default_choice(message, group, key, is_empty(value)))
     });
 }
 
-/// The default choice of a group, which says no more than an open group.
-pub(super) fn is_default_choice(message: &Message, group: &Group, key: &str, value: &Json) -> bool {
-    let is_empty = |value: &Json| value.as_object().is_some_and(Map::is_empty);
+/// The default choice of a group, which says no more than an open group; `is_empty` is whether its value is.
+pub(super) fn is_default_choice(message: &Message, group: &Group, key: &str, is_empty: bool) -> bool {
     let without_fields = |field: &Field| field.kind == FieldKind::Empty;
-    group.default == Some(key) && (is_empty(value) || message.field(key).is_some_and(without_fields))
+    group.default == Some(key) && (is_empty || message.field(key).is_some_and(without_fields))
+}
+
+/// Whether a value is an empty mapping.
+pub(super) fn is_empty(value: &Json) -> bool {
+    value.as_object().is_some_and(Map::is_empty)
 }

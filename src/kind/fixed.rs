@@ -7,12 +7,12 @@ use super::hidden::{conceal, is_hidden};
 use super::items::align;
 use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
-use super::{Field, FieldKind, Flag, Group, Message, message};
+use super::{Field, FieldKind, Flag, Group, Message};
 
 /// The path of what differs between a live unit and a definition and is beyond a replace: a field or a choice that the service
 /// fixes, or a field that no replace has.
-pub fn fixed(spec: &str, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
-    let of = message(spec);
+pub fn fixed(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
+    let of = spec;
     if of.field(unit).is_some_and(is_fixed) {
         return Some(format!("spec.{unit}"));
     }

@@ -6,13 +6,19 @@ use super::compare::is_same;
 use super::items::{align, is_of_messages};
 use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
 use super::walk::{Keys, each_message};
-use super::{Field, FieldKind, Flag, Message, message};
+use super::{Field, FieldKind, Flag, Message};
 
 /// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the
 /// definition nor `before` names stays at any depth, in items of lists too, as far as they can be distinguished; what `before`
 /// names, which a plan shows as the old value, and the definition does not, goes.
-pub fn merged(spec: &str, unit: &str, live: &mut Map<String, Json>, before: Option<&Json>, wanted: Option<&Json>) {
-    let message = message(spec);
+pub fn merged(
+    spec: &'static Message,
+    unit: &str,
+    live: &mut Map<String, Json>,
+    before: Option<&Json>,
+    wanted: Option<&Json>,
+) {
+    let message = spec;
     let (before, wanted) = (keys_of(spec, unit, before), keys_of(spec, unit, wanted));
     let is_of_unit = |key: &str| unit_of(spec, key) == unit;
     live.retain(|key, _| {
@@ -100,8 +106,8 @@ fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Jso
 
 /// Takes out of a live spec what only the service writes, what the request does not have, and what is unset. A field with the
 /// flag `absent` is one that the request does not have.
-pub fn pruned(spec: &str, live: &Json, absent: Flag) -> Json {
-    pruned_below(message(spec), live, absent)
+pub fn pruned(spec: &'static Message, live: &Json, absent: Flag) -> Json {
+    pruned_below(spec, live, absent)
 }
 
 fn pruned_below(message: &Message, live: &Json, absent: Flag) -> Json {

@@ -21,7 +21,7 @@ mod value;
 mod walk;
 
 pub use compare::{agrees, seen_as, unnamed};
-pub use fills::{add_namespaces, digested, without_fills};
+pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
 pub use items::alike;
@@ -84,6 +84,7 @@ pub struct Message {
     pub is_reference: bool,
     places: HashMap<&'static str, FieldPlace, FixedState>,
     hides: OnceLock<bool>,
+    refers: OnceLock<bool>,
 }
 
 /// Where a field of a message and its group are.
@@ -220,12 +221,12 @@ pub fn is_reference(id: &str) -> bool {
     ["ObjectRefType", "views.ObjectRefType"].contains(&id)
 }
 
-/// Whether one of these fields, or one below it at any depth, is shown by no answer.
-fn hides(fields: &[Field]) -> bool {
+/// Whether something is true of one of these fields, or of one below it at any depth.
+fn any_below(fields: &[Field], is_it: impl Fn(&Field) -> bool) -> bool {
     let mut seen = BTreeSet::new();
     let mut open: Vec<&Field> = fields.iter().collect();
     while let Some(field) = open.pop() {
-        if hidden::is_hidden(field) {
+        if is_it(field) {
             return true;
         }
         open.extend(field.below().filter(|id| seen.insert(*id)).into_iter().flat_map(|id| &message(id).fields));
@@ -279,6 +280,11 @@ fn is_zero_of_enum(id: &str, name: &str) -> bool {
 }
 
 impl Kind {
+    /// The message of its spec.
+    pub fn message(&self) -> &'static Message {
+        message(self.spec)
+    }
+
     /// The path of its lists and creates.
     pub fn path(&self) -> String {
         format!("{}/namespaces/{{namespace}}/{}", self.prefix, self.plural)
@@ -326,12 +332,18 @@ impl Message {
         let group = |name| groups.iter().position(|group| group.members.contains(&name));
         let place = |(at, field): (usize, &Field)| (field.name, FieldPlace { field: at, group: group(field.name) });
         let places = fields.iter().enumerate().map(place).collect();
-        Self { groups, fields, is_reference, places, hides: OnceLock::new() }
+        Self { groups, fields, is_reference, places, hides: OnceLock::new(), refers: OnceLock::new() }
     }
 
     /// Whether it has something, at any depth, that no answer shows.
     pub fn hides(&self) -> bool {
-        *self.hides.get_or_init(|| hides(&self.fields))
+        *self.hides.get_or_init(|| any_below(&self.fields, hidden::is_hidden))
+    }
+
+    /// Whether it is a reference, or has one at any depth.
+    pub fn refers(&self) -> bool {
+        let is_reference = |field: &Field| field.below().is_some_and(is_reference);
+        *self.refers.get_or_init(|| self.is_reference || any_below(&self.fields, is_reference))
     }
 
     /// The field with this key in snake case.
@@ -441,11 +453,16 @@ struct EnumBlock {
 struct KindBlock {
     line: &'static str,
     kind: OnceLock<Kind>,
+    message: OnceLock<&'static Message>,
 }
 
 impl KindBlock {
     fn kind(&self) -> &Kind {
         self.kind.get_or_init(|| decode::kind(self.line))
+    }
+
+    fn message(&self) -> &'static Message {
+        self.message.get_or_init(|| self.kind().message())
     }
 }
 
@@ -469,7 +486,8 @@ impl Index {
             let line = line[id.len()..].trim_end();
             match what {
                 "kind" => {
-                    let block = KindBlock { line: &block["kind ".len()..], kind: OnceLock::new() };
+                    let block =
+                        KindBlock { line: &block["kind ".len()..], kind: OnceLock::new(), message: OnceLock::new() };
                     index.kinds.insert(id, block);
                 }
                 "enum" => _ = index.enums.insert(id, EnumBlock { line, values: OnceLock::new() }),

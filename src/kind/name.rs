@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ENDPOINT, INDEX, Kind, KindBlock};
+use super::{ENDPOINT, INDEX, Kind, KindBlock, Message};
 
 /// The name of a kind that the description has, such as `origin_pool`: the number that it has among them, so that a key is
 /// small. Endpoints come first, the others by name.
@@ -50,6 +50,11 @@ impl KindName {
     /// Its description.
     pub fn kind(self) -> &'static Kind {
         BLOCKS[usize::from(self.0)].1.kind()
+    }
+
+    /// The message of its spec.
+    pub fn message(self) -> &'static Message {
+        BLOCKS[usize::from(self.0)].1.message()
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::walk::{Keys, messages};
-use super::{KindName, Message, message};
+use super::{Field, KindName, Message};
 
 /// Another object that an object refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub struct Target {
 }
 
 /// The objects that these keys of a spec refer to.
-pub fn references(spec: &str, keys: Keys<'_>) -> Vec<Target> {
+pub fn references(spec: &'static Message, keys: Keys<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
-    below(message(spec), keys, "spec", &mut targets);
+    below(spec, keys, "spec", &mut targets);
     targets
 }
 
@@ -34,7 +34,8 @@ pub fn kind_of_service(text: &str) -> Option<KindName> {
 
 fn below(message: &'static Message, keys: Keys<'_>, path: &str, targets: &mut Vec<Target>) {
     for (key, value) in keys.iter() {
-        let Some(field) = message.field(key).filter(|field| field.below().is_some()) else { continue };
+        let refers = |field: &&Field| field.message().is_some_and(Message::refers);
+        let Some(field) = message.field(key).filter(refers) else { continue };
         for one in messages(field, value) {
             let path = format!("{path}.{}{}", field.name, one.step);
             if !one.message.is_reference {

@@ -1,8 +1,7 @@
 //! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
 //! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value as Json};
@@ -46,9 +45,9 @@ pub fn digest_of(value: &Json) -> Option<&str> {
 }
 
 /// The digests of the secrets of these keys of a spec.
-pub fn digests(spec: &str, keys: Keys<'_>) -> Vec<String> {
+pub fn digests(spec: &'static Message, keys: Keys<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    digests_below(message(spec), keys, &mut found);
+    digests_below(spec, keys, &mut found);
     found
 }
 
@@ -66,9 +65,9 @@ fn digests_below(of: &Message, keys: Keys<'_>, found: &mut Vec<String>) {
 /// Whether a replace that writes `wanted` as keys of the spec leaves no secret behind at a place of the live
 /// spec as [`places`] names it: the definition has the secret, another option of its group, or an item
 /// or an entry less.
-pub fn provides(spec: &str, wanted: Keys<'_>, place: &str) -> bool {
+pub fn provides(spec: &'static Message, wanted: Keys<'_>, place: &str) -> bool {
     let steps: Vec<&str> = place.split('.').skip(1).collect();
-    provides_below(message(spec), wanted, &steps)
+    provides_below(spec, wanted, &steps)
 }
 
 fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
@@ -94,8 +93,8 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
 }
 
 /// A spec as the service shows it as it may be kept: with `{}` where a secret is.
-pub fn redacted(spec: &str, value: &Json) -> Json {
-    redacted_below(message(spec), value)
+pub fn redacted(spec: &'static Message, value: &Json) -> Json {
+    redacted_below(spec, value)
 }
 
 fn redacted_below(message: &Message, value: &Json) -> Json {
@@ -112,9 +111,9 @@ fn redacted_below(message: &Message, value: &Json) -> Json {
 }
 
 /// The texts at the places of secrets in a spec with the secrets in it, words of enumerations aside.
-pub fn texts<'v>(spec: &str, value: &'v Json) -> Vec<&'v str> {
+pub fn texts<'v>(spec: &'static Message, value: &'v Json) -> Vec<&'v str> {
     let mut found = Vec::new();
-    texts_below(message(spec), false, value, &mut found);
+    texts_below(spec, false, value, &mut found);
     found
 }
 
@@ -153,9 +152,9 @@ fn leaves<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
 
 /// The places of a spec, as a service shows it or a definition writes it, where a secret is or may be: a service shows no
 /// secret, so the message around one counts.
-pub fn places(spec: &str, value: &Json) -> Vec<String> {
+pub fn places(spec: &'static Message, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
-    places_below(message(spec), value, "spec", &mut found);
+    places_below(spec, value, "spec", &mut found);
     found
 }
 
@@ -165,12 +164,12 @@ fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<Str
         return;
     }
     let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.message().is_some_and(Message::hides);
-    let written: BTreeMap<_, _> = entries.iter().map(|(key, value)| (message.spelled(key), value)).collect();
+    let written = Written { message, entries };
     for field in message.fields.iter().filter(may_have_one) {
         let path = format!("{path}.{}", field.name);
         if field.is(Flag::Secret) {
             // Another option, or none of a group, is no secret; a field of its own may have one.
-            if message.group_of(field.name).is_none_or(|group| may_be_chosen(group, field, &written)) {
+            if message.group_of(field.name).is_none_or(|group| may_be_chosen(group, field, written)) {
                 found.push(path);
             }
             continue;
@@ -181,17 +180,31 @@ fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<Str
     }
 }
 
+/// The keys of a message, however they are spelled.
+#[derive(Clone, Copy)]
+struct Written<'v> {
+    message: &'v Message,
+    entries: &'v Map<String, Json>,
+}
+
+impl<'v> Written<'v> {
+    fn get(self, name: &str) -> Option<&'v Json> {
+        let spelled = || self.entries.iter().find(|(key, _)| self.message.spelled(key) == name).map(|(_, value)| value);
+        self.entries.get(name).or_else(spelled)
+    }
+}
+
 /// Whether this secret may be the option that was chosen: a service shows one that is a text as an empty one.
-fn may_be_chosen(group: &Group, secret: &Field, written: &BTreeMap<Cow<'_, str>, &Json>) -> bool {
+fn may_be_chosen(group: &Group, secret: &Field, written: Written<'_>) -> bool {
     let Some(value) = written.get(secret.name).filter(|value| !value.is_null()) else { return false };
-    let is_chosen = |name: &&str| *name != secret.name && written.get(*name).is_some_and(|value| !is_zero(value));
+    let is_chosen = |name: &&str| *name != secret.name && written.get(name).is_some_and(|value| !is_zero(value));
     !is_zero(value) || (secret.kind == FieldKind::Text && !group.members.iter().any(is_chosen))
 }
 
 /// Whether the secret at a place as [`places`] names it is of the create alone: no replace contains it or removes it.
-pub fn is_of_create(spec: &str, place: &str) -> bool {
+pub fn is_of_create(spec: &'static Message, place: &str) -> bool {
     let mut steps = place.split('.').skip(1).map(|step| step.split('[').next().unwrap_or(step));
-    let mut message = Some(message(spec));
+    let mut message = Some(spec);
     while let (Some(of), Some(step)) = (message, steps.next()) {
         let Some(field) = of.field(step) else { return false };
         if field.is(Flag::CreateOnly) {

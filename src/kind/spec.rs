@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::walk::{Keys, is_zero};
-use super::{Field, FieldKind, Flag, Message, Value, message, sealed};
+use super::{Field, FieldKind, Flag, Message, Value, sealed};
 
 /// Which values of nothing a canonical form keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,39 +22,39 @@ pub(super) enum Zeros {
 }
 
 /// The names of the units of a spec.
-pub fn units(spec: &str) -> impl Iterator<Item = &'static str> {
-    let message = message(spec);
+pub fn units(spec: &'static Message) -> impl Iterator<Item = &'static str> {
+    let message = spec;
     let groups = message.groups.iter().map(|group| group.name);
     let fields = message.fields.iter().filter(|field| message.group_of(field.name).is_none());
     groups.chain(fields.map(|field| field.name))
 }
 
 /// The unit that a key of a spec belongs to.
-pub fn unit_of<'k>(spec: &str, key: &'k str) -> &'k str {
-    message(spec).group_of(key).map_or(key, |group| group.name)
+pub fn unit_of<'k>(spec: &'static Message, key: &'k str) -> &'k str {
+    spec.group_of(key).map_or(key, |group| group.name)
 }
 
 /// A live spec in canonical form, by unit: keys in snake case, names of enumerations, numbers as numbers, without what
 /// says nothing, what only the service writes, and secrets. Unknown keys stay as they are.
-pub fn canonical(spec: &str, live: Json) -> BTreeMap<String, Json> {
+pub fn canonical(spec: &'static Message, live: Json) -> BTreeMap<String, Json> {
     by_unit(spec, known(spec, live, Zeros::Dropped))
 }
 
 /// What a definition writes as its spec, by unit; what it sets to nothing stays.
-pub fn named(spec: &str, written: Json) -> BTreeMap<String, Json> {
+pub fn named(spec: &'static Message, written: Json) -> BTreeMap<String, Json> {
     by_unit(spec, known(spec, written, Zeros::Kept))
 }
 
-fn known(spec: &str, value: Json, zeros: Zeros) -> Map<String, Json> {
+fn known(spec: &'static Message, value: Json, zeros: Zeros) -> Map<String, Json> {
     let Json::Object(mut keys) = value else { return Map::new() };
-    tidy(message(spec), &mut keys, zeros);
+    tidy(spec, &mut keys, zeros);
     keys
 }
 
-fn by_unit(spec: &str, keys: Map<String, Json>) -> BTreeMap<String, Json> {
+fn by_unit(spec: &'static Message, keys: Map<String, Json>) -> BTreeMap<String, Json> {
     let mut units = BTreeMap::new();
     for (key, value) in keys {
-        match message(spec).group_of(&key) {
+        match spec.group_of(&key) {
             None => _ = units.insert(key, value),
             Some(group) => {
                 let unit = units.entry(group.name.to_owned()).or_insert_with(|| Json::Object(Map::new()));
@@ -68,14 +68,14 @@ fn by_unit(spec: &str, keys: Map<String, Json>) -> BTreeMap<String, Json> {
 }
 
 /// The value of a unit without what says nothing; `None` where nothing is left.
-pub fn significant(spec: &str, unit: &str, value: &Json) -> Option<Json> {
+pub fn significant(spec: &'static Message, unit: &str, value: &Json) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
-    tidy(message(spec), &mut keys, Zeros::Dropped);
+    tidy(spec, &mut keys, Zeros::Dropped);
     value_of(spec, unit, keys)
 }
 
 /// The keys of the spec with which a unit is written.
-pub fn keys_of<'v>(spec: &str, unit: &'v str, value: Option<&'v Json>) -> Keys<'v> {
+pub fn keys_of<'v>(spec: &'static Message, unit: &'v str, value: Option<&'v Json>) -> Keys<'v> {
     match value {
         None => Keys::None,
         Some(value) if is_group(spec, unit) => Keys::of(value),
@@ -84,7 +84,7 @@ pub fn keys_of<'v>(spec: &str, unit: &'v str, value: Option<&'v Json>) -> Keys<'
 }
 
 /// The unit that these keys of the spec write; `None` where there are none.
-pub(super) fn value_of(spec: &str, unit: &str, mut keys: Map<String, Json>) -> Option<Json> {
+pub(super) fn value_of(spec: &'static Message, unit: &str, mut keys: Map<String, Json>) -> Option<Json> {
     match is_group(spec, unit) {
         true => (!keys.is_empty()).then_some(Json::Object(keys)),
         false => keys.remove(unit),
@@ -92,8 +92,8 @@ pub(super) fn value_of(spec: &str, unit: &str, mut keys: Map<String, Json>) -> O
 }
 
 /// Whether a unit is an exclusive group, of which the spec has the options as keys.
-pub fn is_group(spec: &str, unit: &str) -> bool {
-    message(spec).groups.iter().any(|group| group.name == unit)
+pub fn is_group(spec: &'static Message, unit: &str) -> bool {
+    spec.groups.iter().any(|group| group.name == unit)
 }
 
 pub(super) fn is_zero_of(field: &Field, value: &Json) -> bool {
@@ -132,27 +132,33 @@ pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros
         zero_options.extend(is_option.then_some(field));
         is_option
     });
-    drop_unchosen(message, &zero_options, keys);
+    let is_written = |key: &str| keys.contains_key(key);
+    let is_unchosen = |field: &&Field| {
+        keys.get(field.name).is_some_and(|zero| is_unchosen(message, field, zero, &zero_options, &is_written))
+    };
+    let unchosen: Vec<&str> = zero_options.iter().copied().filter(is_unchosen).map(|field| field.name).collect();
+    for key in unchosen {
+        keys.remove(key);
+    }
 }
 
-/// Takes out the options of groups that were never set: a service may write their zeros.
-pub(super) fn drop_unchosen(message: &Message, zeros: &[&Field], keys: &mut Map<String, Json>) {
-    for field in zeros {
-        let Some(zero) = keys.get(field.name) else { continue };
-        let zero = match zero {
-            Json::String(text) if text.is_empty() => Value::Text(String::new()),
-            Json::Bool(_) => Value::Flag(false),
-            _ => Value::Integer(0),
-        };
-        let is_chosen = |name: &&str| keys.contains_key(*name) && !zeros.iter().any(|zero| zero.name == *name);
-        let members = message.group_of(field.name).map(|group| group.members.as_slice()).unwrap_or_default();
-        if members.iter().any(is_chosen)
-            || zero == Value::Text(String::new())
-            || field.rules.iter().any(|(_, rule)| rule.broken(&zero).is_some())
-        {
-            keys.remove(field.name);
-        }
-    }
+/// Whether the zero of this option of a group was never set: a service may write those of all options. `zeros` are the
+/// options whose values say nothing, among the keys that are written.
+pub(super) fn is_unchosen(
+    message: &Message,
+    option: &Field,
+    zero: &Json,
+    zeros: &[&Field],
+    is_written: &dyn Fn(&str) -> bool,
+) -> bool {
+    let zero = match zero {
+        Json::String(text) if text.is_empty() => return true,
+        Json::Bool(_) => Value::Flag(false),
+        _ => Value::Integer(0),
+    };
+    let is_chosen = |name: &&str| is_written(name) && !zeros.iter().any(|zero| zero.name == *name);
+    let members = message.group_of(option.name).map(|group| group.members.as_slice()).unwrap_or_default();
+    members.iter().any(is_chosen) || option.rules.iter().any(|(_, rule)| rule.broken(&zero).is_some())
 }
 
 /// Brings the value of a field into its canonical form.

@@ -9,16 +9,16 @@ use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of};
 use super::walk::Keys;
-use super::{Field, FieldKind, Message, message};
+use super::{Field, FieldKind, Message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
 /// names it.
-pub fn taken_over(spec: &str, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
+pub fn taken_over(spec: &'static Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Named, tenant }.unit(spec, unit, live, written)
 }
 
 /// A unit of a definition with the values of the whole live unit that it does not name.
-pub fn with_unnamed(spec: &str, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
+pub fn with_unnamed(spec: &'static Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Unnamed, tenant }.unit(spec, unit, live, written)
 }
 
@@ -37,10 +37,10 @@ struct Taker<'a> {
 }
 
 impl Taker<'_> {
-    fn unit(&self, spec: &str, unit: &str, live: &Json, written: &Json) -> Json {
+    fn unit(&self, spec: &'static Message, unit: &str, live: &Json, written: &Json) -> Json {
         let [live, written] =
             [live, written].map(|value| keys_of(spec, unit, Some(value).filter(|value| !value.is_null())));
-        value_of(spec, unit, self.message(message(spec), live, written)).unwrap_or_default()
+        value_of(spec, unit, self.message(spec, live, written)).unwrap_or_default()
     }
 
     fn message(&self, message: &Message, live: Keys<'_>, written: Keys<'_>) -> Map<String, Json> {

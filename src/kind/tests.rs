@@ -105,7 +105,7 @@ fn the_secrets_of_a_kind_are_known_by_their_paths() {
 
 #[test]
 fn a_secret_is_assumed_where_an_answer_may_hide_one_and_one_of_the_create_alone_is_known() {
-    let spec = |kind: &str| KindName::find(kind).expect("a kind").kind().spec;
+    let spec = |kind: &str| KindName::find(kind).expect("a kind").message();
     let places = |external: serde_json::Value| {
         let peers = serde_json::json!({"peers": [{"external": external}]});
         sealed::places(spec("bgp"), &peers)

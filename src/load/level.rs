@@ -43,7 +43,7 @@ impl Level {
             Level::Shape(node) if node.kind == NodeKind::TextMap => Level::Value,
             Level::Shape(node) => node.child(key).map_or(Level::Unknown, Level::Shape),
             Level::Object(_) if key == "metadata" => Level::Shape(ENDPOINT.get("metadata")),
-            Level::Object(kind) if key == "spec" => Level::Message(kind::message(kind.spec)),
+            Level::Object(kind) if key == "spec" => Level::Message(kind.message()),
             Level::Message(message) => match message.field(key) {
                 Some(field) if field.is(Flag::Secret) => Level::Secret,
                 Some(field) if field.is_list || matches!(field.kind, FieldKind::Map(_)) => Level::Several(field),

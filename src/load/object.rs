@@ -9,7 +9,7 @@ use super::fields::{Decoder, Fields, KeySpelling, Place, described, first_line};
 use super::item::{Item, TextSpan, Value as Written, json};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Part, Value};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Part, Value};
 use crate::model::shape::ENDPOINT;
 use crate::model::{self, Described, Endpoint, Problem, SealedSecrets, Segment, WireEndpoint, WireMetadata};
 
@@ -73,8 +73,9 @@ pub(super) fn assembled(
 ) -> (Option<Endpoint>, Vec<Problem>) {
     let namespace = metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
     let mut spec = spec.map(Value::json).unwrap_or_default();
-    kind::add_namespaces(kind.spec, &mut spec, namespace);
-    let spec = Described::written(kind.into(), spec);
+    let name = KindName::from(kind);
+    kind::add_namespaces(name.message(), &mut spec, namespace);
+    let spec = Described::written(name, spec);
     let object = metadata.clone().unwrap_or_default().described(spec).ok();
     let raw = WireEndpoint { metadata, spec: None };
     let mut found = model::check(&raw);

@@ -20,7 +20,7 @@ use super::source::{FileFilter, FileOrigin};
 use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
-use crate::kind::{self, KindName};
+use crate::kind::KindName;
 use crate::model::{Definition, Field, Key, SourceLocation};
 
 /// How a value is written.
@@ -259,7 +259,7 @@ fn paths(kind: KindName, field: &Field) -> (Vec<Vec<&str>>, bool) {
     if let Some(path) = field.keys(kind) {
         return (vec![path], false);
     }
-    let group = kind::message(kind.kind().spec).groups.iter().find(|group| field.unit() == Some(group.name));
+    let group = kind.message().groups.iter().find(|group| field.unit() == Some(group.name));
     let options = group.into_iter().flat_map(|group| &group.members);
     (options.map(|option| vec!["spec", *option]).collect(), true)
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::shape::words::UnitForm;
 use super::shape::{SPEC, UNITS, UnitFacts};
 use super::{Endpoint, EndpointUnit, Namespace, Spec, StringMap};
-use crate::kind::{self, KindName};
+use crate::kind::{self, Digested, KindName};
 
 /// The letter of the digests of a unit that has none of its own.
 pub(super) const UNIT: char = 'u';
@@ -58,15 +58,15 @@ pub(super) struct UnitValue<'e> {
     namespace: &'e Namespace,
 }
 
-impl UnitValue<'_> {
+impl<'e> UnitValue<'e> {
     /// The value as its digest covers it; `None` where it says nothing.
-    pub(super) fn digested(&self) -> Option<Json> {
-        kind::digested(self.kind.kind().spec, self.name, self.value, self.namespace.as_str())
+    pub(super) fn digested(&self) -> Option<Digested<'e>> {
+        kind::digested(self.kind.message(), self.name, self.value, self.namespace.as_str())
     }
 
     /// What no answer shows of it.
     pub(super) fn hidden(&self) -> Option<Json> {
-        kind::hidden(self.kind.kind().spec, self.name, self.value)
+        kind::hidden(self.kind.message(), self.name, self.value)
     }
 }
 
@@ -109,10 +109,13 @@ impl Field {
     pub const FIXED: [Field; 2 + UNITS.len()] =
         [Field::Description, Field::Disable, unit(0), unit(1), unit(2), unit(3), unit(4), unit(5)];
 
+    /// Those of every object, labels and annotations aside.
+    pub const OF_METADATA: [Field; 2] = [Field::Description, Field::Disable];
+
     /// The fields that both may have besides labels and annotations.
     pub fn of_both<'e>(one: &'e Endpoint, other: &'e Endpoint) -> impl Iterator<Item = Field> + 'e {
         let of_spec = Spec::units_of_both(&one.spec, &other.spec);
-        [Field::Description, Field::Disable].into_iter().chain(of_spec.map(Field::of_unit))
+        Self::OF_METADATA.into_iter().chain(of_spec.map(Field::of_unit))
     }
 
     /// The field of this unit of a spec.
@@ -180,7 +183,7 @@ impl Field {
             "description" if of_spec.is_none() => Some(Field::Description),
             "disable" if of_spec.is_none() => Some(Field::Disable),
             key => {
-                let unit = kind::unit_of(KindName::ENDPOINT.kind().spec, key);
+                let unit = kind::unit_of(KindName::ENDPOINT.message(), key);
                 UNITS.iter().any(|known| known.name == unit).then(|| Self::of_unit(unit))
             }
         }
@@ -197,7 +200,7 @@ impl Field {
         let unit = path.strip_prefix("spec.").map(|rest| rest.split(['.', '[']).next().unwrap_or(rest));
         match unit.filter(|_| !kind.is_endpoint()) {
             Some(key) => {
-                let spec = kind.kind().spec;
+                let spec = kind.message();
                 let unit = kind::unit_of(spec, key);
                 kind::units(spec).find(|name| *name == unit).map(Self::of_unit)
             }
@@ -209,7 +212,7 @@ impl Field {
     pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
         let unit = self.unit().filter(|_| !kind.is_endpoint())?;
         let [live, wanted] = [live, wanted].map(|value| Some(value).filter(|value| !value.is_null()));
-        kind::fixed(kind.kind().spec, unit, live, wanted)
+        kind::fixed(kind.message(), unit, live, wanted)
     }
 
     /// Whether it is a field of the spec.
@@ -246,7 +249,7 @@ impl Field {
             Field::Disable => Some(vec!["metadata", "disable"]),
             Field::Label(key) => Some(vec!["metadata", "labels", key]),
             Field::Annotation(key) => Some(vec!["metadata", "annotations", key]),
-            Field::Unit(name) => (!kind::is_group(kind.kind().spec, name)).then(|| vec!["spec", name]),
+            Field::Unit(name) => (!kind::is_group(kind.message(), name)).then(|| vec!["spec", name]),
         }
     }
 
@@ -258,14 +261,13 @@ impl Field {
     /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
     /// one option, `null` for a label, annotation or place that is absent.
     pub fn value(&self, endpoint: &Endpoint) -> Json {
-        // The wire structs contain strings, numbers and maps with text keys only: nothing that fails.
-        serde_json::to_value(self.of(endpoint)).unwrap_or_default()
+        json(&self.of(endpoint))
     }
 
     /// The value as its digest covers it; `None` where it says nothing.
     pub fn digested(&self, endpoint: &Endpoint) -> Option<Json> {
         match self.of(endpoint) {
-            FieldValue::Unit(unit) => unit?.digested(),
+            FieldValue::Unit(unit) => Some(json(&unit?.digested()?)),
             value => (!value.is_default()).then(|| self.value(endpoint)),
         }
     }
@@ -326,7 +328,7 @@ impl Field {
             return SPEC.write_unit(spec, unit, value);
         }
         let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
-        kind::merged(kind.kind().spec, unit, spec, before, value);
+        kind::merged(kind.message(), unit, spec, before, value);
     }
 
     /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not
@@ -358,6 +360,11 @@ impl Field {
         }
         false
     }
+}
+
+/// A value as JSON: strings, numbers and maps with text keys, so nothing fails.
+fn json(value: &impl Serialize) -> Json {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 const fn unit(at: usize) -> Field {

@@ -3,10 +3,11 @@
 
 use std::hash::Hasher as _;
 
+use serde::Serialize;
 use siphasher::sip::SipHasher13;
 
 use super::field::{FieldValue, UNIT};
-use super::{Endpoint, Field, Json, Key};
+use super::{Endpoint, Field, Key};
 
 /// Characters of the digest of a value.
 const WIDTH: usize = 6;
@@ -81,8 +82,10 @@ pub(super) fn value_digest(slot: &str, value: &FieldValue<'_>) -> String {
 }
 
 /// The digest of the value of a unit, which has nothing in it that says nothing.
-pub(super) fn json_digest(slot: &str, value: &Json) -> String {
-    digest(&[slot.as_bytes(), value.to_string().as_bytes()]).collect()
+pub(super) fn json_digest(slot: &str, value: &impl Serialize) -> String {
+    // Texts, numbers and maps with text keys: nothing that fails.
+    let json = serde_json::to_vec(value).unwrap_or_default();
+    digest(&[slot.as_bytes(), &json]).collect()
 }
 
 /// Writes a value that is not the default.

@@ -312,7 +312,7 @@ impl AppliedFields {
                     let seen = || {
                         let seen = spec.seen_as(unit, desired.spec.described()?)?;
                         let digested =
-                            kind::digested(spec.kind().kind().spec, unit, &seen, desired.key.namespace.as_str());
+                            kind::digested(spec.kind().message(), unit, &seen, desired.key.namespace.as_str());
                         digested.map(|seen| json_digest(&slot, &seen))
                     };
                     applied == seen().as_deref()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::EndpointSpec;
 use super::shape::UNITS;
-use crate::kind::{self, KindName};
+use crate::kind::{self, KindName, Message};
 
 /// The spec of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,11 +49,19 @@ impl Spec {
         of_endpoint.iter().map(|unit| unit.name).chain(units)
     }
 
-    /// Whether a unit of this live spec is plainly what `wanted` writes. Cheap, and nearly always true.
-    pub fn agrees(&self, unit: &str, wanted: &Spec) -> bool {
+    /// Whether this live spec is plainly what `wanted` writes. Cheap, and nearly always true.
+    pub fn agrees(&self, wanted: &Spec) -> bool {
+        match (self, wanted) {
+            (Spec::Described(live), Spec::Described(wanted)) => live.agrees(wanted),
+            (live, wanted) => live == wanted,
+        }
+    }
+
+    /// The same of a unit.
+    pub fn agrees_in(&self, unit: &str, wanted: &Spec) -> bool {
         match (self, wanted) {
             (Spec::Endpoint(live), Spec::Endpoint(wanted)) => live.unit(unit) == wanted.unit(unit),
-            (Spec::Described(live), Spec::Described(wanted)) => live.agrees(unit, wanted),
+            (Spec::Described(live), Spec::Described(wanted)) => live.agrees_in(unit, wanted),
             _ => false,
         }
     }
@@ -108,13 +116,13 @@ impl Described {
     /// A spec as the service shows it.
     #[must_use]
     pub fn live(kind: KindName, spec: Json) -> Self {
-        Self { kind, units: kind::canonical(kind.kind().spec, spec) }
+        Self { kind, units: kind::canonical(kind.message(), spec) }
     }
 
     /// A spec as a definition writes it: what it sets to nothing is named too.
     #[must_use]
     pub fn written(kind: KindName, spec: Json) -> Self {
-        Self { kind, units: kind::named(kind.kind().spec, spec) }
+        Self { kind, units: kind::named(kind.message(), spec) }
     }
 
     /// The kind.
@@ -144,38 +152,44 @@ impl Described {
 
     /// The value of a unit without what says nothing.
     pub(super) fn significant(&self, name: &str) -> Option<Json> {
-        kind::significant(self.kind.kind().spec, name, self.unit(name)?)
+        kind::significant(self.kind.message(), name, self.unit(name)?)
     }
 
     /// The spec as a definition would write it, without what the service fills in an object of `tenant`.
     pub fn unfilled(&self, tenant: Option<&str>) -> Json {
-        kind::without_fills(self.kind.kind().spec, self.json(), tenant)
+        kind::without_fills(self.kind.message(), self.json(), tenant)
     }
 
     /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
     pub fn seen_as(&self, name: &str, wanted: &Described) -> Option<Json> {
-        kind::seen_as(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
+        kind::seen_as(self.kind.message(), name, self.unit(name), wanted.unit(name))
     }
 
     /// A value of a unit without what no answer shows.
     pub fn without_hidden(&self, name: &str, value: &Json) -> Option<Json> {
-        kind::without_hidden(self.kind.kind().spec, name, value)
+        kind::without_hidden(self.kind.message(), name, value)
     }
 
     /// Whether a value of a unit contains a secret.
     pub fn has_secret(&self, name: &str, value: &Json) -> bool {
-        let spec = self.kind.kind().spec;
+        let spec = self.kind.message();
         !kind::sealed::digests(spec, kind::keys_of(spec, name, Some(value))).is_empty()
     }
 
     /// Whether a value of a unit contains something that no answer shows.
     pub fn has_hidden(&self, name: &str, value: &Json) -> bool {
-        kind::hidden(self.kind.kind().spec, name, value).is_some()
+        kind::hidden(self.kind.message(), name, value).is_some()
     }
 
-    /// Whether a unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`].
-    pub fn agrees(&self, name: &str, wanted: &Described) -> bool {
-        kind::agrees(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
+    /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`].
+    pub fn agrees(&self, wanted: &Described) -> bool {
+        let others = wanted.names().filter(|name| !self.units.contains_key(*name));
+        self.kind == wanted.kind && self.names().chain(others).all(|name| self.agrees_in(name, wanted))
+    }
+
+    /// The same of a unit.
+    pub fn agrees_in(&self, name: &str, wanted: &Described) -> bool {
+        kind::agrees(self.kind.message(), name, self.unit(name), wanted.unit(name))
     }
 
     /// Whether a unit of this live spec is as `wanted` wants it.
@@ -191,19 +205,19 @@ impl Described {
 
     /// A unit of `wanted` without what no description knows and this live spec does not have, and the paths of that.
     pub fn taken(&self, name: &str, wanted: &Described) -> (Option<Json>, Vec<String>) {
-        let taken = |unit| kind::taken(self.kind.kind().spec, name, self.unit(name), unit);
+        let taken = |unit| kind::taken(self.kind.message(), name, self.unit(name), unit);
         wanted.unit(name).map(taken).unwrap_or_default()
     }
 
     /// The paths of a unit of this live spec that `wanted` does not name and no description explains.
     pub fn unnamed(&self, name: &str, wanted: &Described) -> Vec<String> {
-        kind::unnamed(self.kind.kind().spec, name, self.unit(name), wanted.unit(name))
+        kind::unnamed(self.kind.message(), name, self.unit(name), wanted.unit(name))
     }
 
     /// Sets a unit, without what was in `before`; `None` removes it.
     pub fn set(&mut self, name: &str, before: Option<&Json>, value: Option<&Json>) {
         let Self { kind, units } = self;
-        let spec = kind.kind().spec;
+        let spec = kind.message();
         let mut keys = keys(std::mem::take(units), spec);
         kind::merged(spec, name, &mut keys, before, value);
         *units = kind::named(spec, Json::Object(keys));
@@ -216,13 +230,13 @@ impl Described {
 
     /// Its keys.
     pub fn keys(&self) -> Map<String, Json> {
-        keys(self.units.clone(), self.kind.kind().spec)
+        keys(self.units.clone(), self.kind.message())
     }
 }
 
 /// The keys of a spec: the options of its groups are keys of their own.
-fn keys(units: BTreeMap<String, Json>, spec: &str) -> Map<String, Json> {
-    let groups: Vec<&str> = kind::message(spec).groups.iter().map(|group| group.name).collect();
+fn keys(units: BTreeMap<String, Json>, spec: &'static Message) -> Map<String, Json> {
+    let groups: Vec<&str> = spec.groups.iter().map(|group| group.name).collect();
     let mut keys = Map::new();
     for (name, value) in units {
         match value {

@@ -258,7 +258,7 @@ impl Change {
 
     /// The place of a secret of the live object that a write of this change would lose.
     pub fn lost_secret<'l>(&self, live: &'l LiveObject) -> Option<&'l str> {
-        let spec = self.key.kind.kind().spec;
+        let spec = self.key.kind.message();
         let is_replace = self.action.kind() != ActionKind::Recreate;
         let is_kept = |place: &str| is_replace && kind::sealed::is_of_create(spec, place);
         live.secrets.iter().map(String::as_str).find(|place| !self.provides(place) && !is_kept(place))
@@ -266,7 +266,7 @@ impl Change {
 
     /// Whether a write of this change leaves no secret behind at this place of the live object.
     pub(super) fn provides(&self, place: &str) -> bool {
-        let spec = self.key.kind.kind().spec;
+        let spec = self.key.kind.message();
         let key = place.split(['.', '[']).nth(1).unwrap_or_default();
         let unit = kind::unit_of(spec, key);
         let field = self.fields().iter().find(|change| change.field.unit() == Some(unit)).map(|change| &change.after);
@@ -280,7 +280,7 @@ impl Change {
 
     /// The digests of the secrets that a write of this change contains.
     pub fn sealed(&self) -> Vec<String> {
-        let spec = self.key.kind.kind().spec;
+        let spec = self.key.kind.message();
         if let Action::Create { wanted } = &self.action {
             return wanted
                 .spec

@@ -192,28 +192,10 @@ impl NamespaceBuilder<'_, '_> {
         let differences = diff::compare(&live.endpoint, &definition.endpoint, context);
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
-        if let (Some(seen), Some(wanted)) = (live.endpoint.spec.described(), definition.endpoint.spec.described()) {
-            for unit in seen.names() {
-                let (field, unnamed) = (Field::of_unit(unit), seen.unnamed(unit, wanted));
-                let goes = || diff::covers(&field, &live.endpoint, &definition.endpoint, context);
-                if unnamed.is_empty() || ignored.contains(&field) || goes() {
-                    continue;
-                }
-                let value = ValueDigest::of(seen.unit(unit).unwrap_or(&Json::Null));
-                let note =
-                    |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}"), value: value.clone() };
-                self.plan.notes.extend(unnamed.into_iter().map(note));
-            }
-        }
         let fixed = |Difference { field, live, desired }: &Difference| field.fixed(key.kind, live, desired);
         let fixed = differences.iter().find_map(fixed);
         let may_recreate = fixed.is_some() && self.input.allow.recreate(key);
-        if let (Some(seen), Some(wanted)) = (live.endpoint.spec.described(), definition.endpoint.spec.described()) {
-            let is_same = |unit: &&str| !differences.iter().any(|difference| difference.field.unit() == Some(*unit));
-            let may_be_untaken = |unit: &&str| is_same(unit) && !seen.agrees(unit, wanted);
-            let paths = wanted.names().filter(may_be_untaken).flat_map(|unit| seen.taken(unit, wanted).1);
-            self.plan.notes.extend(paths.map(|path| Note::NotTaken { key: key.clone(), path }));
-        }
+        self.note_unlike(live, definition, &differences, context);
         let change = self.change(definition, live, ownership.as_ref(), &differences);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
         let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
@@ -250,6 +232,36 @@ impl NamespaceBuilder<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Notes what a live object of another kind has that its definition does not name, and what the service did not take.
+    fn note_unlike(
+        &mut self,
+        live: &LiveObject,
+        definition: &Definition,
+        differences: &[Difference],
+        context: Context<'_>,
+    ) {
+        let (live, desired) = (&live.endpoint, &definition.endpoint);
+        let Some((seen, wanted)) = live.spec.described().zip(desired.spec.described()) else { return };
+        if seen.agrees(wanted) {
+            return;
+        }
+        let key = &desired.key;
+        for unit in seen.names() {
+            let (field, unnamed) = (Field::of_unit(unit), seen.unnamed(unit, wanted));
+            let goes = || diff::covers(&field, live, desired, context);
+            if unnamed.is_empty() || context.ignored.contains(&field) || goes() {
+                continue;
+            }
+            let value = ValueDigest::of(seen.unit(unit).unwrap_or(&Json::Null));
+            let note = |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}"), value: value.clone() };
+            self.plan.notes.extend(unnamed.into_iter().map(note));
+        }
+        let is_same = |unit: &&str| !differences.iter().any(|difference| difference.field.unit() == Some(*unit));
+        let may_be_untaken = |unit: &&str| is_same(unit) && !seen.agrees_in(unit, wanted);
+        let paths = wanted.names().filter(may_be_untaken).flat_map(|unit| seen.taken(unit, wanted).1);
+        self.plan.notes.extend(paths.map(|path| Note::NotTaken { key: key.clone(), path }));
     }
 
     /// Notes that an object belongs to another. What the service makes of a defined one is as it should be.

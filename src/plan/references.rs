@@ -7,7 +7,7 @@ use super::{
     Action, ActionKind, Allowances, BlockReason, BlockedChange, BrokenReference, Change, Plan, PlanInput, ScopeRead,
     ScopeState, WrittenReference, waves,
 };
-use crate::kind::{self, KindName, Target};
+use crate::kind::{KindName, Target};
 use crate::model::{Definition, Key, ListRead, Live, LiveItem, Scope};
 
 /// What the definitions refer to, and what of it is live.
@@ -129,7 +129,7 @@ pub(super) fn writes(change: &Change, target: &Target) -> bool {
     match &change.action {
         Action::Create { .. } => true,
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
-            let spec = kind::message(change.key.kind.kind().spec);
+            let spec = change.key.kind.message();
             let field = target.path.strip_prefix("spec.").unwrap_or_default();
             let field = field.split(['.', '[']).next().unwrap_or_default();
             let group = spec.group_of(field).map(|group| group.name);

@@ -248,7 +248,7 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Moved(conflict), Some(create));
         }
         let spec = before.endpoint.spec.described();
-        let places = spec.map(|spec| kind::sealed::places(spec.kind().kind().spec, &spec.json())).unwrap_or_default();
+        let places = spec.map(|spec| kind::sealed::places(spec.kind().message(), &spec.json())).unwrap_or_default();
         let with_secrets = Change { secrets, ..create.clone() };
         let missing = places.into_iter().find(|place| !with_secrets.provides(place));
         if let Some(path) = missing.or_else(|| lost(&before.endpoint, &with_secrets.secrets)) {
@@ -380,5 +380,5 @@ fn lost(original: &Endpoint, units: &BTreeMap<String, Json>) -> Option<String> {
     let is_lost = |unit: &&str| {
         was.unit(unit).is_none() && !units.contains_key(*unit) && applied.has_hidden(&Field::of_unit(unit))
     };
-    kind::units(was.kind().kind().spec).find(is_lost).map(|unit| format!("spec.{unit}"))
+    kind::units(was.kind().message()).find(is_lost).map(|unit| format!("spec.{unit}"))
 }

@@ -166,7 +166,7 @@ pub(super) fn target_keys(object: &Endpoint) -> BTreeSet<Key> {
 
 /// What an object refers to.
 pub fn targets(object: &Endpoint) -> Vec<Target> {
-    let id = object.key.kind.kind().spec;
+    let id = object.key.kind.message();
     match object.spec.described() {
         Some(spec) => {
             spec.units().flat_map(|(unit, value)| kind::references(id, kind::keys_of(id, unit, Some(value)))).collect()

@@ -189,7 +189,7 @@ type Found = Result<(Option<DescribedField>, Vec<DescribedField>), UnknownField>
 /// The field with these keys below a kind, and those below it.
 fn of_kind(kind: &Kind, keys: &[String]) -> Found {
     let mut above = format!("{}.spec", kind.name);
-    let mut message = kind::message(kind.spec);
+    let mut message = kind.message();
     let mut found = None;
     let (first, keys) = keys.split_first().map_or((None, keys), |(first, keys)| (Some(first), keys));
     if let Some(key) = first.filter(|key| *key != "spec") {

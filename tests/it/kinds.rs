@@ -210,15 +210,15 @@ fn what_the_service_took_is_valid() {
 /// How a definition compares with what the service makes of it: units that differ, and values that it does not name.
 fn compared(kind: &Kind, wanted: &Value, live: &Value) -> (Vec<String>, Vec<String>) {
     // No definition holds the unknown names that some of the recorded requests have.
-    let known = kind::without_fills(kind.spec, wanted.clone(), None);
-    let (live, wanted) = (kind::canonical(kind.spec, live.clone()), kind::named(kind.spec, known));
+    let known = kind::without_fills(kind.message(), wanted.clone(), None);
+    let (live, wanted) = (kind::canonical(kind.message(), live.clone()), kind::named(kind.message(), known));
     let units: BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let is_other = |unit: &&&String| {
         let (live, wanted) = (live.get(**unit), wanted.get(**unit));
-        let wanted_form = wanted.and_then(|wanted| kind::significant(kind.spec, unit, wanted));
-        kind::seen_as(kind.spec, unit, live, wanted) != wanted_form
+        let wanted_form = wanted.and_then(|wanted| kind::significant(kind.message(), unit, wanted));
+        kind::seen_as(kind.message(), unit, live, wanted) != wanted_form
     };
-    let unnamed = units.iter().flat_map(|unit| kind::unnamed(kind.spec, unit, live.get(*unit), wanted.get(*unit)));
+    let unnamed = units.iter().flat_map(|unit| kind::unnamed(kind.message(), unit, live.get(*unit), wanted.get(*unit)));
     let unnamed = unnamed.map(|path| format!("{}: {path}", kind.name)).collect();
     (units.iter().filter(is_other).map(|unit| format!("{}: {unit}", kind.name)).collect(), unnamed)
 }

@@ -269,8 +269,8 @@ fn random_objects_of_every_kind_are_read_back_from_a_state() {
             let (_, object) = import.objects.values().next().expect("an object");
             let read = object.spec.described().expect("an object of a kind").json();
             assert_eq!(
-                kind::canonical(kind.spec, read),
-                kind::canonical(kind.spec, spec.clone()),
+                kind::canonical(kind.message(), read),
+                kind::canonical(kind.message(), spec.clone()),
                 "TRUEUP_SEED={seed} {}: {spec:#}",
                 kind.name
             );

@@ -192,7 +192,7 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
     let reader = connection.reader()?;
     let mut tenants: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for one in wanted {
-        let spec = one.key.kind.kind().spec;
+        let spec = one.key.kind.message();
         let keys = one.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, Some(&one.live)));
         if kind::references(spec, keys).is_empty() {
             continue;

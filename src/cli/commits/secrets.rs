@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use super::at_commit::{CommitLookup, StackAtCommit};
 use crate::cli::context::LazyRepository;
 use crate::cli::{Context, configuration};
-use crate::kind;
 use crate::load;
 use crate::model::{Desired, Ownership, SealedSecrets};
 use crate::plan::{Change, Plan};
@@ -16,7 +15,7 @@ use crate::run::RunRecord;
 /// of the commits that the objects named. None where answers show all of what it wrote.
 pub fn before_run(context: &Context, record: &RunRecord) -> Vec<Desired> {
     let mut writes = record.writes();
-    writes.retain(|write| !write.key.kind.is_endpoint() && kind::message(write.key.kind.kind().spec).hides());
+    writes.retain(|write| !write.key.kind.is_endpoint() && write.key.kind.message().hides());
     if writes.is_empty() {
         return Vec::new();
     }

@@ -282,7 +282,7 @@ fn left(
 fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
     let kind = wanted.key.kind;
     if let Some(unit) = wanted.field.unit().filter(|_| !kind.is_endpoint()) {
-        let spec = kind.kind().spec;
+        let spec = kind.message();
         let tenant = wanted.tenant.as_deref();
         let named = kind::taken_over(spec, unit, &wanted.live, current, tenant);
         return match &wanted.unnamed {

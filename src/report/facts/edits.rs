@@ -182,7 +182,7 @@ fn of_choice(change: &FieldChange) -> Vec<ValueEdit> {
 /// The values of a unit that differ, each by its path.
 fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let unit = change.field.unit().unwrap_or_default();
-    let is_group = kind::message(kind.kind().spec).groups.iter().any(|group| group.name == unit);
+    let is_group = kind.message().groups.iter().any(|group| group.name == unit);
     let path = if is_group { "spec".to_owned() } else { format!("spec.{unit}") };
     let mut edits = Vec::new();
     differences(&path, Some(&change.before), Some(&change.after), &mut edits);

@@ -192,7 +192,7 @@ fn is_of_one_way(id: &str, value: &Value, flags: &[Flag]) -> bool {
 
 /// The keys of a spec that belong to a unit.
 fn keys_of(kind: &Kind, unit: &str) -> Vec<&'static str> {
-    let message = kind::message(kind.spec);
+    let message = kind.message();
     let group = message.groups.iter().find(|group| group.name == unit);
     group.map_or_else(
         || message.fields.iter().map(|field| field.name).filter(|name| *name == unit).collect(),
@@ -208,8 +208,8 @@ fn part(spec: &Value, keys: &[&str]) -> Value {
 fn edited(bench: &mut Bench, name: &str) -> Option<(String, Value)> {
     let kind = bench.kind;
     let spec = bench.objects[name].spec.clone();
-    let units: Vec<&str> = kind::units(kind.spec).collect();
-    let message = kind::message(kind.spec);
+    let units: Vec<&str> = kind::units(kind.message()).collect();
+    let message = kind.message();
     for _ in 0..16 {
         let unit = units[bench.specs.below(units.len())];
         let keys = keys_of(kind, unit);

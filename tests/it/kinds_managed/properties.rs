@@ -74,7 +74,7 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
     for kind in kinds.iter().filter(|kind| wanted.contains_key(kind.name)) {
         let before = get(&service, kind);
         let is_fixed = |unit: &str| {
-            let message = kind::message(kind.spec);
+            let message = kind.message();
             message.field(unit).is_some_and(|field| {
                 field.is(kind::Flag::Immutable) || field.is(kind::Flag::CreateOnly) || field.is(kind::Flag::ReadOnly)
             }) || message.group_of(unit).is_some_and(|group| group.is_immutable)
@@ -93,13 +93,13 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
             })
             .take(60)
             .collect();
-        let units = |spec: &Value| kind::canonical(kind.spec, spec.clone());
-        let definition = kind::named(kind.spec, wanted[kind.name].clone());
+        let units = |spec: &Value| kind::canonical(kind.message(), spec.clone());
+        let definition = kind::named(kind.message(), wanted[kind.name].clone());
         let differs = |spec: &Value| {
             let live = units(spec);
             definition.iter().any(|(unit, wanted)| {
-                let seen = kind::seen_as(kind.spec, unit, live.get(unit), Some(wanted));
-                seen != kind::significant(kind.spec, unit, wanted)
+                let seen = kind::seen_as(kind.message(), unit, live.get(unit), Some(wanted));
+                seen != kind::significant(kind.message(), unit, wanted)
             })
         };
         for spec in edited {
@@ -174,7 +174,13 @@ fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
         let mut spec = json!({"origin_servers": written(&live, true), "port": 80});
         let definition = written(&wanted, false);
         let object = spec.as_object_mut().expect("an object");
-        kind::merged(POOL, "origin_servers", object, None, Some(&definition).filter(|_| !wanted.is_empty()));
+        kind::merged(
+            kind::message(POOL),
+            "origin_servers",
+            object,
+            None,
+            Some(&definition).filter(|_| !wanted.is_empty()),
+        );
         let merged = spec["origin_servers"].as_array().cloned().unwrap_or_default();
         assert_eq!(merged.len(), wanted.len(), "round {round}: {live:?} {wanted:?}");
         // An item of the same content is the same one, by itself and alone; one between the same neighbours may have changed.
@@ -195,7 +201,13 @@ fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
         // A second time changes nothing.
         let before = spec.clone();
         let object = spec.as_object_mut().expect("an object");
-        kind::merged(POOL, "origin_servers", object, None, Some(&definition).filter(|_| !wanted.is_empty()));
+        kind::merged(
+            kind::message(POOL),
+            "origin_servers",
+            object,
+            None,
+            Some(&definition).filter(|_| !wanted.is_empty()),
+        );
         assert_eq!(spec, before, "round {round}");
     }
 }

@@ -135,8 +135,8 @@ async fn a_spec_without_anything_is_filled_or_refused_for_what_it_needs() {
         let answer = bench.send("POST", &path(kind), Some(&body(kind, "a", &json!({})))).await;
         if answer.status == 200 {
             let spec = &answer.json()["spec"];
-            for field in &kind::message(kind.spec).fields {
-                let group = kind::message(kind.spec).group_of(field.name);
+            for field in &kind.message().fields {
+                let group = kind.message().group_of(field.name);
                 let is_filled = group.is_some_and(|group| group.is_filled && group.default == Some(field.name));
                 let is_hidden = field.is(Flag::ReadOnly) || field.is(Flag::Unanswered);
                 let is_shown = !is_hidden && (group.is_none() || is_filled);

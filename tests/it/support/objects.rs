@@ -91,7 +91,7 @@ impl Specs {
 
     /// A spec in which there is no secret; nothing where the kind has one everywhere.
     pub fn without_secret(&mut self, kind: &Kind) -> Option<Value> {
-        (0..50).map(|_| self.spec(kind)).find(|spec| kind::sealed::places(kind.spec, spec).is_empty())
+        (0..50).map(|_| self.spec(kind)).find(|spec| kind::sealed::places(kind.message(), spec).is_empty())
     }
 
     fn message(&mut self, id: &str, depth: usize) -> Option<Value> {
