@@ -361,11 +361,11 @@ impl Message {
 
     /// Whether the service refuses the message without this field of it: the vendor requires more than it enforces.
     pub fn enforces(&self, field: &Field) -> bool {
-        let is_enforced_kind = matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
+        let is_enforced_kind = || matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
         // A secret that is left out is the service's: it has one.
         let is_left_out =
-            [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly, Flag::Secret].iter().any(|flag| field.is(*flag));
-        field.is(Flag::Required) && is_enforced_kind && !is_left_out && self.group_of(field.name).is_none()
+            || [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly, Flag::Secret].iter().any(|flag| field.is(*flag));
+        field.is(Flag::Required) && is_enforced_kind() && !is_left_out() && self.group_of(field.name).is_none()
     }
 
     /// The group that this key is a member of.

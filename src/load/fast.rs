@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for DocumentVisitor {
                 }
                 ("metadata", _) => metadata = map.next_value::<Option<WireMetadata>>()?,
                 ("spec", None) => endpoint = map.next_value::<Option<WireSpec>>()?,
-                ("spec", Some(kind)) => object = Some(map.next_value_seed(Spec(kind.spec))?),
+                ("spec", Some(kind)) => object = Some(map.next_value_seed(Spec(kind.message()))?),
                 _ => return Err(doubt()),
             }
             seen.push(key);

@@ -9,14 +9,14 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::kind::{self, Field, FieldKind, Flag, Message, Part, Value, snake};
 
-/// Reads the message with this id.
-pub(super) struct Spec(pub(super) &'static str);
+/// Reads a message.
+pub(super) struct Spec(pub(super) &'static Message);
 
 impl<'de> DeserializeSeed<'de> for Spec {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_map(MessageVisitor(kind::message(self.0)))
+        deserializer.deserialize_map(MessageVisitor(self.0))
     }
 }
 
@@ -37,8 +37,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
         let Self(message) = self;
         let (mut values, mut nulls) = (BTreeMap::new(), Vec::new());
         let mut chosen: Vec<&str> = Vec::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let field = message.field(&snake(&key)).ok_or_else(doubt)?;
+        while let Some(field) = map.next_key_seed(Key(message))? {
             // What is left out with a note, and what is sealed.
             if field.is(Flag::ReadOnly) || field.is(Flag::Secret) || nulls.contains(&field.name) {
                 return Err(doubt());
@@ -64,6 +63,29 @@ impl<'de> Visitor<'de> for MessageVisitor {
             true => Ok(Value::Map(values)),
             false => Err(doubt()),
         }
+    }
+}
+
+/// A key of a message.
+struct Key(&'static Message);
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = &'static Field;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key {
+    type Value = &'static Field;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        self.0.field(&snake(key)).ok_or_else(doubt)
     }
 }
 
@@ -164,9 +186,10 @@ impl<'de> DeserializeSeed<'de> for One {
                 deserializer.deserialize_str(self)
             }
             FieldKind::Empty | FieldKind::Map(_) => deserializer.deserialize_map(self),
-            FieldKind::Message(id) => {
-                let value = deserializer.deserialize_map(MessageVisitor(kind::message(id)))?;
-                match kind::is_reference(id) && !self.field.takes(&value) {
+            FieldKind::Message(_) => {
+                let message = self.field.message().ok_or_else(doubt)?;
+                let value = deserializer.deserialize_map(MessageVisitor(message))?;
+                match message.is_reference && !self.field.takes(&value) {
                     true => Err(doubt()),
                     false => Ok(value),
                 }
