@@ -292,7 +292,7 @@ pub(super) fn described(kind: KindName, spec: Json) -> SpecRead {
 }
 
 pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
-    let (mut spec, unknown) = match typed {
+    let (spec, unknown) = match typed {
         Ok(spec) => (spec, Vec::new()),
         Err(_) => {
             let mut tree = tree();
@@ -301,11 +301,7 @@ pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce()
             (serde_json::from_value(tree).map_err(|error| describe(&error))?, unknown)
         }
     };
-    // The service's zero of a number that was never set (API.md 3.1).
-    if let Some(advanced) = &mut spec.dns_name_advanced {
-        advanced.refresh_interval = advanced.refresh_interval.filter(|seconds| *seconds != 0);
-    }
-    Ok(ReadSpec::Endpoint(spec, unknown))
+    Ok(ReadSpec::Endpoint(spec.without_unset(), unknown))
 }
 
 pub(super) fn assemble(
@@ -402,10 +398,10 @@ fn strip(level: &ShapeNode, tree: &mut Json, path: &str, unknown: &mut Vec<Unkno
                 if let Some(child) = level.level(&key) {
                     let before = unknown.len();
                     strip(child, value, &format!("{path}.{key}"), unknown);
-                    // A place of a kind that the model does not know reads as no place; the note
-                    // that it blocks keeps a replace away.
-                    if key == "where"
-                        && value.as_object().is_some_and(|place| place.values().all(Json::is_null))
+                    // A choice that the model does not know reads as none; the note that it blocks keeps a
+                    // replace away.
+                    if !child.options().is_empty()
+                        && value.as_object().is_some_and(|group| group.values().all(Json::is_null))
                         && unknown.len() > before
                     {
                         *value = Json::Null;

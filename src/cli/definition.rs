@@ -3,7 +3,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use crate::model::shape::order;
+use crate::model::shape::{order, says_something};
 use crate::model::{Endpoint, LiveObject, PLATFORM_PREFIX, UnknownField, is_ownership_annotation};
 use crate::report::safe;
 
@@ -112,21 +112,6 @@ fn texts(map: &serde_json::Value) -> Option<Value> {
         (Value::String(key.clone()), Value::String(literal(value.as_str().unwrap_or_default())))
     };
     Some(Value::Mapping(map.iter().map(entry).collect()))
-}
-
-/// Whether a key of the wire form has to be written.
-fn says_something(key: &str, value: &serde_json::Value, tenant: Option<&str>) -> bool {
-    match key {
-        "description" => value != "",
-        "disable" => value == true,
-        "protocol" => value != "TCP",
-        "snat_pool" => value.get("no_snat_pool").is_none(),
-        "disable_internet_vip" => !value.is_object(),
-        // The service fills both in a reference of a live object, and in none of another tool.
-        "uid" => tenant.is_none(),
-        "tenant" => value.as_str() != tenant,
-        _ => *value != 0,
-    }
 }
 
 #[cfg(test)]

@@ -329,7 +329,6 @@ fn definition(kind: DefinitionKind) -> Json {
         properties.insert("kind".to_owned(), json!({"const": "endpoint", "description": "May be left out."}));
         service_keys(properties);
     }
-    needed(&mut schema["properties"]["metadata"], &["name", "namespace"]);
     if kind == DefinitionKind::Overlay {
         let text = "Changes to the definition with this name and namespace in one environment. `null` sets a value to its \
                     default.";
@@ -338,24 +337,18 @@ fn definition(kind: DefinitionKind) -> Json {
         return schema;
     }
     schema["description"] = "One endpoint of the service mesh.".into();
-    schema["required"] = json!(["metadata", "spec"]);
-    let service = &mut schema["properties"]["spec"]["properties"]["service_info"];
-    let discovered = json!([{"required": ["discovery_type"]}, {"required": ["discoveryType"]}, {"type": "null"}]);
-    service["anyOf"] = discovered;
-    for option in ["site", "virtual_site", "virtual_network"] {
-        let place = &mut schema["properties"]["spec"]["properties"]["where"]["properties"][option];
-        for list in ["ref", "refs"] {
-            if let Some(items) = place.pointer_mut(&format!("/properties/{list}/items")) {
-                needed(items, &["name"]);
-            }
-        }
-        place["required"] = json!(["ref"]);
-    }
     schema
 }
 
-fn needed(node: &mut Json, keys: &[&str]) {
-    node["required"] = json!(keys);
+/// Adds which keys a mapping needs, in either spelling.
+fn needed(node: &mut Json, shape: &ShapeNode) {
+    let (plain, spelled): (Vec<&str>, Vec<&str>) = shape.needs.iter().partition(|key| camel(key) == **key);
+    if !plain.is_empty() {
+        node["required"] = json!(plain);
+    }
+    for key in spelled {
+        node["anyOf"] = json!([{"required": [key]}, {"required": [camel(key)]}, {"type": "null"}]);
+    }
 }
 
 /// Gives a node and everything below it the words and limits of its shape.
@@ -382,6 +375,10 @@ fn describe(node: &mut Json, shape: &ShapeNode, kind: DefinitionKind) {
         }
     }
     both_spellings(properties);
+    // An overlay names its object, and beside that what it changes.
+    if kind == DefinitionKind::Whole || shape.key == "metadata" {
+        needed(node, shape);
+    }
 }
 
 fn both_spellings(properties: &mut Map<String, Json>) {

@@ -264,3 +264,43 @@ fn a_use_is_taken_apart() {
     let expected = [(false, "m::a"), (false, "m::b::self"), (false, "m::b::C"), (true, "x::Y"), (false, "m::v::W")];
     assert_eq!(found, expected.map(|(public, path)| (public, path.to_owned())));
 }
+
+/// Names that other objects, other answers and plain code have, too.
+const COMMON_NAMES: [&str; 11] =
+    ["ip", "kind", "name", "namespace", "port", "protocol", "ref", "refs", "site", "tenant", "uid"];
+
+/// The names of the fields of an endpoint at every level, as its description has them.
+fn fields_of_an_endpoint() -> BTreeSet<&'static str> {
+    let kind = trueup::kind::find(trueup::kind::ENDPOINT).expect("a kind");
+    let messages = kind.messages();
+    let fields = messages.iter().flat_map(|(_, message)| message.fields.iter().map(|field| field.name));
+    fields.filter(|name| !COMMON_NAMES.contains(name)).collect()
+}
+
+#[test]
+fn a_field_of_an_endpoint_is_named_where_endpoints_are_described_alone() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let names = fields_of_an_endpoint();
+    assert!(names.contains("snat_pool") && names.contains("refresh_interval"), "{names:?}");
+    // A text that is such a name, or a field of a struct.
+    let named = Regex::new(r#""([a-z0-9_]+)"|\.([a-z0-9_]+)\b(?:[^(]|$)"#).expect("a pattern");
+    let mut found = Vec::new();
+    for file in files {
+        let path = file.strip_prefix(&root).expect("below src").to_string_lossy().replace('\\', "/");
+        let is_of_it = ["model/", "sandbox/"].iter().any(|module| path.starts_with(module));
+        if is_of_it || path.contains("test") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("a source");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (at, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let mut parts = named.captures_iter(line).filter_map(|part| part.get(1).or_else(|| part.get(2)));
+            if let Some(name) = parts.find(|part| names.contains(part.as_str())) {
+                found.push(format!("{path}:{}: {}", at + 1, name.as_str()));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}

@@ -11,7 +11,7 @@ use crate::model::{Discovery, NetworkType, Protocol, Word as _};
 
 const fn node(key: &'static str, kind: NodeKind, meaning: &'static str) -> ShapeNode {
     let status = FieldStatus::Current;
-    ShapeNode { key, kind, rule: FieldRule::Free, default: "", meaning, status, children: &[] }
+    ShapeNode { key, kind, rule: FieldRule::Free, default: "", meaning, status, needs: &[], children: &[] }
 }
 
 impl ShapeNode {
@@ -25,6 +25,10 @@ impl ShapeNode {
 
     const fn deprecated(self) -> Self {
         Self { status: FieldStatus::Deprecated, ..self }
+    }
+
+    const fn needs(self, needs: &'static [&'static str]) -> Self {
+        Self { needs, ..self }
     }
 
     const fn children(self, children: &'static [ShapeNode]) -> Self {
@@ -78,13 +82,15 @@ pub const SERVICE_KEYS: [&str; 8] = [
 ];
 
 /// The whole object: `metadata` and `spec`.
-pub static ENDPOINT: ShapeNode =
-    node("", NodeKind::Mapping, "One endpoint of the service mesh.").children(&[METADATA_NODE, SPEC_NODE]);
+pub static ENDPOINT: ShapeNode = node("", NodeKind::Mapping, "One endpoint of the service mesh.")
+    .needs(&["metadata", "spec"])
+    .children(&[METADATA_NODE, SPEC_NODE]);
 /// `spec`
 pub static SPEC: ShapeNode = SPEC_NODE;
 
-const METADATA_NODE: ShapeNode =
-    node("metadata", NodeKind::Mapping, "What identifies the object, and notes about it.").children(METADATA_KEYS);
+const METADATA_NODE: ShapeNode = node("metadata", NodeKind::Mapping, "What identifies the object, and notes about it.")
+    .needs(&["name", "namespace"])
+    .children(METADATA_KEYS);
 const SPEC_NODE: ShapeNode = node(
     "spec",
     NodeKind::Mapping,
@@ -136,6 +142,7 @@ const SPEC_KEYS: &[ShapeNode] = &[
     node("ip", NodeKind::Text, "Target: an address, version 4 or 6. Compared by value."),
     node("service_info", NodeKind::Mapping, "Target: a service that a discovery of the site finds.")
         .rule(FieldRule::Options(GroupRule::One, &["service_name", "service_selector"]))
+        .needs(&["discovery_type"])
         .children(SERVICE_INFO_KEYS),
     node("protocol", NodeKind::Word, "The transport protocol.").rule(FieldRule::Words(Protocol::WORDS)).default("TCP"),
     node("port", NodeKind::Integer, "The port of the target.").rule(FieldRule::Range(0, 65_535)).default("0"),
@@ -196,18 +203,24 @@ const PREFIX_KEYS: &[ShapeNode] = &[
 const WHERE_KEYS: &[ShapeNode] = &[
     node("site", NodeKind::Mapping, "One site.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]))
+        .needs(&["ref"])
         .children(SITE_KEYS),
     node("virtual_site", NodeKind::Mapping, "All sites that a virtual site selects.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]))
+        .needs(&["ref"])
         .children(VIRTUAL_SITE_KEYS),
-    node("virtual_network", NodeKind::Mapping, "One virtual network.").children(VIRTUAL_NETWORK_KEYS),
+    node("virtual_network", NodeKind::Mapping, "One virtual network.").needs(&["ref"]).children(VIRTUAL_NETWORK_KEYS),
 ];
 
 const SITE_KEYS: &[ShapeNode] = &[
-    node("ref", NodeKind::References, "The site.").rule(FieldRule::Items(1, 1)).children(REFERENCE_KEYS),
+    node("ref", NodeKind::References, "The site.")
+        .rule(FieldRule::Items(1, 1))
+        .needs(&["name"])
+        .children(REFERENCE_KEYS),
     node("refs", NodeKind::References, "Virtual networks of the site.")
         .default("none")
         .deprecated()
+        .needs(&["name"])
         .children(REFERENCE_KEYS),
     node("network_type", NodeKind::Word, "The network at the site.")
         .rule(FieldRule::Words(NetworkType::WORDS))
@@ -217,10 +230,14 @@ const SITE_KEYS: &[ShapeNode] = &[
 ];
 
 const VIRTUAL_SITE_KEYS: &[ShapeNode] = &[
-    node("ref", NodeKind::References, "The virtual site.").rule(FieldRule::Items(1, 1)).children(REFERENCE_KEYS),
+    node("ref", NodeKind::References, "The virtual site.")
+        .rule(FieldRule::Items(1, 1))
+        .needs(&["name"])
+        .children(REFERENCE_KEYS),
     node("refs", NodeKind::References, "Virtual networks of the sites.")
         .default("none")
         .deprecated()
+        .needs(&["name"])
         .children(REFERENCE_KEYS),
     node("network_type", NodeKind::Word, "The network at the sites.")
         .rule(FieldRule::Words(NetworkType::WORDS))
@@ -229,8 +246,10 @@ const VIRTUAL_SITE_KEYS: &[ShapeNode] = &[
     node("enable_internet_vip", NodeKind::Empty, "A VIP towards the Internet at the sites."),
 ];
 
-const VIRTUAL_NETWORK_KEYS: &[ShapeNode] =
-    &[node("ref", NodeKind::References, "The virtual network.").rule(FieldRule::Items(1, 1)).children(REFERENCE_KEYS)];
+const VIRTUAL_NETWORK_KEYS: &[ShapeNode] = &[node("ref", NodeKind::References, "The virtual network.")
+    .rule(FieldRule::Items(1, 1))
+    .needs(&["name"])
+    .children(REFERENCE_KEYS)];
 
 const REFERENCE_KEYS: &[ShapeNode] = &[
     node("name", NodeKind::Text, "The name of the object referred to.").rule(FieldRule::Bytes(LONGEST_REFERENCE_NAME)),

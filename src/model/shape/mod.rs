@@ -10,7 +10,7 @@ mod write;
 
 pub use crate::kind::snake;
 pub use endpoint::{ENDPOINT, SERVICE_KEYS, SPEC, UNITS, UnitFacts};
-pub use order::order;
+pub use order::{order, says_something};
 
 /// One key of an object: what it contains and what is allowed there.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +27,8 @@ pub struct ShapeNode {
     pub meaning: &'static str,
     /// Whether the vendor still recommends it.
     pub status: FieldStatus,
+    /// The keys below it that a definition needs.
+    pub needs: &'static [&'static str],
     /// The keys below it, in the order of a file; for a list of references those of a reference.
     pub children: &'static [ShapeNode],
 }

@@ -1,6 +1,7 @@
-//! The order of keys in a file, for everything that writes or formats definitions.
+//! Which keys a file has, and in which order, for everything that writes or formats definitions.
 
 use super::SPEC;
+use crate::model::Json;
 
 /// The keys of the metadata in order.
 const METADATA: [&str; 6] = ["name", "namespace", "description", "disable", "labels", "annotations"];
@@ -10,4 +11,19 @@ const METADATA: [&str; 6] = ["name", "namespace", "description", "disable", "lab
 pub fn order(key: &str) -> usize {
     let known = || METADATA.into_iter().chain(SPEC.children.iter().map(|node| node.key));
     known().position(|known| known == key).unwrap_or(usize::MAX)
+}
+
+/// Whether a definition of an object of `tenant` has to write a key with this value.
+pub fn says_something(key: &str, value: &Json, tenant: Option<&str>) -> bool {
+    match key {
+        "description" => value != "",
+        "disable" => value == true,
+        "protocol" => value != "TCP",
+        "snat_pool" => value.get("no_snat_pool").is_none(),
+        "disable_internet_vip" => !value.is_object(),
+        // The service fills both in a reference of a live object, and in none of another tool.
+        "uid" => tenant.is_none(),
+        "tenant" => value.as_str() != tenant,
+        _ => *value != 0,
+    }
 }

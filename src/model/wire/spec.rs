@@ -81,6 +81,15 @@ impl EndpointSpec {
 }
 
 impl WireSpec {
+    /// A live spec without the service's zero of a number that was never set (API.md 3.1).
+    #[must_use]
+    pub fn without_unset(mut self) -> Self {
+        if let Some(advanced) = &mut self.dns_name_advanced {
+            advanced.refresh_interval = advanced.refresh_interval.filter(|seconds| *seconds != 0);
+        }
+        self
+    }
+
     /// The spec in this wire form, `None` where a problem of shape was found.
     pub fn spec(self, problems: &mut Vec<Problem>) -> Option<EndpointSpec> {
         let before = problems.len();

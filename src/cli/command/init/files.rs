@@ -27,6 +27,9 @@ const GITLAB: [(&str, &str); 3] = [
     (".gitlab/trueup.yml", include_str!("../../../../templates/trueup.yml")),
 ];
 
+/// A definition to begin with.
+const EXAMPLE: &str = include_str!("example.yaml");
+
 const GITIGNORE: &str = "\
 # Saved plans and snapshots contain whole endpoints; a review needs only the digest.
 plan.json
@@ -85,11 +88,7 @@ pub fn settings(stack: &NewStack) -> NewFile {
 /// A definition to begin with.
 pub fn example(stack: &NewStack) -> Option<NewFile> {
     let namespace = stack.namespaces.first()?;
-    let text = format!(
-        "# An example: edit it or delete it. `trueup schema` describes the fields.\n\
-         metadata:\n  name: example\n  namespace: {namespace}\n\
-         spec:\n  dns_name: example.com\n  port: 443\n"
-    );
+    let text = EXAMPLE.replace("NAMESPACE", namespace.as_str());
     Some(NewFile::new(Path::new(namespace.as_str()).join("example.yaml"), text))
 }
 
