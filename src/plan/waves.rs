@@ -181,11 +181,12 @@ pub fn targets(object: &Endpoint) -> Vec<Target> {
 }
 
 /// The keys that a reference of an object in this namespace may mean.
-pub fn candidates<'t>(target: &'t Target, own: &'t Namespace) -> impl Iterator<Item = Key> + 't {
-    let namespace = target.namespace.as_deref().unwrap_or(own.as_str());
+pub fn candidates<'t>(target: &'t Target, own: &Namespace) -> impl Iterator<Item = Key> + use<'t> {
+    let namespace = Namespace::parse(target.namespace.as_deref().unwrap_or(own.as_str()));
+    let place = namespace.and_then(|namespace| Ok((namespace, Name::parse(&target.name)?))).ok();
     target.kinds.iter().filter_map(move |kind| {
-        let parse = |kind: KindName| format!("{kind}:{namespace}/{}", target.name);
-        Key::parse(&parse(KindName::find(kind)?)).ok()
+        let (namespace, name) = place.clone()?;
+        Some(Key { namespace, kind: KindName::find(kind)?, name })
     })
 }
 
