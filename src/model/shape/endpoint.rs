@@ -138,6 +138,7 @@ const SPEC_KEYS: &[ShapeNode] = &[
     .rule(FieldRule::Characters(1, LONGEST_HOST_NAME)),
     node("dns_name_advanced", NodeKind::Mapping, "Target: a host name, and how often it is looked up.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["refresh_interval", "strict_ttl"]))
+        .needs(&["name"])
         .children(DNS_NAME_ADVANCED_KEYS),
     node("ip", NodeKind::Text, "Target: an address, version 4 or 6. Compared by value."),
     node("service_info", NodeKind::Mapping, "Target: a service that a discovery of the site finds.")

@@ -49,6 +49,10 @@ fn a_definition_is_accepted_by_the_schema_as_the_model_accepts_it() {
         (true, site(json!({"refs": [{"name": "blue"}], "network_type": "VIRTUAL_NETWORK_MANAGEMENT"}))),
         (true, site(json!({"refs": []}))),
         (false, site(json!({"refs": [{"namespace": "shop"}]}))),
+        (false, endpoint(json!({"serviceInfo": {"serviceName": "cart"}}))),
+        (true, endpoint(json!({"serviceInfo": {"discoveryType": "CONSUL", "serviceName": "cart"}}))),
+        (false, endpoint(json!({"ip": "10.0.0.1", "where": {"virtualSite": {}}}))),
+        (false, endpoint(json!({"dnsNameAdvanced": {"refreshInterval": 60}}))),
         (false, endpoint(json!({"dns_name_advanced": {"name": "a.b", "strict_ttl": {}, "refresh_interval": 60}}))),
         (
             true,
