@@ -14,6 +14,7 @@ use crate::cli::stacks::tenants::Tenants;
 use crate::cli::{Call, Output, ProcessEnvironment};
 use crate::git::{GitEnvironment, GitError, Repository};
 use crate::model::policy::Policy;
+use crate::report::safe;
 use crate::sandbox::Running;
 use crate::state::StateStore;
 use crate::transport::Proxies;
@@ -95,8 +96,9 @@ impl Context {
     /// Reports once which exceptions from the proxy no host matches, where `name` is reached through one.
     pub fn report_unclear_exceptions(&self, name: &str) {
         if let Some(unclear) = self.proxies().unclear() {
-            let text = format!("warning: {unclear}\n  {name} is reached through the proxy");
-            self.is_unclear.get_or_init(|| self.output.message(&text));
+            let name = safe::line(name);
+            let text = format!("{}\n  {name} is reached through the proxy", self.output.warning(&unclear));
+            self.is_unclear.get_or_init(|| self.output.rendered_message(&text));
         }
     }
 

@@ -66,14 +66,10 @@ fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> R
     let own = loaded.config.own_overlay.as_deref();
     match (arguments.into, own) {
         (Some(AdoptInto::Base), _) => Ok(None),
-        (_, None) => {
-            let message = format!("the environment `{}` has no overlay of its own to write into", safe::line(name));
-            let name = safe::line(name);
-            Err(error!(Refused, "{message}")
-                .hint(format!("give it one: `overlay: overlays/{name}` under `environments: {name}:` in trueup.yaml"))
-                .hint("or write into the definitions, which other environments share: --into base")
-                .hint("nothing was written"))
-        }
+        (_, None) => Err(error!(Refused, "the environment `{name}` has no overlay of its own to write into")
+            .hint(format!("give it one: `overlay: overlays/{name}` under `environments: {name}:` in trueup.yaml"))
+            .hint("or write into the definitions, which other environments share: --into base")
+            .hint("nothing was written")),
         (Some(AdoptInto::Overlay) | None, Some(directory)) => {
             shared(context, loaded, (name, directory));
             Ok(own)
@@ -86,9 +82,8 @@ fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
     let environments = loaded.config.environments.iter();
     let others = environments.filter(|(other, _)| *other != name);
     let others = others.filter(|(_, config)| config.overlays.iter().any(|overlay| overlay == directory));
-    let others: Vec<String> = others.map(|(other, _)| format!("`{}`", safe::line(other))).collect();
+    let others: Vec<String> = others.map(|(other, _)| format!("`{other}`")).collect();
     if !others.is_empty() {
-        let (directory, name) = (safe::line(directory), safe::line(name));
         let verb = if others.len() == 1 { "extends" } else { "extend" };
         context.output.notice(&format!(
             "warning: the overlay {directory} also changes {}, which {verb} `{name}`",
@@ -217,8 +212,8 @@ fn summary(
     let line = |key: &Key, what: &str, place: Option<&SourceLocation>, why: &str| {
         let place = place.map(|place| format!("{prefix}{}:{}", place.file, place.line)).unwrap_or_default();
         let key = key.to_string();
-        let text = format!("  {:<40}  {:<24}  {place}  {why}", safe::line(&key), safe::line(what));
-        format!("{}\n", text.trim_end())
+        let text = format!("  {key:<40}  {what:<24}  {place}  {why}");
+        format!("{}\n", safe::line(text.trim_end()))
     };
     let name = |field: &Field| field.to_string();
     let whole = |key: &Key| if key.kind.is_endpoint() { "the endpoint" } else { "the object" };

@@ -69,14 +69,14 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let left = record.left();
     // A run that ended between its last change and its end was not verified.
     if let (0, RunStatus::Finished, Some(closing)) = (left, record.ending(), &record.closing) {
-        context.output.message(&text::nothing_to_resume(record.run(), plan, &hint::view(context, plan)));
+        context.output.rendered_message(&text::nothing_to_resume(record.run(), plan, &hint::view(context, plan)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
             context.output.report(&Report::Answer(&document), arguments.decision.format);
         }
         return Ok(ExitStatus::of_results(|| record.results(), &closing.verification, plan));
     }
-    context.output.message(&text::resuming(&RunSummary::of(&record), &context.output.message_view()));
+    context.output.rendered_message(&text::resuming(&RunSummary::of(&record), &context.output.message_view()));
     let (config, connection) = session::of_plan(context, plan).await?;
     plan.check().map_err(|reason| {
         error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())

@@ -65,7 +65,7 @@ impl Execute for CallArgs {
         let answer = match request.into_read() {
             Ok(look) => connection.reader()?.ask(&look).await.with_status(ExitStatus::Failed)?,
             Err(request) => {
-                context.output.notice(&operations::request(&request, &context.output.message_view()));
+                context.output.rendered_notice(&operations::request(&request, &context.output.message_view()));
                 if !self.yes {
                     prompt::confirm(context, "call it", "give --yes")?;
                 }

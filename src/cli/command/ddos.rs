@@ -150,10 +150,10 @@ async fn edit(arguments: &DdosEditArgs, namespace: &Namespace, context: &Context
     sensible(&wanted, &event)?;
     let changes = wanted.changes(&event);
     if changes.is_empty() {
-        context.output.answer("nothing to change: the event has these values already\n");
+        context.output.answer_line("nothing to change: the event has these values already");
         return Ok(ExitStatus::Done);
     }
-    context.output.notice(&report::ddos::edit(&event, &changes, &context.output.message_view()));
+    context.output.rendered_notice(&report::ddos::edit(&event, &changes, &context.output.message_view()));
     if !arguments.yes {
         prompt::confirm(context, "edit the event", "give --yes")?;
     }
@@ -232,7 +232,7 @@ async fn write(
     match (settled(writer.reader(), namespace, &event.id, wanted).await, lost) {
         (Ok(left), _) if left.is_empty() => {
             context.output.note_change();
-            context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&event.id)));
+            context.output.answer_line(&format!("Edited DDoS event {}.", event.id));
             Ok(ExitStatus::Done)
         }
         (_, Some(error)) => Err(prompt::unconfirmed(error)),
@@ -277,7 +277,7 @@ fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
 }
 
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
-    context.output.notice(&report::ddos::conflict(shown, now, wanted, &context.output.message_view()));
+    context.output.rendered_notice(&report::ddos::conflict(shown, now, wanted, &context.output.message_view()));
     let message = format!("nothing was sent; show it again: trueup ddos show {}", safe::shell(&shown.id));
     error!(Refused, "{message}").sum()
 }

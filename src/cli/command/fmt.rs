@@ -7,7 +7,6 @@ use clap::Args;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load;
-use crate::report::safe;
 
 /// Writes definitions in canonical form.
 ///
@@ -37,9 +36,7 @@ impl Execute for FmtArgs {
         let formatted = paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
         let (mut files, mut changed) = (0, 0);
         for one in &formatted {
-            let shown = |path: &str| {
-                safe::line(&format!("{}{path}", context.environment.shown_from_here(&one.root))).into_owned()
-            };
+            let shown = |path: &str| format!("{}{path}", context.environment.shown_from_here(&one.root));
             for path in &one.left {
                 context
                     .output
@@ -51,7 +48,7 @@ impl Execute for FmtArgs {
                     let written = directory.replace(Path::new(&**path), text.as_bytes(), FileMode::Shared);
                     written.with_status(ExitStatus::Failed)?;
                 }
-                context.output.answer(&format!("{}\n", shown(path)));
+                context.output.answer_line(&shown(path));
             }
             files += one.files;
             changed += one.changed.len();
@@ -61,7 +58,7 @@ impl Execute for FmtArgs {
         }
         let sum = if changed == 1 { "1 file is".to_owned() } else { format!("{changed} files are") };
         let next = format!("trueup fmt {}", context.call.paths());
-        context.output.message(&format!("{sum} not in canonical form, of {files}\n  to format: {next}"));
+        context.output.rendered_message(&format!("{sum} not in canonical form, of {files}\n  to format: {next}"));
         Ok(ExitStatus::Pending)
     }
 }

@@ -18,7 +18,7 @@ use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, Scope};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::endpoints::EndpointListing;
 use crate::report::facts::unread;
-use crate::report::{Format, Report, safe};
+use crate::report::{Format, Report};
 
 /// Shows live objects.
 ///
@@ -180,15 +180,14 @@ fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
     for item in &listing.items {
         match item {
             LiveItem::Unsupported(unsupported) => {
-                let (key, reason) = (unsupported.key.to_string(), safe::line(&unsupported.reason));
-                let message = format!("left out: {}: this trueup cannot represent it: {reason}", safe::line(&key));
+                let (key, reason) = (&unsupported.key, &unsupported.reason);
+                let message = format!("left out: {key}: this trueup cannot represent it: {reason}");
                 context.output.notice(&message);
             }
             LiveItem::Object(object) => {
                 for place in &object.secrets {
                     let key = object.endpoint.key.to_string();
-                    let message =
-                        format!("not shown: {} of {}: no answer shows a secret", safe::line(place), safe::line(&key));
+                    let message = format!("not shown: {place} of {key}: no answer shows a secret");
                     context.output.notice(&message);
                 }
                 documents.push(definition::text(&object.endpoint, DefinitionOptions::of_live(object)));

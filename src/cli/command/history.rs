@@ -56,7 +56,7 @@ impl Execute for HistoryArgs {
         }
         if let Some(keep) = self.keep {
             let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
-            context.output.message(&text::pruned(&gone, &context.output.message_view()));
+            context.output.rendered_message(&text::pruned(&gone, &context.output.message_view()));
         }
         let mut history = journal::history(store).map_err(failed)?;
         history.runs.reverse();

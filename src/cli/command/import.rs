@@ -12,7 +12,6 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, file};
 use crate::file::{Directory, limit};
-use crate::report::safe;
 use crate::terraform::{Document, Import, TYPE_PREFIX};
 
 /// Imports what another tool manages.
@@ -83,7 +82,6 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         match file {
             Ok(file) => {
                 for label in definition::platform_labels(&endpoint) {
-                    let (address, label) = (safe::line(&address), safe::line(label));
                     context.output.notice(&format!("not written: labels.{label} of {address}: the service sets it"));
                 }
                 files.push(file);
@@ -104,7 +102,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         (files.as_slice(), written),
     ));
     for (address, reason) in &import.left_out {
-        context.output.notice(&format!("left out: {}: {}", safe::line(address), safe::line(reason)));
+        context.output.notice(&format!("left out: {address}: {reason}"));
     }
     match import.left_out.len() {
         0 => Ok(ExitStatus::Done),

@@ -13,7 +13,7 @@ use crate::load::Config;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::facts::unread;
-use crate::report::{safe, text};
+use crate::report::text;
 
 impl Execute for PullArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
@@ -140,7 +140,7 @@ fn pulled(
             Ok(file) => {
                 let key = item.key().to_string();
                 let not_written = |what: &str, why: &str| {
-                    let what = format!("not written: {} of {}: {why}", safe::line(what), safe::line(&key));
+                    let what = format!("not written: {what} of {key}: {why}");
                     context.output.message(&what);
                 };
                 for field in &object.unknown {
@@ -172,5 +172,5 @@ fn reason_to_skip(object: &LiveObject) -> Option<String> {
 
 fn skip(context: &Context, item: &LiveItem, reason: &str) {
     let key = item.key().to_string();
-    context.output.message(&format!("left out: {}: {}", safe::line(&key), safe::line(reason)));
+    context.output.message(&format!("left out: {key}: {reason}"));
 }

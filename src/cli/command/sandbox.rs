@@ -13,7 +13,6 @@ use crate::cli::{
     CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, file, output, service, settings,
 };
 use crate::file::limit;
-use crate::report::safe;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
 
 /// Runs the embedded service by itself, until Ctrl-C or a signal to end.
@@ -95,7 +94,7 @@ fn reset(context: &Context) -> Result<ExitStatus> {
     let file = settings::sandbox_file(&context.environment)?;
     let shown = file.display().to_string();
     match std::fs::remove_file(&file) {
-        Ok(()) => context.output.answer(&format!("Deleted the sandbox of this directory: {}\n", safe::line(&shown))),
+        Ok(()) => context.output.answer_line(&format!("Deleted the sandbox of this directory: {shown}")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             context.output.message("This directory has no sandbox.");
         }

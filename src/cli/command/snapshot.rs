@@ -78,30 +78,26 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
     })
     .await;
     fleet::print_errors(context, &members, &done);
-    let (mut status, mut summary, mut written) = (ExitStatus::Done, String::new(), 0);
+    let (mut status, mut written) = (ExitStatus::Done, 0);
     for (member, taken) in members.iter().zip(done) {
         match taken {
             Ok((path, kept)) => {
-                let (name, path) = (member.name(), path.display().to_string());
-                let (name, path) = (safe::line(&name), safe::line(&path));
-                summary += &format!("{name}: {kept}, in {path}\n");
+                context.output.answer_line(&format!("{}: {kept}, in {}", member.name(), path.display()));
                 written += 1;
             }
             Err(NoResult::Failed(error)) => status = status.worse(fleet::failed(&error)),
             Err(NoResult::Skipped(reason)) => {
-                let name = member.name();
-                summary += &format!("{}: skipped, {}\n", safe::line(&name), safe::line(&reason));
+                context.output.answer_line(&format!("{}: skipped, {reason}", member.name()));
             }
             Err(_) => {}
         }
     }
     let call = targets::call(context);
     let directory = arguments.output.display().to_string();
-    summary += &format!("{written} of {} stacks written.\n", members.len());
+    context.output.answer_line(&format!("{written} of {} stacks written.", members.len()));
     if written > 0 {
-        summary += &format!("Next:  trueup plan {call} --live {}\n", safe::shell(&directory));
+        context.output.answer_line(&format!("Next:  trueup plan {call} --live {}", safe::shell(&directory)));
     }
-    context.output.answer(&summary);
     Ok(status)
 }
 

@@ -98,7 +98,7 @@ impl Activity {
     }
 
     fn retry(&self, retry: &Retry) {
-        let reason = safe::line(&retry.reason).into_owned();
+        let reason = &retry.reason;
         let mut state = self.state();
         state.retry = Some(format!(
             "{reason}, retrying in {} s, {} of {}",
@@ -112,9 +112,9 @@ impl Activity {
             return;
         }
         // Many requests meet one cause.
-        let repeated = |(text, at): &(String, Instant)| *text == reason && at.elapsed() < INTERVAL;
+        let repeated = |(text, at): &(String, Instant)| text == reason && at.elapsed() < INTERVAL;
         if !state.written.as_ref().is_some_and(repeated) {
-            state.written = Some((reason, Instant::now()));
+            state.written = Some((reason.clone(), Instant::now()));
             self.output.message(&describe(&state));
         }
     }
@@ -125,7 +125,7 @@ impl Activity {
                 line.finish_and_clear();
             }
         } else if let Some(line) = &state.line {
-            line.set_message(self.output.named(&describe(state)).into_owned());
+            line.set_message(self.output.named(&safe::line(&describe(state))).into_owned());
         }
     }
 
@@ -183,8 +183,8 @@ fn described(exchange: &Exchange<'_>) -> String {
     format!(
         "  {} {} -> {} ({} ms{})",
         exchange.method,
-        safe::line(&exchange.path_and_query.to_string()),
-        safe::line(&exchange.outcome.to_string()),
+        exchange.path_and_query,
+        exchange.outcome,
         exchange.took.as_millis(),
         if exchange.attempt > 1 { format!(", attempt {}", exchange.attempt) } else { String::new() }
     )

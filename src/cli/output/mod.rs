@@ -245,19 +245,39 @@ impl Output {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a message that a person may want; `--quiet` leaves it out. A line break is added.
+    /// Writes one line as the answer, with what is unsafe in it escaped.
+    pub fn answer_line(&self, text: &str) {
+        self.answer(&format!("{}\n", safe::line(text)));
+    }
+
+    /// Writes a line that a person may want, with what is unsafe in it escaped; `--quiet` leaves it out.
     pub fn message(&self, text: &str) {
+        self.rendered_message(&safe::line(text));
+    }
+
+    /// Writes a line that must be seen, with what is unsafe in it escaped.
+    pub fn notice(&self, text: &str) {
+        self.rendered_notice(&safe::line(text));
+    }
+
+    /// Writes text that is escaped already and that a person may want; `--quiet` leaves it out.
+    pub fn rendered_message(&self, text: &str) {
         if !self.quiet {
-            self.notice(text);
+            self.rendered_notice(text);
         }
     }
 
-    /// Writes a message that must be seen, in the columns of the terminal. A line break is added.
-    pub fn notice(&self, text: &str) {
+    /// Writes text that is escaped already and must be seen, in the columns of the terminal. A line break is added.
+    pub fn rendered_notice(&self, text: &str) {
         self.unnamed(&self.named(text));
     }
 
-    /// [`Output::notice`] of what names its files: without the name of the stack.
+    /// The text of a warning, with what is unsafe in it escaped.
+    pub fn warning(&self, text: &str) -> String {
+        format!("{}: {}", self.messages.palette.paint(Role::Careful, "warning"), safe::line(text))
+    }
+
+    /// [`Output::rendered_notice`] of what names its files: without the name of the stack.
     pub fn unnamed(&self, text: &str) {
         let text = safe::log(text.trim_end_matches('\n'));
         // In one write: a run prints a line for each change, and stderr has no buffer.
@@ -314,7 +334,7 @@ impl Output {
         for hint in error.hints() {
             message.push_str(&format!("\n  {}", safe::line(hint)));
         }
-        self.notice(&message);
+        self.rendered_notice(&message);
     }
 }
 

@@ -66,7 +66,7 @@ impl RunObserver for RunProgress {
         match target {
             ProgressTarget::Lines => {
                 if let Some(line) = progress_line(event, &output.message_view()) {
-                    output.message(&line);
+                    output.rendered_message(&line);
                 }
             }
             ProgressTarget::Events(source) => {
@@ -79,7 +79,7 @@ impl RunObserver for RunProgress {
 }
 
 fn draw(bar: &ProgressBar, output: &Output, event: RunEvent<'_>) {
-    let show = |text: &str| bar.set_message(output.named(text).into_owned());
+    let show = |text: &str| bar.set_message(output.named(&safe::line(text)).into_owned());
     match event {
         RunEvent::Started { total, .. } => {
             bar.set_length(u64::try_from(total).unwrap_or(u64::MAX));
@@ -94,11 +94,11 @@ fn draw(bar: &ProgressBar, output: &Output, event: RunEvent<'_>) {
         RunEvent::Waiting { key, reason, wait, .. } => {
             let key = key.map(ToString::to_string).unwrap_or_default();
             let wait = wait.as_secs_f64();
-            show(&format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));
+            show(&format!("{key} ({reason}, waiting {wait:.1} s)"));
         }
         RunEvent::Finished { step, .. } => {
             if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
-                output.message(&progress_line(event, &output.message_view()).unwrap_or_default());
+                output.rendered_message(&progress_line(event, &output.message_view()).unwrap_or_default());
             }
             bar.inc(1);
         }

@@ -41,7 +41,7 @@ pub fn ask<'a>(work: &PendingRun<'a>) -> Result<PromptResult<'a>> {
             }
             // Without a flag the plan was not shown before.
             if !beforehand {
-                context.output.notice(&shown(false));
+                context.output.rendered_notice(&shown(false));
             }
             return Ok(PromptResult::Ended(refused(work, &refusal)));
         }
@@ -54,10 +54,10 @@ pub fn ask<'a>(work: &PendingRun<'a>) -> Result<PromptResult<'a>> {
     }
     if decision.yes {
         // It takes whatever there is, so a log has what that was.
-        context.output.message(&shown(true));
+        context.output.rendered_message(&shown(true));
         return Ok(PromptResult::Given(approved));
     }
-    context.output.notice(&shown(true));
+    context.output.rendered_notice(&shown(true));
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());
@@ -77,7 +77,7 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
 fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
     let PendingRun { context, plan, view, .. } = *work;
     let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
-    context.output.notice(&text::refusal(refusal, &view));
+    context.output.rendered_notice(&text::refusal(refusal, &view));
     let status = ExitStatus::of_refusal(refusal);
     let reasons = Refusal::of(refusal, plan.digest().full());
     let error = CommandError::new(status, anyhow::anyhow!("{refusal}"));
@@ -106,7 +106,7 @@ pub fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitSt
     }
     let guards = text::consents(plan, &TextView { palette: context.output.message_view().palette, ..view.clone() });
     if !guards.is_empty() {
-        context.output.notice(&guards);
+        context.output.rendered_notice(&guards);
     }
     prompt::confirm(context, &format!("resume {} that are left", text::count(left, "change")), "give --yes")?;
     Ok(None)

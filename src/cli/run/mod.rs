@@ -28,7 +28,7 @@ use crate::model::policy::{GateMode, Safeguards};
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
-use crate::report::{Applied, Format, Report, ReportOptions, Role, TextView, safe, text};
+use crate::report::{Applied, Format, Report, ReportOptions, TextView, text};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -136,7 +136,6 @@ impl PendingRun<'_> {
         let context = self.context;
         let gates = &self.trust.safeguards.gates;
         let findings = gate::check(&self.connection.reader()?, plan, gates, context.environment.now()).await;
-        let palette = context.output.message_view().palette;
         let mut refused = None;
         for finding in findings {
             let text = finding.to_string();
@@ -150,8 +149,7 @@ impl PendingRun<'_> {
                     refused = Some(error.hint(hint));
                 }
                 GateMode::Warn | GateMode::Off => {
-                    let warning = palette.paint(Role::Careful, "warning");
-                    context.output.message(&format!("{warning}: {}", safe::line(&text)));
+                    context.output.rendered_message(&context.output.warning(&text));
                 }
             }
         }
@@ -268,7 +266,7 @@ impl PendingRun<'_> {
         let open = journal::open_run(state::store(context)?, plan.stack.as_deref(), &plan.service.base_url);
         if let Some(open) = open.map_err(|error| state::failed(context, error))? {
             let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };
-            context.output.message(&text::open_run(&open, &view));
+            context.output.rendered_message(&text::open_run(&open, &view));
         }
         Ok(())
     }

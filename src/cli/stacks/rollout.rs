@@ -19,7 +19,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, planning};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{Report, ReportOptions, TextView, render, safe, text};
+use crate::report::{Report, ReportOptions, TextView, render, text};
 use crate::run::{Outcome, Verification};
 
 /// Stacks of a wave that are named before it is approved.
@@ -125,7 +125,7 @@ fn approve(
                 return unread;
             }
             let view = TextView { palette: context.output.message_view().palette, ..made.view.clone() };
-            member.context.output.notice(&text::refusal(&refusal, &view));
+            member.context.output.rendered_notice(&text::refusal(&refusal, &view));
             CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
         });
         if let Some(refusal) = refusal {
@@ -157,13 +157,13 @@ fn ask(
         members.iter().zip(planned).map(|(member, stack)| part(member, stack.as_ref().map(|stack| (stack, &None))));
     let report = Fleet::new(FleetCommand::Plan, parts.collect());
     let view = context.output.message_view();
-    context.output.notice(&text::fleet(&report, &view));
+    context.output.rendered_notice(&text::fleet(&report, &view));
     if arguments.waves.is_some() {
         for (at, wave) in waves.iter().enumerate() {
             let names: Vec<String> = wave.stacks.iter().take(NAMED).map(|stack| members[*stack].name()).collect();
             let more = wave.stacks.len().checked_sub(NAMED).filter(|more| *more > 0);
             let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
-            context.output.notice(&format!("{} ({}{more})", wave_title(waves, at), safe::line(&names.join(", "))));
+            context.output.notice(&format!("{} ({}{more})", wave_title(waves, at), names.join(", ")));
         }
     }
     let (mut stacks, mut changes) = (0, 0);

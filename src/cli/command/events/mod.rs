@@ -16,7 +16,7 @@ use crate::cli::command::SERVICE;
 use crate::cli::run::interrupt;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
-use crate::report::{Format, Role, safe, text};
+use crate::report::{Format, text};
 
 /// Queries security events.
 ///
@@ -138,11 +138,9 @@ fn warn(arguments: &EventsArgs, context: &Context) {
         let near = near.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let near = if near.is_empty() { String::new() } else { format!("; did you mean {near}?") };
         let then = if at < matched { "with no hits and no error" } else { "without a value" };
-        let sign = context.output.message_view().palette.paint(Role::Careful, "warning");
-        context.output.notice(&format!(
-            "{sign}: `{}` is not a known field of security events: the service answers such a field {then}{near}",
-            safe::line(field)
-        ));
+        context.output.rendered_notice(&context.output.warning(&format!(
+            "`{field}` is not a known field of security events: the service answers such a field {then}{near}"
+        )));
     }
 }
 
