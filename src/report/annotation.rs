@@ -97,23 +97,23 @@ findings! {
     Referred = "blocked-referred",
     /// Blocked: another stack of the repository defines the object that would go.
     DefinedElsewhere = "blocked-defined-elsewhere",
-    /// Blocked: somebody changed since what a rollback would undo.
+    /// Blocked: what a rollback would undo was changed since.
     Moved = "blocked-moved",
     /// Blocked: the object cannot be changed.
     Blocked = "blocked-unchangeable",
     /// An endpoint that is created.
     Create = "create",
-    /// An endpoint that was applied and that somebody deleted.
+    /// An endpoint that was applied and then deleted outside.
     DeletedOutside = "deleted-outside",
     /// An endpoint that is deleted because its definition is gone.
     Delete = "delete",
-    /// A live endpoint that nobody defined.
+    /// A live endpoint without a definition.
     Unmanaged = "not-managed",
     /// A value that the files changed and that is not applied yet.
     Pending = "value-pending",
-    /// A value that somebody changed outside.
+    /// A value that was changed outside.
     Drift = "value-drift",
-    /// A value that the files and somebody outside changed.
+    /// A value that was changed in the files and outside.
     Both = "value-both",
     /// A value of an endpoint without ownership annotations.
     Unannotated = "value-unannotated",

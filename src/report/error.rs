@@ -38,7 +38,7 @@ pub struct Refusal {
     pub reason: RefusalReason,
     /// The digest of the plan.
     pub digest: String,
-    /// The guards that nobody allowed.
+    /// The guards that are not allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guards: Vec<GuardHit>,
     /// What would allow it, as `--allow` takes it.
@@ -62,7 +62,7 @@ pub struct UnknownNamespace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalReason {
-    /// Guards that nobody allowed.
+    /// Guards that are not allowed.
     Guards,
     /// The plan does not have the digest that was given.
     OtherDigest,

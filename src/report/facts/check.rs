@@ -20,7 +20,7 @@ const NAMED: usize = 4;
 /// What an endpoint is that is not in sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// Somebody changed it.
+    /// It was changed outside.
     Changed,
     /// It was applied and is gone.
     Deleted,
@@ -72,7 +72,7 @@ pub struct Row<'a> {
 pub struct Value<'a> {
     /// Both values, from live to wanted.
     pub edit: ValueEdit,
-    /// Somebody changed it.
+    /// It was changed outside.
     pub is_outside: bool,
     /// Since when it is known.
     pub since: Line<'a>,

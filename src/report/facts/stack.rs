@@ -27,7 +27,7 @@ pub enum State {
     Changes,
     /// It has changes to apply.
     Pending,
-    /// Somebody changed something.
+    /// Something was changed outside.
     Drift,
     /// Both.
     Both,

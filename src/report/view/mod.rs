@@ -87,7 +87,7 @@ pub struct Alarm<'a> {
 pub enum AlarmKind {
     /// An apply would do nothing.
     Refused,
-    /// Somebody allowed what a guard refuses.
+    /// What a guard refuses is allowed.
     Allowed,
     /// Something could not be read.
     Incomplete,
