@@ -16,7 +16,7 @@ use trueup::model::{
     WireEndpoint,
 };
 use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
-use trueup::report::text::TextView;
+use trueup::report::TextView;
 use trueup::report::{self, Format, Report, ReportOptions};
 
 const STACK: &str = "bench";

@@ -48,8 +48,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
 use clap::{ArgMatches, FromArgMatches as _};
 
-use args::{Arguments, GlobalArgs};
-use command::Command;
+use args::GlobalArgs;
+use command::{Arguments, Command};
 use run::interrupt;
 use tokio::runtime::Runtime;
 

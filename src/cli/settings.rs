@@ -281,7 +281,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::cli::args::Arguments;
+    use crate::cli::command::Arguments;
 
     fn stack_of(flags: &[&str], environment: &[(&str, &str)]) -> Result<Option<String>, String> {
         let words = ["trueup", "man"].iter().chain(flags);

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::{Line, code, foreign, line, moment, styled};
-use super::text::{TextView, draw};
 use super::view::{Blocks, Table};
 use super::{Answer, Role, document};
+use super::{TextView, text::draw};
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
 

@@ -10,8 +10,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line::{code, line};
 pub use super::text::ValueCount;
-use super::text::{self, Bars, TextView};
 use super::{Answer, Format, document, safe};
+use super::{
+    TextView,
+    text::{self, Bars},
+};
 
 /// Counts of security events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

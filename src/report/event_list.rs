@@ -4,9 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::TextView;
 use super::error::ErrorReport;
 use super::line::code;
-use super::text::TextView;
 use super::text::draw::{self, Widths};
 use super::view::Table;
 use super::{Format, document, safe};

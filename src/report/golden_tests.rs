@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use super::TextView;
 use super::ddos::{DdosEvents, OneDdosEvent};
 use super::event_counts::{EventCounts, FieldCounts, ValueCount};
 use super::explanation::Explanation;
@@ -18,7 +19,6 @@ use super::kinds;
 use super::operations::OperationList;
 use super::sample_tests::{self, HOSTILE};
 use super::stacks::{StackChange, StackEntry, StackList};
-use super::text::TextView;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::{Applied, Format, Report, ReportOptions, StackSize, Validation, render};
 use crate::api::Operation;

@@ -5,7 +5,9 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::{Format, Report, annotation, document, github, json, junit, prometheus, sample_tests, sarif, text};
+use super::{
+    Format, Report, TextView, annotation, document, github, json, junit, prometheus, sample_tests, sarif, text,
+};
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::plan::Plan;
@@ -26,7 +28,7 @@ fn check(plan: &Plan) -> Check<'_> {
 
 /// A report that nothing is left out of.
 fn whole(report: &super::Report<'_>, format: Format) -> String {
-    let view = text::TextView::default();
+    let view = TextView::default();
     super::render(report, format, &super::ReportOptions { budget: usize::MAX / 2, ..super::ReportOptions::new(&view) })
 }
 
@@ -34,7 +36,7 @@ fn whole(report: &super::Report<'_>, format: Format) -> String {
 fn no_report_of_a_check_searches_all_changes_for_each() {
     type Report = fn(&Check<'_>) -> String;
     let reports: [(&str, Report); 7] = [
-        ("text", |check| text::drift(check, &text::TextView::default())),
+        ("text", |check| text::drift(check, &TextView::default())),
         ("json", |check| document::text(|out| json::write_drift(check, out))),
         ("markdown", |check| whole(&super::Report::Check(check), Format::Markdown)),
         ("junit", junit::report),
@@ -73,7 +75,7 @@ fn neither_verdicts_nor_acknowledgements_search_all_changes_for_each() {
 fn no_report_of_a_plan_searches_all_changes_for_each() {
     type Report = fn(&Plan) -> String;
     let reports: [(&str, Report); 5] = [
-        ("text", |plan| text::plan(plan, None, &text::TextView::default())),
+        ("text", |plan| text::plan(plan, None, &TextView::default())),
         ("json", |plan| document::text(|out| json::write_plan(plan, out))),
         ("markdown", |plan| whole(&super::Report::Plan(plan), Format::Markdown)),
         ("html", |plan| whole(&super::Report::Plan(plan), Format::Html)),
@@ -100,7 +102,7 @@ fn the_text_of_a_plan_is_written_piece_by_piece() {
             Ok(())
         }
     }
-    let (plan, view) = (plan(2_000), text::TextView::default());
+    let (plan, view) = (plan(2_000), TextView::default());
     let (report, options) = (Report::Plan(&plan), super::ReportOptions::new(&view));
     let mut pieces = Pieces(Vec::new());
     super::write(&report, Format::Text, &options, &mut pieces).expect("a vector takes everything");

@@ -51,12 +51,12 @@ pub use fit::fit;
 pub use format::Format;
 pub use json_lines::LineSource;
 pub use style::{Charset, Palette, Role};
-pub use text::TextView;
 pub use validation::{StackSize, Validation};
 pub use view::outcome::Applied;
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -112,6 +112,55 @@ pub trait Answer {
     /// What it says about source files.
     fn annotations(&self) -> Vec<Annotation> {
         Vec::new()
+    }
+}
+
+/// How a text report is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct TextView {
+    /// Colour or none.
+    pub palette: Palette,
+    /// Columns of the terminal.
+    pub width: usize,
+    /// The characters of drawings.
+    pub charset: Charset,
+    /// Whether it is read on a terminal, where long lines are broken and columns of free text are cut.
+    pub is_terminal: bool,
+    /// Whether a plan shows the waves of its apply.
+    pub waves: bool,
+    /// Whether a plan is shown by the command that applies it, which then proposes no command for that.
+    pub is_applied: bool,
+    /// How long the command took so far; left out where nothing should depend on time.
+    pub elapsed: Option<Duration>,
+    /// The words that name the stack and its settings behind `trueup plan`, `apply` and the like, quoted for a shell.
+    pub call: String,
+    /// The command that makes what is shown, if it is not `trueup apply` with those words.
+    pub make: Option<String>,
+    /// The command that plans it again, if it is not `trueup plan` with those words.
+    pub again: Option<String>,
+    /// The flags that a command without those words needs to find the same settings, each behind a blank.
+    pub flags: String,
+}
+
+impl TextView {
+    /// Columns that a table may take: a reader that is not a terminal gets every value whole.
+    pub fn limit(&self) -> usize {
+        if self.is_terminal { self.width } else { usize::MAX }
+    }
+
+    /// The words that name the stack; `.` where nothing does.
+    fn call(&self) -> &str {
+        if self.call.is_empty() { "." } else { &self.call }
+    }
+
+    /// The command that makes what is shown.
+    fn apply_command(&self) -> String {
+        self.make.clone().unwrap_or_else(|| format!("trueup apply {}", self.call()))
+    }
+
+    /// The command that plans it again.
+    fn plan_command(&self) -> String {
+        self.again.clone().unwrap_or_else(|| format!("trueup plan {}", self.call()))
     }
 }
 

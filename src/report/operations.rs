@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::TextView;
 use super::line::{Line, code, foreign, line, styled};
-use super::text::TextView;
 use super::view::{Block, Blocks, Table};
 use super::{Answer, Role, document, safe};
 use crate::api::{

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy, Verdict};
 use trueup::model::Endpoint;
 use trueup::plan::{Plan, PlanSettings};
+use trueup::report::TextView;
 use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use trueup::report::merge::{MergeInput, MergedChecks, merge};
-use trueup::report::text::TextView;
 use trueup::report::{Format, Report, ReportOptions, render};
 
 use crate::support::{Service, Stage, definition};

@@ -8,8 +8,8 @@ use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
-use crate::cli::args::Arguments;
-use crate::cli::{CommandError, command};
+use crate::cli::CommandError;
+use crate::cli::command::{self, Arguments};
 use crate::load::config;
 use crate::report::safe;
 

@@ -9,7 +9,7 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::args::formats;
-use crate::cli::command::SERVICE;
+use crate::cli::command::{GlobalOptions, SERVICE};
 use crate::cli::output::prompt;
 use crate::cli::{
     CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, configuration, service, settings,
@@ -49,7 +49,7 @@ pub struct CallArgs {
 }
 
 impl Execute for CallArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+    const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let config = configuration::of_directory(context, Path::new("."))?;

@@ -11,7 +11,7 @@ use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::args::{formats, namespace};
-use crate::cli::command::SERVICE;
+use crate::cli::command::{GlobalOptions, SERVICE};
 use crate::cli::output::prompt;
 use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
@@ -109,7 +109,7 @@ const MOST_READS: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
 impl Execute for DdosArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+    const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let namespace = &self.namespace;

@@ -7,7 +7,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::cli::args::formats;
-use crate::cli::command::SETTINGS;
+use crate::cli::command::{GlobalOptions, SETTINGS};
 use crate::cli::{
     CommandError, Context, Execute, ExitStatus, Result, completer, configuration, diagnostics, policy, settings,
 };
@@ -43,7 +43,7 @@ pub struct ExplainArgs {
 }
 
 impl Execute for ExplainArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[SETTINGS, "policy base_url layout stack rate concurrency"]);
+    const GLOBALS: GlobalOptions = Some(&[SETTINGS, "policy base_url layout stack rate concurrency"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let asked = self.what.as_deref().unwrap_or_default();

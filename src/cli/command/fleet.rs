@@ -11,6 +11,7 @@ use walkdir::WalkDir;
 use clap::{Args, Subcommand};
 
 use crate::cli::args::{ReportFileArgs, formats, time};
+use crate::cli::command::GlobalOptions;
 use crate::cli::output::report_files;
 use crate::cli::{Context, Execute, ExitStatus, Result, file};
 use crate::file::limit;
@@ -64,7 +65,7 @@ impl FromStr for MaxAge {
 }
 
 impl Execute for FleetSubcommand {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+    const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let Self::Report(arguments) = self;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::cli::command::GlobalOptions;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load;
@@ -25,7 +26,7 @@ pub struct FmtArgs {
 }
 
 impl Execute for FmtArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&["config"]);
+    const GLOBALS: GlobalOptions = Some(&["config"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let options = configuration::load_options(context);

@@ -9,7 +9,7 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::api;
 use crate::cli::args::{self, ColumnArgs, FilterArgs, formats};
-use crate::cli::command::SERVICE;
+use crate::cli::command::{GlobalOptions, SERVICE};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, service, stack};
 use crate::kind::KindName;
@@ -43,7 +43,7 @@ pub struct GetArgs {
 }
 
 impl Execute for GetArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+    const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {

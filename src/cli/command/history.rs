@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::cli::args::formats;
+use crate::cli::command::GlobalOptions;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, hint, state};
 use crate::journal::{self, Retention};
 use crate::model::RunId;
@@ -46,7 +47,7 @@ impl std::str::FromStr for PruneRuns {
 }
 
 impl Execute for HistoryArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&["state"]);
+    const GLOBALS: GlobalOptions = Some(&["state"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let store = state::store(context)?;

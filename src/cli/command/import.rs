@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::cli::args::DefinitionFileArgs;
+use crate::cli::command::GlobalOptions;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, file};
@@ -53,7 +54,7 @@ const STATE: &str = "terraform.tfstate";
 const JSON_SYNTAX: &str = ".tf.json";
 
 impl Execute for ImportArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&["config env"]);
+    const GLOBALS: GlobalOptions = Some(&["config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         match &self.from {

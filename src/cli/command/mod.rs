@@ -28,10 +28,42 @@ pub mod stacks;
 pub mod upgrades;
 pub mod validate;
 
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 
-use crate::cli::args::{ApplyArgs, PullArgs};
+use crate::cli::args::{ApplyArgs, GlobalArgs, PullArgs};
 use crate::cli::{Context, ExitStatus, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup init endpoints --sandbox                       begin, with an embedded service
+  trueup plan endpoints                                 what would change
+  trueup plan endpoints -o plan.json                    … saved, for a review
+  trueup apply plan.json --digest DIGEST                … and exactly that
+  trueup drift endpoints                                in sync, pending or changed outside
+More commands, each with `trueup help COMMAND`: call, completions, fleet, kinds, man, schema";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 done or in sync     1 failed            2 changes pending   3 drift            4 both
+  5 a read was unknown  6 refused, nothing sent                 7 partly applied or not proven
+  64 usage              70 a bug of trueup  130 interrupted";
+
+/// Keeps the configuration objects of a tenant in sync with a directory of definitions.
+#[derive(Debug, Parser)]
+#[command(
+    name = "trueup",
+    version,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"),
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub global: GlobalArgs,
+}
 
 /// The ids of the global options of a connection to the service.
 pub const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
@@ -41,10 +73,13 @@ pub const SETTINGS: &str = "config env var";
 /// Those that every command has.
 const OUTPUT: &str = "color quiet";
 
+/// Groups of ids of the global options that a command uses; without them, all.
+pub type GlobalOptions = Option<&'static [&'static str]>;
+
 /// What the program has to know of a command beside its arguments.
 pub trait Execute {
-    /// Groups of ids of the global options that it uses; without them, all.
-    const GLOBALS: Option<&'static [&'static str]> = None;
+    /// The global options that it uses.
+    const GLOBALS: GlobalOptions = None;
     /// Whether it only reads, has no prompt, and does not wait for an interrupt itself: it can be ended at any time.
     const ENDS_ON_INTERRUPT: bool = false;
     /// Whether it computes more than it waits for the service. On one thread no answer has to wake another; files and lists
@@ -127,4 +162,20 @@ commands! {
     Explain(explain::ExplainArgs),
     Completions(reference::CompletionsArgs),
     Man(reference::ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn sandbox_takes_a_file_only_behind_an_equals_sign() {
+        let parse = |words: &[&str]| Arguments::try_parse_from(words).expect("a command line");
+        assert_eq!(parse(&["trueup", "plan", "--sandbox", "dir"]).global.sandbox, Some(None));
+        let with_file = parse(&["trueup", "plan", "dir", "--sandbox=x.redb"]);
+        assert_eq!(with_file.global.sandbox, Some(Some(PathBuf::from("x.redb"))));
+        assert_eq!(parse(&["trueup", "plan"]).global.sandbox, None);
+    }
 }

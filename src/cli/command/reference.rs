@@ -6,6 +6,7 @@ use clap_complete::engine::ArgValueCompleter;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::args::{formats, help};
+use crate::cli::command::GlobalOptions;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer};
 use crate::kind::Kind;
 use crate::report::kinds::KindList;
@@ -73,7 +74,7 @@ pub struct CompletionsArgs {
 pub struct ManArgs {}
 
 impl Execute for KindsArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+    const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         context.output.report(&Report::Answer(&KindList::default()), self.format);
@@ -82,7 +83,7 @@ impl Execute for KindsArgs {
 }
 
 impl Execute for SchemaArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+    const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let part = match self.of {
@@ -104,7 +105,7 @@ impl Execute for SchemaArgs {
 }
 
 impl Execute for CompletionsArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+    const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let script = completer::script(&self.shell.to_string());
@@ -114,7 +115,7 @@ impl Execute for CompletionsArgs {
 }
 
 impl Execute for ManArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+    const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let program = help::described();

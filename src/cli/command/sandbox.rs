@@ -7,6 +7,7 @@ use anyhow::Context as _;
 
 use clap::Args;
 
+use crate::cli::command::GlobalOptions;
 use crate::cli::run::interrupt;
 use crate::cli::service::token;
 use crate::cli::{
@@ -51,7 +52,7 @@ pub struct SandboxArgs {
 
 impl Execute for SandboxArgs {
     // Its own `--log` has the id of the global one.
-    const GLOBALS: Option<&'static [&'static str]> = Some(&["token_file log"]);
+    const GLOBALS: GlobalOptions = Some(&["token_file log"]);
     const USES_ALL_PROCESSORS: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {

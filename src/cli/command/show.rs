@@ -9,6 +9,7 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::api;
 use crate::cli::args::{ColumnArgs, formats};
+use crate::cli::command::GlobalOptions;
 use crate::cli::run::document;
 use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, hint};
 use crate::file::limit;
@@ -42,7 +43,7 @@ pub struct ShowArgs {
 }
 
 impl Execute for ShowArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&["state"]);
+    const GLOBALS: GlobalOptions = Some(&["state"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let path = self.what.as_path();

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::cli::args::formats;
+use crate::cli::command::GlobalOptions;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result};
@@ -44,7 +45,7 @@ pub struct StacksListArgs {
 }
 
 impl Execute for StacksListArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[]);
+    const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let given = if self.directories.is_empty() { vec![PathBuf::from(".")] } else { self.directories.clone() };

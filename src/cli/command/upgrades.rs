@@ -5,7 +5,7 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::upgrades;
 use crate::cli::args::{formats, namespace};
-use crate::cli::command::SERVICE;
+use crate::cli::command::{GlobalOptions, SERVICE};
 use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
@@ -60,7 +60,7 @@ pub struct UpgradeStatusArgs {
 }
 
 impl Execute for UpgradesArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+    const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let namespace = &self.namespace;

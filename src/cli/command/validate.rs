@@ -4,7 +4,7 @@
 use clap::Args;
 
 use crate::cli::args::{ScopeArgs, StacksArgs, formats};
-use crate::cli::command::SETTINGS;
+use crate::cli::command::{GlobalOptions, SETTINGS};
 use crate::cli::stack::{self, CheckedDefinitions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};
@@ -29,7 +29,7 @@ pub struct ValidateArgs {
 }
 
 impl Execute for ValidateArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[SETTINGS, "stack policy"]);
+    const GLOBALS: GlobalOptions = Some(&[SETTINGS, "stack policy"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         match targets::of(context, &self.scope.paths, self.stacks)? {

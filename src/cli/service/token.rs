@@ -180,7 +180,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::cli::args::Arguments;
+    use crate::cli::command::Arguments;
     use crate::cli::settings::{UrlSources, VARIABLES};
     use crate::model::policy::Policy;
 

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{TextView, at_the_end, columns};
+use super::{at_the_end, columns};
 use crate::kind::KindName;
 use crate::model::shape::words::UnitForm;
 use crate::model::{Key, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::Role;
+use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, remarkable_reason, removal, short_commit};

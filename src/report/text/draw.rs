@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::{TextView, change, columns};
+use super::{change, columns};
+use crate::report::TextView;
 use crate::report::facts::plan::Command;
 use crate::report::line::{Line, Part, digits};
 use crate::report::view::{Alarm, AlarmKind, Align, Block, Blocks, Table};

@@ -2,9 +2,10 @@
 //! accepted, and what to do next.
 
 use super::plan::narrowed;
-use super::{TextView, draw, notes};
+use super::{draw, notes};
 use crate::drift::{Check, Verdict};
 use crate::report::Role;
+use crate::report::TextView;
 use crate::report::facts::check::{self as facts, Row, State, Value};
 use crate::report::facts::edits::Sign;
 use crate::report::line::{Line, at, code, key, line, took};

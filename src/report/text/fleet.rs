@@ -1,7 +1,8 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
-use super::{TextView, draw, drift, plan};
+use super::{draw, drift, plan};
 use crate::plan::ActionKind;
+use crate::report::TextView;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
 use crate::report::fleet::{

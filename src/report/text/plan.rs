@@ -4,8 +4,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{TextView, change, draw, notes};
+use super::{change, draw, notes};
 use crate::plan::{ActionKind, Plan};
+use crate::report::TextView;
 use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::unread;
 use crate::report::line::{Line, code, line, took};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{TextView, change};
+use super::change;
+use crate::report::TextView;
 use crate::report::line::{self, Part, foreign, line};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
 

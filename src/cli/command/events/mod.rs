@@ -12,7 +12,7 @@ use clap_complete::engine::ArgValueCompleter;
 use crate::api::events::{self, EventQuery, Match, Sort};
 use crate::cli::args::time::TimeRange;
 use crate::cli::args::{formats, namespace};
-use crate::cli::command::SERVICE;
+use crate::cli::command::{GlobalOptions, SERVICE};
 use crate::cli::run::interrupt;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
@@ -79,7 +79,7 @@ struct EventsRequest {
 }
 
 impl Execute for EventsArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&[SERVICE, "config env"]);
+    const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let question = EventsRequest::read(self, context.environment.now())?;

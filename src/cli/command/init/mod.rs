@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::api::BaseUrl;
 use crate::cli::args::namespace;
+use crate::cli::command::GlobalOptions;
 use crate::cli::settings::UrlSources;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics, settings};
 use crate::file::{Directory, FileMode};
@@ -64,7 +65,7 @@ impl Forge {
 }
 
 impl Execute for InitArgs {
-    const GLOBALS: Option<&'static [&'static str]> = Some(&["base_url stack sandbox"]);
+    const GLOBALS: GlobalOptions = Some(&["base_url stack sandbox"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let directory = full(&self.directory)?;
