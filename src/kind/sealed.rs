@@ -18,14 +18,17 @@ const BYTES: usize = 16;
 /// Whether a key is that of a secret, or of what says how one is sealed, in any kind.
 pub fn is_name(key: &str) -> bool {
     static NAMES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-        // Few messages have one, and decoding all of them would take longer than a load.
-        let with_one = INDEX.messages.iter().filter(|(_, known)| known.block.contains(" secret"));
-        let fields = with_one.flat_map(|(id, _)| &message(id).fields);
-        let secrets = fields.filter(|field| field.is(Flag::Secret));
         let forms = |field: &Field| field.below().map(|id| message(id).fields.iter().map(|field| field.name));
-        secrets.flat_map(|field| std::iter::once(field.name).chain(forms(field).into_iter().flatten())).collect()
+        fields().flat_map(|field| std::iter::once(field.name).chain(forms(field).into_iter().flatten())).collect()
     });
     NAMES.contains(key)
+}
+
+/// The fields that are secrets, of all kinds.
+pub fn fields() -> impl Iterator<Item = &'static Field> {
+    // Few messages have one, and decoding all of them would take longer than a load.
+    let with_one = INDEX.messages.iter().filter(|(_, known)| known.block.contains(" secret"));
+    with_one.flat_map(|(id, _)| &message(id).fields).filter(|field| field.is(Flag::Secret))
 }
 
 /// The digest of a sealed secret.

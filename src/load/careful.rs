@@ -158,5 +158,6 @@ fn json_syntax(source: &SourceText) -> Option<Diagnostic> {
     let end = source.floor(at + 1).max(at);
     let text = error.to_string();
     let what = text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())).unwrap_or(&text);
-    Some(Diagnostic::error(format!("syntax error: {what}"), source, at..end, "a .json file contains one JSON value"))
+    let label = "a .json file contains one JSON value";
+    Some(Diagnostic::error(format!("syntax error: {what}"), source, at..end, label).of_unparsed(source))
 }

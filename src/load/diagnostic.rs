@@ -70,7 +70,7 @@ pub struct Diagnostic {
 
 impl From<TextError> for Diagnostic {
     fn from(error: TextError) -> Self {
-        Self::error(error.message, &error.source, error.range, error.label)
+        Self::error(error.message, &error.source, error.range, error.label).of_unparsed(&error.source)
     }
 }
 
@@ -186,6 +186,24 @@ impl Diagnostic {
             self.message = self.message.replace(&format!("`{}`", neutral(text)), "(not shown)");
         }
         self.message.truncate(self.message.find(": ").unwrap_or(self.message.len()));
+    }
+
+    /// The same of a text that nobody could parse: where it may have a secret, without its line and what is quoted of it. A
+    /// mark of the syntax is no quote.
+    #[must_use]
+    pub(super) fn of_unparsed(mut self, source: &SourceText) -> Self {
+        if !source.names_secret() {
+            return self;
+        }
+        let has_quote = |words: &str| words.split('`').skip(1).step_by(2).any(|quote| quote.chars().count() > 1);
+        self.hide_source();
+        if has_quote(&self.message) {
+            self.message.truncate(self.message.find(": ").unwrap_or_default());
+        }
+        for label in self.labels.iter_mut().filter(|label| has_quote(&label.label)) {
+            label.label.clear();
+        }
+        self
     }
 
     /// The same with what is allowed, or what to do.

@@ -24,6 +24,7 @@ mod overlays;
 mod plain;
 mod render;
 mod rules;
+mod secret_names;
 mod secrets;
 mod source;
 mod source_map;

@@ -8,6 +8,8 @@ use std::sync::{Arc, OnceLock};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::secret_names;
+
 /// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
 /// brackets grows with their square.
 const LONGEST_FAST_DOCUMENT: usize = 64 * 1024;
@@ -71,6 +73,8 @@ pub struct SourceText {
     mark: usize,
     /// Where each line begins, found when a place is first asked for.
     lines: OnceLock<Vec<usize>>,
+    /// Whether it names a secret, found when something is said of it that nobody could parse.
+    names_secret: OnceLock<bool>,
 }
 
 impl SourceText {
@@ -85,7 +89,13 @@ impl SourceText {
             Err(error) => {
                 let good = error.utf8_error().valid_up_to();
                 let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-                let source = Self { path: path.clone(), text: before, mark: 0, lines: OnceLock::new() };
+                let source = Self {
+                    path: path.clone(),
+                    text: before,
+                    mark: 0,
+                    lines: OnceLock::new(),
+                    names_secret: OnceLock::new(),
+                };
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let end = source.text.len();
                 let message = "the file is not valid UTF-8".to_owned();
@@ -94,7 +104,7 @@ impl SourceText {
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let text = if mark == 0 { text } else { text[mark..].to_owned() };
-        let source = Self { path: path.clone(), text, mark, lines: OnceLock::new() };
+        let source = Self { path: path.clone(), text, mark, lines: OnceLock::new(), names_secret: OnceLock::new() };
         let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
         // Without a way out of the loop the compiler looks at many bytes at once.
         let any = source.text.as_bytes().iter().fold(false, |any, byte| any | forbidden(byte));
@@ -110,7 +120,18 @@ impl SourceText {
     /// A text that is not in a file.
     #[must_use]
     pub fn inline(name: &str, text: &str) -> Self {
-        Self { path: name.into(), text: text.to_owned(), mark: 0, lines: OnceLock::new() }
+        Self {
+            path: name.into(),
+            text: text.to_owned(),
+            mark: 0,
+            lines: OnceLock::new(),
+            names_secret: OnceLock::new(),
+        }
+    }
+
+    /// Whether it names a secret, looked for once.
+    pub(super) fn names_secret(&self) -> bool {
+        *self.names_secret.get_or_init(|| secret_names::may_be_in(&self.text))
     }
 
     /// The text, without a byte-order mark.

@@ -91,6 +91,7 @@ pub(super) struct Documents<'s> {
     source: &'s SourceText,
     parser: Parser<'s, StrInput<'s>>,
     ended: bool,
+    may_have_secret: bool,
 }
 
 impl<'s> Documents<'s> {
@@ -100,7 +101,17 @@ impl<'s> Documents<'s> {
         options.emit_comments = false;
         options.flow_nesting_limit = DEEPEST;
         options.block_nesting_limit = DEEPEST;
-        Self { source, parser: Parser::new_from_str_with_options(source.as_str(), options), ended: false }
+        Self {
+            source,
+            parser: Parser::new_from_str_with_options(source.as_str(), options),
+            ended: false,
+            may_have_secret: true,
+        }
+    }
+
+    /// Those of settings, which have no secrets.
+    pub(super) fn of_settings(source: &'s SourceText) -> Self {
+        Self { may_have_secret: false, ..Self::new(source) }
     }
 
     fn refuse(&mut self, error: &ScanError, finished: &Finished) -> Diagnostic {
@@ -116,12 +127,13 @@ impl<'s> Documents<'s> {
             let what = format!("the nesting is deeper than the allowed {DEEPEST} levels");
             return Diagnostic::error(what, self.source, at..end, "here");
         }
-        match syntax::cause(self.source, at, error.kind(), finished) {
+        let said = match syntax::cause(self.source, at, error.kind(), finished) {
             Some(cause) => {
                 Diagnostic::error(format!("syntax error: {}", cause.message), self.source, cause.range, cause.label)
             }
             None => Diagnostic::error(format!("syntax error: {}", error.kind()), self.source, at..end, "here"),
-        }
+        };
+        if self.may_have_secret { said.of_unparsed(self.source) } else { said }
     }
 }
 

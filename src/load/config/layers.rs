@@ -47,7 +47,7 @@ pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems
 /// The one document of a file; nothing where it is empty or cannot be read.
 pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
     let mut first = None;
-    for document in Documents::new(source) {
+    for document in Documents::of_settings(source) {
         let tree = match document {
             Ok(tree) => tree,
             Err(problem) => {
