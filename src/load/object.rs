@@ -325,15 +325,15 @@ fn is_clear_below(value: &Value) -> bool {
     }
 }
 
-/// Whether a value has what a service shows around a secret, and no secret.
+/// Whether a value, or a part of a list or map of secrets, has what a service shows around a secret, and no secret.
 fn is_empty_envelope(field: &Field, value: &Value) -> bool {
     if field.message().is_none_or(|message| message.field(CLEAR).is_none()) {
         return false;
     }
     match (&field.kind, value) {
-        (FieldKind::Message(_), Value::List(items)) => !items.iter().all(has_text),
-        (FieldKind::Message(_), value) => !has_text(value),
-        _ => false,
+        (FieldKind::Map(_), Value::Map(values)) => values.is_empty() || !values.values().all(has_text),
+        (_, Value::List(items)) => items.is_empty() || !items.iter().all(has_text),
+        (_, value) => !has_text(value),
     }
 }
 

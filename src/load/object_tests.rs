@@ -138,6 +138,25 @@ fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
 }
 
 #[test]
+fn a_map_of_secrets_has_one_in_each_of_its_values() {
+    let access = |headers: &str| {
+        format!(
+            "kind: secret_management_access\nmetadata: {{name: a, namespace: shop}}\nspec:\n  provider_name: a\n  \
+             where: {{virtual_site: {{ref: [{{name: s}}]}}}}\n  access_info:\n    server_endpoint: a\n    \
+             rest_auth_info: {{headers_auth: {{headers: {headers}}}}}\n"
+        )
+    };
+    let sealed = "{blindfold_secret_info: {location: string:///c2VhbGVk}}";
+    assert_eq!(found(&access(&format!("{{x: {sealed}, y: {sealed}}}"))), Vec::<String>::new());
+    let shown = ["{}", "{secret_encoding_type: EncodingNone}", "{blindfold_secret_info_internal: null}"];
+    let headers = shown.map(|shown| format!("{{x: {sealed}, y: {shown}}}"));
+    for headers in headers.iter().map(String::as_str).chain(["{}"]) {
+        let text = found(&access(headers));
+        assert!(text.len() == 1 && text[0].contains("the secret `headers` has no value"), "{headers}: {text:?}");
+    }
+}
+
+#[test]
 fn an_object_is_only_where_its_kind_may_be_and_once() {
     let bgp = "kind: dns_domain\nmetadata: {name: a, namespace: shop}\nspec: {}\n";
     let text = found(bgp);

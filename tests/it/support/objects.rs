@@ -145,15 +145,15 @@ impl Specs {
 
     /// A value of a field of which the message is so deep.
     pub fn field(&mut self, field: &Field, depth: usize) -> Option<Value> {
-        if field.is(Flag::Secret) && !matches!(field.kind, FieldKind::Map(_)) {
-            let sealed = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
-            let secret = if field.kind == FieldKind::Text { "hush".into() } else { sealed };
-            return Some(if field.is_list { json!([secret]) } else { secret });
-        }
+        let sealed = || json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
         if let FieldKind::Map(of) = &field.kind {
             let key = self.text(&field.rules, Part::Keys, 0)?;
-            let value = self.value(field, of, Part::Values, depth)?;
+            let value = if field.is(Flag::Secret) { sealed() } else { self.value(field, of, Part::Values, depth)? };
             return Some(json!({ key: value }));
+        }
+        if field.is(Flag::Secret) {
+            let secret = if field.kind == FieldKind::Text { "hush".into() } else { sealed() };
+            return Some(if field.is_list { json!([secret]) } else { secret });
         }
         if !field.is_list {
             return self.value(field, &field.kind, Part::Value, depth);
