@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use similar::{ChangeTag, TextDiff};
 
+use super::unit::{UnitEdit, leaves, of_unit};
 use super::values;
-use crate::kind::{self, KindName};
+use crate::kind::KindName;
 use crate::model::shape::words::{Choice, UnitForm, prefixes};
-use crate::model::{Endpoint, Field, Json, SourceLocation};
+use crate::model::{Endpoint, Field, SourceLocation};
 use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
 
 /// Values longer than this, in characters, get a line of their own.
@@ -146,7 +147,10 @@ fn name(kind: KindName, field: &Field) -> String {
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let FieldChange { field, before, after, cause, attribution, place, places } = change;
     let edits = match field.form(kind) {
-        _ if field.is_of_spec() && !kind.is_endpoint() => of_unit(kind, change),
+        _ if field.is_of_spec() && !kind.is_endpoint() => of_unit(kind, change)
+            .into_iter()
+            .map(|UnitEdit { name, before, after }| edit(name, before, after))
+            .collect(),
         UnitForm::Choice => of_choice(change),
         UnitForm::Prefixes => {
             let list = |value| Some(prefixes(value)?.into_iter().collect::<Vec<_>>().join("\n"));
@@ -177,81 +181,6 @@ fn of_choice(change: &FieldChange) -> Vec<ValueEdit> {
     // A removed value is listed before the one that replaces it.
     edits.sort_by_key(|edit| edit.before.is_none());
     edits
-}
-
-/// The values of a unit that differ, each by its path.
-fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
-    let unit = change.field.unit().unwrap_or_default();
-    let is_group = kind.message().groups.iter().any(|group| group.name == unit);
-    let path = if is_group { "spec".to_owned() } else { format!("spec.{unit}") };
-    let mut edits = Vec::new();
-    differences(&path, Some(&change.before), Some(&change.after), &mut edits);
-    // A removed value is listed before the one that replaces it.
-    edits.sort_by_key(|edit| edit.before.is_none());
-    edits
-}
-
-/// The values in which two differ; items of a list that both have are in neither.
-fn differences(path: &str, before: Option<&Json>, after: Option<&Json>, edits: &mut Vec<ValueEdit>) {
-    // What it is live is never shown, and whether there is one.
-    if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
-        return edits.push(edit(path.to_owned(), Some("(not shown)".to_owned()), Some(secret)));
-    }
-    match (before, after) {
-        (before, after) if before == after => {}
-        (Some(Json::Object(before)), Some(Json::Object(after))) => {
-            for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
-                differences(&format!("{path}.{key}"), before.get(key), after.get(key), edits);
-            }
-        }
-        (Some(Json::Array(before)), Some(Json::Array(after))) => {
-            let texts = |items: &[Json]| items.iter().map(Json::to_string).collect::<Vec<_>>();
-            let (old, new) = (texts(before), texts(after));
-            for operation in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
-                if operation.tag() == similar::DiffTag::Equal {
-                    continue;
-                }
-                let (old, new) = (operation.old_range(), operation.new_range());
-                for at in 0..old.len().max(new.len()) {
-                    let (of_old, of_new) = (old.clone().nth(at), new.clone().nth(at));
-                    let path = format!("{path}[{}]", of_new.or(of_old).unwrap_or_default());
-                    differences(&path, of_old.map(|at| &before[at]), of_new.map(|at| &after[at]), edits);
-                }
-            }
-        }
-        (before, after) => {
-            let (mut old, mut new) = (Vec::new(), Vec::new());
-            before.into_iter().for_each(|value| leaves(path, value, &mut old));
-            after.into_iter().for_each(|value| leaves(path, value, &mut new));
-            let is_one = old.len() == 1 && new.len() == 1 && old[0].0 == new[0].0;
-            if is_one {
-                edits.extend(old.pop().zip(new.pop()).map(|((name, old), (_, new))| edit(name, Some(old), Some(new))));
-            }
-            edits.extend(old.into_iter().map(|(name, text)| edit(name, Some(text), None)));
-            edits.extend(new.into_iter().map(|(name, text)| edit(name, None, Some(text))));
-        }
-    }
-}
-
-/// The mark of a secret.
-fn sealed(value: &Json) -> Option<String> {
-    kind::sealed::digest_of(value).map(|digest| format!("sealed {digest}"))
-}
-
-/// The values below a value, each with its path; `{}` is one.
-fn leaves(path: &str, value: &Json, found: &mut Vec<(String, String)>) {
-    match value {
-        Json::Null => {}
-        value if let Some(secret) = sealed(value) => found.push((path.to_owned(), secret)),
-        Json::Object(entries) if !entries.is_empty() => {
-            entries.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, found));
-        }
-        Json::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().enumerate().for_each(|(at, item)| leaves(&format!("{path}[{at}]"), item, found));
-        }
-        Json::String(text) => found.push((path.to_owned(), text.clone())),
-        other => found.push((path.to_owned(), other.to_string())),
-    }
 }
 
 impl ValueEdit {
@@ -360,6 +289,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::Json;
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange::new(field, before, after, Cause::Pending);

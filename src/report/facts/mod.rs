@@ -7,6 +7,7 @@ pub mod notes;
 pub mod plan;
 pub mod reason;
 pub mod stack;
+mod unit;
 pub mod unread;
 pub mod values;
 

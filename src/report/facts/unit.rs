@@ -1,0 +1,201 @@
+//! The edits of a unit of an object of another kind than endpoint, by the paths of its values. Items of lists are compared by
+//! what they are, and not by their position.
+
+use std::collections::BTreeSet;
+
+use crate::kind::{self, KindName};
+use crate::model::Json;
+use crate::plan::FieldChange;
+
+/// One value of a unit that is added, removed or replaced by another.
+pub(super) struct UnitEdit {
+    /// Its path.
+    pub(super) name: String,
+    /// The live value; nothing is absence.
+    pub(super) before: Option<String>,
+    /// The wanted value; nothing is absence.
+    pub(super) after: Option<String>,
+}
+
+fn edit(name: String, before: Option<String>, after: Option<String>) -> UnitEdit {
+    UnitEdit { name, before, after }
+}
+
+/// The values of a unit that differ, each by its path.
+pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<UnitEdit> {
+    let (spec, unit) = (kind.message(), change.field.unit().unwrap_or_default());
+    let path = if kind::is_group(spec, unit) { "spec".to_owned() } else { format!("spec.{unit}") };
+    let mut edits = Vec::new();
+    let significant = kind::significant(spec, unit, &change.after);
+    let wanted = Wanted { value: Some(&change.after), significant: significant.as_ref() };
+    differences(&path, Some(&change.before), wanted, &mut edits);
+    // A removed value is listed before the one that replaces it.
+    edits.sort_by_key(|edit| edit.before.is_none());
+    edits
+}
+
+/// A wanted value, and the same without the zeros of it that say nothing: no answer has these.
+#[derive(Clone, Copy, Default)]
+struct Wanted<'a> {
+    value: Option<&'a Json>,
+    significant: Option<&'a Json>,
+}
+
+impl<'a> Wanted<'a> {
+    fn part(self, of: impl Fn(&'a Json) -> Option<&'a Json>) -> Self {
+        Self { value: self.value.and_then(&of), significant: self.significant.and_then(&of) }
+    }
+}
+
+/// The values in which two differ.
+fn differences(path: &str, before: Option<&Json>, wanted: Wanted<'_>, edits: &mut Vec<UnitEdit>) {
+    let after = wanted.value;
+    // What it is live is never shown, and whether there is one.
+    if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
+        return edits.push(edit(path.to_owned(), Some("(not shown)".to_owned()), Some(secret)));
+    }
+    match (before, after) {
+        (before, after) if before == after => {}
+        // What has parts is more than a zero.
+        (None, Some(Json::Bool(_) | Json::Number(_) | Json::String(_))) if wanted.significant.is_none() => {}
+        (Some(Json::Object(before)), Some(Json::Object(after))) => {
+            for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+                differences(&format!("{path}.{key}"), before.get(key), wanted.part(|value| value.get(key)), edits);
+            }
+        }
+        (Some(Json::Array(before)), Some(Json::Array(after))) => {
+            let significant = wanted.significant.and_then(Json::as_array).unwrap_or(after);
+            let pairs = paired(before, significant);
+            for (old, new) in &pairs {
+                let wanted = new.map(|at| wanted.part(|value| value.get(at))).unwrap_or_default();
+                let path = format!("{path}[{}]", new.or(*old).unwrap_or_default());
+                differences(&path, old.map(|at| &before[at]), wanted, edits);
+            }
+            edits.extend(moved(&pairs).map(|(old, new)| {
+                let at = |number: usize| Some(format!("at [{number}]"));
+                edit(format!("{path}[{new}]"), at(old), at(new))
+            }));
+        }
+        (before, after) => {
+            let (mut old, mut new) = (Vec::new(), Vec::new());
+            before.into_iter().for_each(|value| leaves(path, value, &mut old));
+            after.into_iter().for_each(|value| leaves(path, value, &mut new));
+            let is_one = old.len() == 1 && new.len() == 1 && old[0].0 == new[0].0;
+            if is_one {
+                edits.extend(old.pop().zip(new.pop()).map(|((name, old), (_, new))| edit(name, Some(old), Some(new))));
+            }
+            edits.extend(old.into_iter().map(|(name, text)| edit(name, Some(text), None)));
+            edits.extend(new.into_iter().map(|(name, text)| edit(name, None, Some(text))));
+        }
+    }
+}
+
+/// Items of two lists that are one, by number; what only one of them has is alone.
+type Pair = (Option<usize>, Option<usize>);
+
+/// The items of two lists, mappings by what they are and others by their order.
+fn paired(before: &[Json], after: &[Json]) -> Vec<Pair> {
+    if before.iter().chain(after).all(Json::is_object) {
+        let of = kind::alike(after, before);
+        let is_gone = |at: &usize| !of.contains(&Some(*at));
+        let gone = (0..before.len()).filter(is_gone).map(|at| (Some(at), None));
+        return gone.chain(of.iter().enumerate().map(|(at, of)| (*of, Some(at)))).collect();
+    }
+    let [old, new] = [before, after].map(|items| items.iter().map(Json::to_string).collect::<Vec<_>>());
+    let operations = similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new);
+    let pairs = |operation: &similar::DiffOp| {
+        let (old, new) = (operation.old_range(), operation.new_range());
+        let count = old.len().max(new.len());
+        (0..count).map(move |at| (old.clone().nth(at), new.clone().nth(at)))
+    };
+    operations.iter().flat_map(pairs).collect()
+}
+
+/// The pairs whose items changed places, with the others in their order: as few as can be.
+fn moved(pairs: &[Pair]) -> impl Iterator<Item = (usize, usize)> {
+    let both: Vec<(usize, usize)> = pairs.iter().filter_map(|(old, new)| old.zip(*new)).collect();
+    let places: Vec<usize> = both.iter().map(|(old, _)| *old).collect();
+    let mut places_in_order: Vec<usize> = places.clone();
+    places_in_order.sort_unstable();
+    let stays: BTreeSet<usize> = similar::capture_diff_slices(similar::Algorithm::Myers, &places_in_order, &places)
+        .iter()
+        .filter(|operation| operation.tag() == similar::DiffTag::Equal)
+        .flat_map(similar::DiffOp::new_range)
+        .collect();
+    both.into_iter().enumerate().filter(move |(at, _)| !stays.contains(at)).map(|(_, pair)| pair)
+}
+
+/// The mark of a secret.
+fn sealed(value: &Json) -> Option<String> {
+    kind::sealed::digest_of(value).map(|digest| format!("sealed {digest}"))
+}
+
+/// The values below a value, each with its path; `{}` is one.
+pub(super) fn leaves(path: &str, value: &Json, found: &mut Vec<(String, String)>) {
+    match value {
+        Json::Null => {}
+        value if let Some(secret) = sealed(value) => found.push((path.to_owned(), secret)),
+        Json::Object(entries) if !entries.is_empty() => {
+            entries.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, found));
+        }
+        Json::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.iter().enumerate().for_each(|(at, item)| leaves(&format!("{path}[{at}]"), item, found));
+        }
+        Json::String(text) => found.push((path.to_owned(), text.clone())),
+        other => found.push((path.to_owned(), other.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::Field;
+    use crate::plan::Cause;
+
+    fn edits(kind: &str, unit: &str, before: Json, after: Json) -> Vec<String> {
+        let change = FieldChange::new(Field::of_unit(unit), before, after, Cause::Pending);
+        let word = |value: Option<String>| value.unwrap_or_else(|| "(none)".to_owned());
+        let text = |edit: UnitEdit| format!("{} {} -> {}", edit.name, word(edit.before), word(edit.after));
+        of_unit(KindName::find(kind).expect("a kind"), &change).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_zero_that_both_have_is_no_edit_and_one_that_is_new_is() {
+        let options = |timeout: Json| json!({"connection_timeout": timeout, "http_idle_timeout": 0});
+        let live = json!({"connection_timeout": 5});
+        assert_eq!(
+            edits("origin_pool", "advanced_options", live.clone(), options(json!(7))),
+            ["spec.advanced_options.connection_timeout 5 -> 7"]
+        );
+        assert_eq!(
+            edits("origin_pool", "advanced_options", live, options(json!(0))),
+            ["spec.advanced_options.connection_timeout 5 -> 0"]
+        );
+    }
+
+    #[test]
+    fn items_are_compared_by_what_they_are() {
+        let rule = |name: &str, text: &str| json!({"metadata": {"name": name}, "spec": {"text": text}});
+        let list = |items: &[(&str, &str)]| Json::Array(items.iter().map(|(name, text)| rule(name, text)).collect());
+        let of = |before: &[(&str, &str)], after: &[(&str, &str)]| {
+            edits("rate_limiter_policy", "rules", list(before), list(after))
+        };
+        let (a, b, c) = (("a", "1"), ("b", "2"), ("c", "3"));
+        assert_eq!(
+            of(&[a, b], &[c, a, ("b", "4")]),
+            [
+                "spec.rules[2].spec.text 2 -> 4",
+                "spec.rules[0].metadata.name (none) -> c",
+                "spec.rules[0].spec.text (none) -> 3",
+            ]
+        );
+        assert_eq!(of(&[a, b, c], &[c, a, b]), ["spec.rules[0] at [2] -> at [0]"]);
+        assert_eq!(
+            of(&[a, b, c], &[b, c]),
+            ["spec.rules[0].metadata.name a -> (none)", "spec.rules[0].spec.text 1 -> (none)"]
+        );
+        assert_eq!(of(&[a, b], &[a, b]), Vec::<String>::new());
+    }
+}
