@@ -28,11 +28,11 @@ pub(super) enum PlainDocument {
 
 /// The documents of a file, `None` where the careful reader has to look.
 pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<PlainDocument>> {
+    if is_read_otherwise(source.as_str()) {
+        return None;
+    }
     if source.language() == Language::Json {
         return Some(vec![serde_json::from_str(source.as_str()).ok()?]);
-    }
-    if has_old_breaks(source.as_str()) {
-        return None;
     }
     let mut documents = Vec::new();
     // The iterator repeats a syntax error for ever, so the first one has to end it.
@@ -91,12 +91,14 @@ impl<'de> Visitor<'de> for DocumentVisitor {
         }
     }
 }
-/// Whether a text contains a character that ends a line in YAML 1.1, as this reader takes it, and not in
-/// YAML 1.2, as the careful reader does: U+0085, U+2028, U+2029.
-fn has_old_breaks(text: &str) -> bool {
+
+/// Whether a text contains a character that the two readers take differently: one that ends a line in YAML 1.1 and not in
+/// YAML 1.2 (U+0085, U+2028, U+2029), or a byte-order mark behind its beginning.
+fn is_read_otherwise(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let is_break = |at: usize| matches!(bytes[at..], [0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..]);
-    memchr::memchr2_iter(0xc2, 0xe2, bytes).any(is_break)
+    let is_one =
+        |at: usize| matches!(bytes[at..], [0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..] | [0xef, 0xbb, 0xbf, ..]);
+    memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes).any(is_one)
 }
 
 /// Whether a JSON text is a document of another kind, without building anything of it.

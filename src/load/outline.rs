@@ -32,7 +32,7 @@ impl Outline {
     /// The keys in `text`; nothing where a line is not of the plainest kind.
     pub(super) fn read(text: &str) -> Option<Self> {
         // What else could end a line.
-        if text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}']) {
+        if text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) {
             return None;
         }
         let mut keys: Vec<KeyLine> = Vec::new();

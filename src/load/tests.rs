@@ -230,7 +230,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_odd_for_either_reader(text in "[a-c:{}\\[\\]'\"&*!|>%#,~<$ \t\r\n-]{0,60}") {
+    fn no_text_is_too_odd_for_either_reader(text in "[a-c:{}\\[\\]'\"&*!|>%#,~<$ \t\r\n\u{feff}-]{0,60}") {
         agree("a.yaml", &text)?;
         if let Some(source) = source("a.yaml", &text) {
             carefully(&source);
@@ -258,6 +258,8 @@ fn plainish() -> impl Strategy<Value = String> {
                 "  description: &x y\n",
                 "  description: a#b http://x:80/y\n",
                 "  description: a\u{2028}  port: 3\n",
+                "  description: \u{feff}a\n",
+                "  description: a\u{feff}b\n",
                 "  description: \u{e4}\u{1f600}\n",
                 "  description: null\n",
                 "  disable: true\n",
