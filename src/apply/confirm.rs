@@ -123,11 +123,13 @@ impl SentWrite<'_> {
 
     /// Live is as wanted: by this write or by that of another client.
     fn made(&self, now: &Endpoint) -> Option<SettledWrite> {
-        if !self.target.is_met(now) {
-            return None;
-        }
         let writers = std::iter::once(self.target).chain(self.earlier);
         let ours = writers.map(|target| target.is_by_this_run(now)).collect::<Vec<_>>();
+        // What a service kept against our write, the verification tells.
+        let is_made = || ours.contains(&Some(true)) && self.target.is_as_written(now);
+        if !self.target.is_met(now) && !is_made() {
+            return None;
+        }
         Some(match ours.contains(&Some(true)) {
             true => SettledWrite::Done,
             // Without annotations a lost write and the same write of another client look alike.

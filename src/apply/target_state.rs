@@ -90,8 +90,19 @@ impl<'a> TargetState<'a> {
     /// Whether `now` is as this change wants it, ownership annotations included; the run that they name does
     /// not matter.
     pub(super) fn is_met(&self, now: &Endpoint) -> bool {
-        let is_as_written = self.wanted.as_ref().is_some_and(|wanted| diff::is_as_written(now, wanted));
-        is_as_written || (self.fields_met(now) && self.ownership_met(now))
+        (self.is_as_written(now) && self.kept(now).next().is_none())
+            || (self.fields_met(now) && self.ownership_met(now))
+    }
+
+    /// Whether `now` has all that this change writes, whatever else it has.
+    pub(super) fn is_as_written(&self, now: &Endpoint) -> bool {
+        self.wanted.as_ref().is_some_and(|wanted| diff::is_as_written(now, wanted))
+    }
+
+    /// The fields in which `now` still has a value that this change removes.
+    pub(super) fn kept(&self, now: &Endpoint) -> impl Iterator<Item = &Field> {
+        let changes = self.change.fields().iter().filter(|change| !self.ignored.contains(&change.field));
+        changes.filter(|change| change.field.keeps(now, &change.before, &change.after)).map(|change| &change.field)
     }
 
     /// Whether every managed field but the ownership annotations is as wanted.
@@ -180,6 +191,38 @@ mod tests {
     use super::*;
     use crate::model::{Described, Spec};
     use crate::plan::world::{World, live, object};
+
+    #[test]
+    fn a_removal_is_met_only_where_the_value_is_gone() {
+        let key = "origin_pool:shop/pool";
+        let spec = |more: &str| {
+            let mut spec = json!({"port": 80, "advanced_options": {"http_idle_timeout": 5}});
+            if !more.is_empty() {
+                spec["advanced_options"][more] = 7.into();
+            }
+            spec
+        };
+        let (fuller, wanted) = (spec("connection_timeout"), object(key, &spec("")));
+        let strict = |world: &mut World| {
+            world.settings.safeguards.strict.insert(wanted.key.kind);
+            world.settings.safeguards.ownership_annotations = false;
+        };
+        let world = World::new().with(strict).defined(wanted.clone()).live(live(object(key, &fuller)));
+        let plan = world.plan();
+        let run = RunId::try_from("2026-11-25T08-00-00-000-0000".to_owned()).expect("an id");
+        let target = TargetState::new(&plan.changes[0], &run, Vec::new()).expect("a target");
+        let now = |spec: &Json| object(key, spec);
+        assert!(target.is_met(&now(&spec(""))));
+        // Nothing else differs where the definitions own nothing, and still there is something to do.
+        assert!(!target.is_met(&now(&fuller)));
+        let kept: Vec<String> = target.kept(&now(&fuller)).map(ToString::to_string).collect();
+        assert_eq!(kept, ["spec.advanced_options"]);
+        // What the service fills in is not what was removed.
+        let mut filled = fuller.clone();
+        filled["advanced_options"]["connection_timeout"] = 2000.into();
+        assert!(target.is_met(&now(&filled)));
+        assert!(target.is_met(&now(&spec("max_requests"))));
+    }
 
     /// The service leaves a zero out of its answers.
     #[test]

@@ -124,6 +124,9 @@ fn differs(change: &Change, item: Option<&LiveItem>, options: &ApplyOptions) -> 
     if target.is_met(&live.endpoint) {
         return None;
     }
+    if target.is_as_written(&live.endpoint) {
+        return Some(target.kept(&live.endpoint).cloned().collect());
+    }
     let mut fields = target.wanted().map(|wanted| target.moved(wanted, &live.endpoint)).unwrap_or_default();
     if fields.len() > 1 {
         // The ownership annotations also differ by the run alone.

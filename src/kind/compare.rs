@@ -67,13 +67,52 @@ fn known_in(message: &Message) -> &'static [&'static str] {
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
 pub fn unnamed(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
-    let mut paths = Vec::new();
+    unnamed_values(spec, unit, live, wanted).into_iter().map(|(path, _)| path).collect()
+}
+
+/// Whether a unit of a live spec still has a value of `before` that `after` does not name.
+pub fn keeps(
+    spec: &'static Message,
+    unit: &str,
+    live: Option<&Json>,
+    (before, after): (Option<&Json>, Option<&Json>),
+) -> bool {
+    let [removed, shown] = [before, live].map(|value| unnamed_values(spec, unit, value, after));
+    removed.iter().any(|(path, value)| {
+        let is_there =
+            |(of, now): &(String, &Json)| without_positions(of).eq(without_positions(path)) && has(now, value);
+        shown.iter().any(is_there)
+    })
+}
+
+/// A path without the numbers of items: what is removed moves the items behind it.
+fn without_positions(path: &str) -> impl Iterator<Item = &str> {
+    path.split('.').map(|step| step.split('[').next().unwrap_or(step))
+}
+
+/// Whether a value has another one in it.
+fn has(value: &Json, part: &Json) -> bool {
+    match (value, part) {
+        (Json::Object(values), Json::Object(parts)) => {
+            parts.iter().all(|(key, part)| values.get(key).is_some_and(|value| has(value, part)))
+        }
+        _ => value == part,
+    }
+}
+
+fn unnamed_values<'l>(
+    spec: &'static Message,
+    unit: &'l str,
+    live: Option<&'l Json>,
+    wanted: Option<&Json>,
+) -> Vec<(String, &'l Json)> {
+    let mut found = Vec::new();
     if live == wanted || agrees(spec, unit, live, wanted) {
-        return paths;
+        return found;
     }
     let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
-    unnamed_below(spec, (live, &[]), wanted, "", &mut paths);
-    paths
+    unnamed_below(spec, (live, &[]), wanted, "", &mut found);
+    found
 }
 
 /// What becomes of a key of a live message under a definition that does not name it.
@@ -165,34 +204,34 @@ fn seen_value(message: &Message, live: &Json, wanted: Option<&Json>) -> Json {
     }
 }
 
-fn unnamed_below(
+fn unnamed_below<'l>(
     message: &Message,
-    (live, known): (Keys<'_>, &[&str]),
+    (live, known): (Keys<'l>, &[&str]),
     wanted: Keys<'_>,
     above: &str,
-    paths: &mut Vec<String>,
+    found: &mut Vec<(String, &'l Json)>,
 ) {
     let path = |key: &str| if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
     for (key, value) in live.iter().filter(|(key, _)| !known.contains(key)) {
         match (wanted.get(key), message.field(key)) {
             (Some(wanted), Some(field)) if field.below().is_some() => {
-                unnamed_in(field, value, wanted, &path(key), paths);
+                unnamed_in(field, value, wanted, &path(key), found);
             }
             (Some(_), _) => {}
             (None, _) => {
                 if matches!(open(message, key, value, wanted), Some(Open::Unnamed)) {
-                    paths.push(path(key));
+                    found.push((path(key), value));
                 }
             }
         }
     }
 }
 
-fn unnamed_in(field: &Field, live: &Json, wanted: &Json, path: &str, paths: &mut Vec<String>) {
+fn unnamed_in<'l>(field: &Field, live: &'l Json, wanted: &Json, path: &str, found: &mut Vec<(String, &'l Json)>) {
     let Some(message) = field.message() else { return };
-    let mut below = |live: &Json, wanted: &Json, path: String| {
+    let mut below = |live: &'l Json, wanted: &Json, path: String| {
         if live.is_object() && wanted.is_object() {
-            unnamed_below(message, (Keys::of(live), known_in(message)), Keys::of(wanted), &path, paths);
+            unnamed_below(message, (Keys::of(live), known_in(message)), Keys::of(wanted), &path, found);
         }
     };
     match (&field.kind, live, wanted) {

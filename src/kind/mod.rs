@@ -20,7 +20,7 @@ mod untaken;
 mod value;
 mod walk;
 
-pub use compare::{agrees, seen_as, unnamed};
+pub use compare::{agrees, keeps, seen_as, unnamed};
 pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};

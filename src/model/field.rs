@@ -272,6 +272,14 @@ impl Field {
         }
     }
 
+    /// Whether a live object still has a value that a change of this field from `before` to `after` removes.
+    pub fn keeps(&self, live: &Endpoint, before: &Json, after: &Json) -> bool {
+        // An endpoint has nothing that its definition does not name.
+        let Some(unit) = self.unit().filter(|_| !live.key.kind.is_endpoint()) else { return false };
+        let [before, after] = [before, after].map(|value| Some(value).filter(|value| !value.is_null()));
+        kind::keeps(live.key.kind.message(), unit, self.digested(live).as_ref(), (before, after))
+    }
+
     /// Whether `endpoint` has the service's default here, so that leaving the field out means the same.
     pub fn is_default(&self, endpoint: &Endpoint) -> bool {
         self.of(endpoint).is_default()

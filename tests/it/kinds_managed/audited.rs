@@ -315,3 +315,24 @@ fn a_value_below_a_unit_cannot_be_ignored_alone() {
         stage.run("validate .").code(1).stderr_contains(field).stderr_contains("trueup.yaml:1");
     }
 }
+
+#[test]
+fn a_removal_is_made_where_nothing_of_the_object_says_whose_it_is() {
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop]\nkinds: [origin_pool]\nstrict: true\nownership_annotations: false\n";
+    let pool = |more: &str| {
+        format!(
+            "kind: origin_pool\nmetadata: {{name: a, namespace: shop}}\nspec: {{port: 80, origin_servers: \
+             [{{public_ip: {{ip: 192.0.2.1}}}}], advanced_options: {{http_idle_timeout: 5{more}}}}}\n"
+        )
+    };
+    let stage =
+        Stage::new().at(&service).file("trueup.yaml", settings).file("a.yaml", &pool(", connection_timeout: 7"));
+    stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+    stage.write("a.yaml", &pool(""));
+    stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+    let (_, body) = service.send("GET", "/api/config/namespaces/shop/origin_pools/a", None);
+    let live: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+    assert_ne!(live["spec"]["advanced_options"]["connection_timeout"], 7, "{body}");
+    stage.run("plan . --detailed-exitcode").code(0);
+}
