@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::fills::{is_default_choice, is_empty};
+use super::fills::{is_default_choice, is_empty, is_fill};
 use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
@@ -127,7 +127,7 @@ pub(super) enum Open {
 
 /// The same for the option of a group; nothing where the definition chooses an option of it.
 pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>) -> Option<Open> {
-    if message.field(key).is_some_and(|field| field.is(Flag::Filled)) {
+    if message.field(key).is_some_and(|field| field.is(Flag::Filled) && is_fill(field, value)) {
         return Some(Open::Default);
     }
     let Some(group) = message.group_of(key) else { return Some(Open::Unnamed) };

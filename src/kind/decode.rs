@@ -107,6 +107,8 @@ fn field(line: &'static str) -> Field {
             field.flags.push(*flag);
         } else if let Some(list) = word.strip_prefix("to=") {
             field.refers_to = list.split(',').collect();
+        } else if let Some(source) = word.strip_prefix("mirrors=") {
+            field.mirrors = Some(source);
         } else {
             add_rule(&mut field.rules, word);
         }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::hidden::is_hidden;
+use super::mirror::drop_mirrors;
 use super::spec::{is_group, is_unchosen, is_zero_of, keys_of};
 use super::walk::{Keys, each_message_mut, is_zero};
 use super::{Field, FieldKind, Group, Message};
@@ -119,6 +120,14 @@ fn digested_in<'v>(field: &Field, value: &'v Json, namespace: &str) -> Digested<
     }
 }
 
+/// Whether a value has nothing but what the service puts into a field that is left out.
+pub(super) fn is_fill(field: &Field, value: &Json) -> bool {
+    match (field.message(), value) {
+        (Some(message), Json::Object(_)) => digested_below(message, Keys::of(value), "").is_empty(),
+        _ => is_zero_of(field, value),
+    }
+}
+
 /// Takes out of the value of a message what the service surely fills again in an object of `tenant`.
 pub(super) fn unfill(message: &Message, value: &mut Json, tenant: Option<&str>) {
     if let Json::Object(keys) = value {
@@ -135,6 +144,7 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
             _ => true,
         });
     }
+    drop_mirrors(message, keys);
     keys.retain(|key, value| {
         // What the description does not know, no definition can name.
         let Some(field) = message.field(key) else { return false };

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::compare::is_same;
 use super::items::{align, is_of_messages};
+use super::mirror::drop_twin;
 use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
 use super::walk::{Keys, each_message};
 use super::{Field, FieldKind, Flag, Message};
@@ -19,6 +20,7 @@ pub fn merged(
     wanted: Option<&Json>,
 ) {
     let message = spec;
+    drop_twin(message, live, unit);
     let (before, wanted) = (keys_of(spec, unit, before), keys_of(spec, unit, wanted));
     let is_of_unit = |key: &str| unit_of(spec, key) == unit;
     live.retain(|key, _| {

@@ -10,6 +10,7 @@ mod form;
 mod hidden;
 mod items;
 mod merge;
+mod mirror;
 mod name;
 mod references;
 mod rule;
@@ -26,6 +27,7 @@ pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
 pub use items::alike;
 pub use merge::{merged, pruned};
+pub use mirror::is_mirror;
 pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit, expression};
@@ -124,6 +126,8 @@ pub struct Field {
     pub flags: Vec<Flag>,
     /// The kinds that a reference may name; empty: unknown.
     pub refers_to: Vec<&'static str>,
+    /// The field of its message from which the service writes it.
+    pub mirrors: Option<&'static str>,
     /// What else is allowed.
     pub rules: Vec<(Part, Rule)>,
     message: OnceLock<&'static Message>,
@@ -376,8 +380,8 @@ impl Message {
 
 impl Field {
     fn new(name: &'static str, kind: FieldKind) -> Self {
-        let (flags, refers_to, rules) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, kind, is_list: false, flags, refers_to, rules, message: OnceLock::new() }
+        let (flags, refers_to, mirrors, rules) = (Vec::new(), Vec::new(), None, Vec::new());
+        Self { name, kind, is_list: false, flags, refers_to, mirrors, rules, message: OnceLock::new() }
     }
 
     /// Whether this is said of it.

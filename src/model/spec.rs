@@ -211,7 +211,13 @@ impl Described {
 
     /// The paths of a unit of this live spec that `wanted` does not name and no description explains.
     pub fn unnamed(&self, name: &str, wanted: &Described) -> Vec<String> {
-        kind::unnamed(self.kind.message(), name, self.unit(name), wanted.unit(name))
+        let spec = self.kind.message();
+        let (live, wanted) = (self.unit(name), wanted.unit(name));
+        let is_mirror = |live| kind::is_mirror(spec, name, live, |source| self.unit(source));
+        if wanted.is_none() && live.is_some_and(is_mirror) {
+            return Vec::new();
+        }
+        kind::unnamed(spec, name, live, wanted)
     }
 
     /// Sets a unit, without what was in `before`; `None` removes it.

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use trueup::kind::{self, Field, Kind};
+use trueup::model::Described;
 use trueup::report::schema::{self, DefinitionKind};
 
 use crate::support::objects::{self, Specs};
@@ -208,9 +209,10 @@ fn what_the_service_took_is_valid() {
 }
 
 /// How a definition compares with what the service makes of it: units that differ, and values that it does not name.
-fn compared(kind: &Kind, wanted: &Value, live: &Value) -> (Vec<String>, Vec<String>) {
+fn compared(kind: &'static Kind, wanted: &Value, live: &Value) -> (Vec<String>, Vec<String>) {
     // No definition holds the unknown names that some of the recorded requests have.
     let known = kind::without_fills(kind.message(), wanted.clone(), None);
+    let (shown, written) = (Described::live(kind.into(), live.clone()), Described::written(kind.into(), known.clone()));
     let (live, wanted) = (kind::canonical(kind.message(), live.clone()), kind::named(kind.message(), known));
     let units: BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let is_other = |unit: &&&String| {
@@ -218,7 +220,7 @@ fn compared(kind: &Kind, wanted: &Value, live: &Value) -> (Vec<String>, Vec<Stri
         let wanted_form = wanted.and_then(|wanted| kind::significant(kind.message(), unit, wanted));
         kind::seen_as(kind.message(), unit, live, wanted) != wanted_form
     };
-    let unnamed = units.iter().flat_map(|unit| kind::unnamed(kind.message(), unit, live.get(*unit), wanted.get(*unit)));
+    let unnamed = units.iter().flat_map(|unit| shown.unnamed(unit, &written));
     let unnamed = unnamed.map(|path| format!("{}: {path}", kind.name)).collect();
     (units.iter().filter(is_other).map(|unit| format!("{}: {unit}", kind.name)).collect(), unnamed)
 }
@@ -233,7 +235,7 @@ fn what_the_service_was_seen_to_fill_is_no_difference() {
     let (mut differences, mut unnamed) = (Vec::new(), Vec::new());
     let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
     files.sort();
-    let mut compare = |kind: &Kind, wanted: &Value, live: &Value| {
+    let mut compare = |kind: &'static Kind, wanted: &Value, live: &Value| {
         let (other, more) = compared(kind, wanted, live);
         differences.extend(other);
         unnamed.extend(more);

@@ -151,7 +151,24 @@ impl Reader<'_> {
                 object.insert(field.name.to_owned(), value);
             }
         }
+        for field in described.fields.iter().filter(|field| field.mirrors.is_some()) {
+            if let Some(mirror) = self.mirror(field, &object, place)? {
+                object.insert(field.name.to_owned(), mirror);
+            }
+        }
         Ok(object)
+    }
+
+    /// What the service writes in a list of messages that the request leaves out, from another list.
+    fn mirror(&self, field: &Field, object: &Object, place: BodyPath<'_>) -> Result<Option<Value>, ErrorResponse> {
+        if !object.get(field.name).is_some_and(rule::is_zero) {
+            return Ok(None);
+        }
+        let source = field.mirrors.and_then(|source| object.get(source)).and_then(Value::as_array);
+        let (Some(source), FieldKind::Message(id)) = (source, &field.kind) else { return Ok(None) };
+        let Some(says) = kind::message(id).fields.iter().find(|says| says.is(Flag::Required)) else { return Ok(None) };
+        let items = source.iter().map(|item| Object::from_iter([(says.name.to_owned(), item.clone())]));
+        self.field(field, &items.map(Value::from).collect(), place, true).map(Some)
     }
 
     /// Whether the request has this field at all; another one is unknown to it.

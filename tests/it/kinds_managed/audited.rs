@@ -336,3 +336,38 @@ fn a_removal_is_made_where_nothing_of_the_object_says_whose_it_is() {
     assert_ne!(live["spec"]["advanced_options"]["connection_timeout"], 7, "{body}");
     stage.run("plan . --detailed-exitcode").code(0);
 }
+
+#[test]
+fn what_the_service_writes_from_another_field_follows_it_and_its_change_alone_is_drift() {
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop]\nkinds: [ip_prefix_set]\n";
+    let set = |prefix: &str| {
+        format!("kind: ip_prefix_set\nmetadata: {{name: a, namespace: shop}}\nspec: {{prefix: ['{prefix}']}}\n")
+    };
+    let path = "/api/config/namespaces/shop/ip_prefix_sets/a";
+    let live = || -> serde_json::Value {
+        let (_, body) = service.send("GET", path, None);
+        serde_json::from_str(&body).expect("JSON")
+    };
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("a.yaml", &set("10.0.0.0/8"));
+    stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+    stage.run("drift .").code(0);
+    stage.write("a.yaml", &set("10.1.0.0/16"));
+    stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+    let mirror = json!([{"ipv4_prefix": "10.1.0.0/16", "description": ""}]);
+    assert_eq!(live()["spec"]["ipv4_prefixes"], mirror, "{}", live());
+    stage.remove("a.yaml");
+    stage.run("pull --output p").code(0).stderr_ignored();
+    let files = walkdir::WalkDir::new(stage.path("p")).into_iter().map(|entry| entry.expect("an entry"));
+    let yaml = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "yaml"));
+    let pulled: String = yaml.map(|file| std::fs::read_to_string(file.path()).expect("a file")).collect();
+    assert!(pulled.contains("10.1.0.0/16") && !pulled.contains("ipv4_prefixes"), "{pulled}");
+    std::fs::remove_dir_all(stage.path("p")).expect("the copies");
+    stage.write("a.yaml", &set("10.1.0.0/16"));
+    let mut changed = live();
+    changed["spec"]["ipv4_prefixes"] = json!([{"ipv4_prefix": "10.9.0.0/16"}]);
+    let body = json!({"metadata": changed["metadata"], "spec": changed["spec"]}).to_string();
+    let (status, answer) = service.send("PUT", path, Some(&body));
+    assert_eq!(status, 200, "{answer}");
+    stage.run("drift .").code(3).stdout_contains("ipv4_prefixes");
+}

@@ -1,0 +1,53 @@
+//! Fields that the service writes from another one: a list of messages, of which each says what an item of the other says.
+
+use std::iter::zip;
+
+use serde_json::{Map, Value as Json};
+
+use super::walk::is_zero;
+use super::{Field, Message};
+
+/// Whether a unit of a spec is what the service writes there from another of its units.
+pub fn is_mirror<'v>(spec: &Message, unit: &str, value: &Json, units: impl FnOnce(&str) -> Option<&'v Json>) -> bool {
+    let source = spec.field(unit).and_then(|field| field.mirrors);
+    source.and_then(units).is_some_and(|source| mirrors(value, source))
+}
+
+/// Takes out of a live message what the service writes again from its other fields.
+pub(super) fn drop_mirrors(message: &Message, live: &mut Map<String, Json>) {
+    let gone: Vec<String> = pairs(message, live).into_iter().map(|(mirror, _)| mirror).collect();
+    live.retain(|key, _| !gone.contains(key));
+}
+
+/// Takes out of a live message the other one of two fields that say the same, where one of them is written anew: it would be
+/// sent back as it was.
+pub(super) fn drop_twin(message: &Message, live: &mut Map<String, Json>, written: &str) {
+    let is_written = |key: &str| message.spelled(key) == written;
+    let twin = |(mirror, source): (String, String)| match (is_written(&mirror), is_written(&source)) {
+        (true, _) => Some(source),
+        (_, true) => Some(mirror),
+        _ => None,
+    };
+    let gone: Vec<String> = pairs(message, live).into_iter().filter_map(twin).collect();
+    live.retain(|key, _| !gone.contains(key));
+}
+
+/// The fields of a live message that are mirrors of others, with the keys of both as the service writes them.
+fn pairs(message: &Message, live: &Map<String, Json>) -> Vec<(String, String)> {
+    let find = |name: &str| live.iter().find(|(key, _)| message.spelled(key) == name);
+    let pair = |field: &Field| {
+        let ((mirror, value), (source, of)) = find(field.name).zip(find(field.mirrors?))?;
+        mirrors(value, of).then(|| (mirror.clone(), source.clone()))
+    };
+    message.fields.iter().filter_map(pair).collect()
+}
+
+/// Whether each item says what the item of the other list says, and nothing else.
+fn mirrors(value: &Json, source: &Json) -> bool {
+    let (Json::Array(items), Json::Array(of)) = (value, source) else { return false };
+    let says = |(item, of): (&Json, &Json)| {
+        let said = item.as_object().map(|entries| entries.values().filter(|value| !is_zero(value)));
+        said.is_some_and(|said| said.eq([of]))
+    };
+    items.len() == of.len() && zip(items, of).all(says)
+}
