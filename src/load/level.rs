@@ -70,6 +70,12 @@ impl Level {
         if options.contains(&key) { options } else { &[] }
     }
 
+    /// The option that a group has where none is written, where this key is one of its options.
+    pub(super) fn default_option(self, key: &str) -> Option<&'static str> {
+        let Level::Message(message) = self else { return None };
+        message.group_of(key).and_then(|group| group.default)
+    }
+
     /// A key as the API writes it; those of labels, annotations and maps are free.
     pub(super) fn spelled(self, key: &str) -> Cow<'_, str> {
         match self {

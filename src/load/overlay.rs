@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::item::{Item, MapEntry, Value};
 use super::level::Level;
+use crate::model::shape::ENDPOINT;
 
 /// `base` with `overlay` merged onto it.
 pub(super) fn merge<'s>(base: &mut Item<'s>, overlay: &Item<'s>) {
@@ -26,8 +27,14 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
     let mut removed = HashSet::new();
     for change in changes {
         let key = level.spelled(&change.key).into_owned();
-        // The name selects the definition and changes nothing.
-        if matches!(level, Level::Shape(node) if node.key == "metadata") && matches!(&*key, "name" | "namespace") {
+        // What selects the definition changes nothing.
+        let selects = match level {
+            Level::Shape(node) if node.key == "metadata" => matches!(&*key, "name" | "namespace"),
+            Level::Shape(node) => std::ptr::eq(node, &raw const ENDPOINT) && key == "kind",
+            Level::Object(_) => key == "kind",
+            _ => false,
+        };
+        if selects {
             continue;
         }
         if change.item.is_null() {

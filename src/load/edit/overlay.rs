@@ -19,7 +19,7 @@ use crate::load::splice::spliced;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::load::variable::Variables;
-use crate::model::{Definition, Endpoint, Field, Json, Key, SourceLocation};
+use crate::model::{Definition, Endpoint, Json, Key, SourceLocation};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
 /// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
@@ -99,13 +99,14 @@ impl OverlayEditor<'_> {
         }
         let before = self.effective(definition, None).ok_or(NotEditable::Withdrawn)?;
         let current = wanted.field.value(&before);
-        let value = as_written(wanted, &current);
+        let path = field::keys(wanted.key.kind, &wanted.field).unwrap_or_else(|| vec!["spec".to_owned()]);
+        let value = with_defaults(wanted.key.kind, &path, (&current, &wanted.live), as_written(wanted, &current));
         let mut text = self.read(file);
         if text.is_empty() {
             text = head(&wanted.key);
         }
         let mut place = None;
-        for (path, value) in changes(wanted.key.kind, &wanted.field, &current, &value) {
+        for (path, value) in changes(wanted.key.kind, &path, &current, &value) {
             text = set(&text, file, &wanted.key, &path, &value)?;
             place = root(&text, file, &wanted.key).and_then(|root| Some(root.at(&path)?.value.place.clone())).or(place);
         }
@@ -144,11 +145,38 @@ impl OverlayEditor<'_> {
 }
 
 /// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default, or takes it out.
-fn changes(kind: KindName, field: &Field, current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
-    let path = field::keys(kind, field).unwrap_or_else(|| vec!["spec".to_owned()]);
+fn changes(kind: KindName, path: &[String], current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
     let mut found = Vec::new();
-    differences(kind, &path, (current, wanted), &mut found);
+    differences(kind, path, (current, wanted), &mut found);
     found
+}
+
+/// A wanted value with the live defaults of groups of which the definition chooses another option: an overlay need not be
+/// able to take that one out, and the default drops it.
+fn with_defaults(kind: KindName, path: &[String], (current, live): (&Json, &Json), wanted: Json) -> Json {
+    let Json::Object(old) = current else { return wanted };
+    let level = Level::at(kind, path);
+    let chosen = |key: &String| {
+        let default = level.default_option(key)?;
+        live.get(default).map(|live| (default.to_owned(), live.clone()))
+    };
+    let mut new = match wanted {
+        Json::Object(new) => new,
+        // A group of which no option is left is no value.
+        Json::Null if old.keys().any(|key| chosen(key).is_some()) => serde_json::Map::new(),
+        wanted => return wanted,
+    };
+    for (key, old) in old {
+        match new.remove(key) {
+            Some(value) => {
+                let value = with_defaults(kind, &below(path, key), (old, &live[key.as_str()]), value);
+                new.insert(key.clone(), value);
+            }
+            None if level.options(key).iter().any(|option| new.contains_key(*option)) => {}
+            None => new.extend(chosen(key)),
+        }
+    }
+    Json::Object(new)
 }
 
 fn differences(

@@ -45,8 +45,15 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
         }
         Action::Annotate { .. } => {}
         Action::Delete { before, referrers } => {
-            if let Some(address) = address(&before.endpoint) {
-                text.push_str(&labelled("was", &address, view));
+            match address(&before.endpoint) {
+                Some(address) => text.push_str(&labelled("was", &address, view)),
+                None => {
+                    let edits = edits::of(change);
+                    let width = field_width(&edits);
+                    for edit in &edits {
+                        text.push_str(&row(edit, (width, None), false, view));
+                    }
+                }
             }
             for referrer in referrers {
                 text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));

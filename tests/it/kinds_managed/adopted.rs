@@ -179,6 +179,28 @@ fn an_environment_takes_drift_of_any_kind_into_its_overlay() {
 }
 
 #[test]
+fn an_overlay_takes_over_a_switch_to_the_default_of_a_group() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nkinds: [origin_pool]\nenvironments:\n  prod: {stack: shop, overlay: o/prod}\n";
+    let tls = "  use_tls: {skip_server_verification: {}, no_mtls: {}, use_host_header_as_sni: {}, \
+               default_session_key_caching: {}, tls_config: {default_security: {}}}\n";
+    let pool = POOL.replace("  no_tls: {}\n", tls);
+    assert_ne!(pool, POOL);
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("pool.yaml", &pool);
+    stage.write("o/prod/none.yaml", "");
+    stage.run("apply . --env prod --yes").code(0).stderr_ignored();
+    change(&service, "origin_pools", "cart", |spec| {
+        spec.as_object_mut().expect("a spec").remove("use_tls");
+        spec["no_tls"] = json!({});
+    });
+    stage.run("pull --drift . --env prod --into overlay").code(0).stderr_ignored();
+    assert_eq!(stage.read("pool.yaml"), pool);
+    let text = stage.read("o/prod/shop/origin_pool/cart.yaml");
+    assert!(text.ends_with("spec: {no_tls: {}}\n"), "{text}");
+    stage.run("drift . --env prod").code(0).stdout_contains("In sync");
+}
+
+#[test]
 fn a_secret_stays_in_its_file_when_something_beside_it_is_taken_over() {
     let service = Service::start();
     let text = "kind: certificate

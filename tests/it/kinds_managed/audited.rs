@@ -371,3 +371,21 @@ fn what_the_service_writes_from_another_field_follows_it_and_its_change_alone_is
     assert_eq!(status, 200, "{answer}");
     stage.run("drift .").code(3).stdout_contains("ipv4_prefixes");
 }
+
+#[test]
+fn an_object_is_at_its_definition_whatever_an_overlay_of_it_begins_with() {
+    let settings = "namespaces: [shop]\nkinds: [advertise_policy]\nenvironments: {prod: {stack: s, overlay: o}}\n";
+    let overlay = "metadata: {name: a, namespace: shop}\nspec: {port: 81}\n# last\nkind: advertise_policy\n";
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("a.yaml", &policy("shop/a", 80));
+    stage.write("o/x.yaml", overlay);
+    stage.run("plan . --env prod --format github").code(0).stdout_contains("a.yaml").does_not_say("o/x.yaml,line=4");
+}
+
+#[test]
+fn the_delete_of_an_object_of_any_kind_shows_what_goes() {
+    let service = Service::start();
+    let stage = of_policies(&service).file("b.yaml", &policy("shop/b", 81)).applied(".");
+    stage.remove("a.yaml");
+    stage.run("plan .").code(0).stdout_contains("10.0.0.7 -> (none)").stdout_contains("80 -> (none)");
+}

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::load::{LoadOptions, SourceFile, sources};
+use crate::model::Field;
 
 /// An endpoint as the wire writes it.
 fn endpoint() -> impl Strategy<Value = Json> {
