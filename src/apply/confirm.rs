@@ -125,7 +125,7 @@ impl SentWrite<'_> {
     fn made(&self, now: &Endpoint) -> Option<SettledWrite> {
         let writers = std::iter::once(self.target).chain(self.earlier);
         let ours = writers.map(|target| target.is_by_this_run(now)).collect::<Vec<_>>();
-        // What a service kept against our write, the verification tells.
+        // The verification reports what a service kept against our write.
         let is_made = || ours.contains(&Some(true)) && self.target.is_as_written(now);
         if !self.target.is_met(now) && !is_made() {
             return None;
