@@ -11,19 +11,18 @@ use super::{Field, FieldKind, Flag, Message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
 /// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
-pub fn seen_as(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
-    let message = spec;
+pub fn seen_as(message: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
     let is_filled = message.groups.iter().any(|group| group.name == unit && group.is_filled);
     // A field that no definition names belongs to others; so does a group that has no default.
     let live = live.filter(|_| wanted.is_some() || is_filled);
-    let seen = seen_message(message, keys_of(spec, unit, live), keys_of(spec, unit, wanted));
-    value_of(spec, unit, without_zeros(message, seen))
+    let seen = seen_message(message, keys_of(message, unit, live), keys_of(message, unit, wanted));
+    value_of(message, unit, without_zeros(message, seen))
 }
 
 /// Whether a unit of a live spec is plainly what a definition writes: every value that it names is equal and shown, and
 /// what it does not name is what the service is known to fill. Cheap, and nearly always true; where it is not, the
 /// comparison has to tell.
-pub fn agrees(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
+pub fn agrees(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
     agrees_below(spec, keys_of(spec, unit, live), keys_of(spec, unit, wanted), &[])
 }
 
@@ -66,17 +65,12 @@ fn known_in(message: &Message) -> &'static [&'static str] {
 }
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
-pub fn unnamed(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
+pub fn unnamed(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
     unnamed_values(spec, unit, live, wanted).into_iter().map(|(path, _)| path).collect()
 }
 
 /// Whether a unit of a live spec still has a value of `before` that `after` does not name.
-pub fn keeps(
-    spec: &'static Message,
-    unit: &str,
-    live: Option<&Json>,
-    (before, after): (Option<&Json>, Option<&Json>),
-) -> bool {
+pub fn keeps(spec: &Message, unit: &str, live: Option<&Json>, (before, after): (Option<&Json>, Option<&Json>)) -> bool {
     let [removed, shown] = [before, live].map(|value| unnamed_values(spec, unit, value, after));
     removed.iter().any(|(path, value)| {
         let is_there =
@@ -101,7 +95,7 @@ fn has(value: &Json, part: &Json) -> bool {
 }
 
 fn unnamed_values<'l>(
-    spec: &'static Message,
+    spec: &Message,
     unit: &'l str,
     live: Option<&'l Json>,
     wanted: Option<&Json>,

@@ -10,13 +10,13 @@ use super::walk::{Keys, each_message_mut, is_zero};
 use super::{Field, FieldKind, Group, Message};
 
 /// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
-pub fn without_fills(spec: &'static Message, mut value: Json, tenant: Option<&str>) -> Json {
+pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> Json {
     unfill(spec, &mut value, tenant);
     value
 }
 
 /// Adds to a spec that a definition of `namespace` writes what its references leave out: the namespace of the object itself.
-pub fn add_namespaces(spec: &'static Message, value: &mut Json, namespace: &str) {
+pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
     add_namespaces_below(spec, value, namespace);
 }
 
@@ -65,7 +65,7 @@ impl Serialize for Digested<'_> {
 }
 
 /// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
-pub fn digested<'v>(spec: &'static Message, unit: &'v str, value: &'v Json, namespace: &str) -> Option<Digested<'v>> {
+pub fn digested<'v>(spec: &Message, unit: &'v str, value: &'v Json, namespace: &str) -> Option<Digested<'v>> {
     let mut keys = digested_below(spec, keys_of(spec, unit, Some(value)), namespace);
     match is_group(spec, unit) {
         true => (!keys.is_empty()).then_some(Digested::Map(keys)),

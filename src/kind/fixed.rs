@@ -11,14 +11,13 @@ use super::{Field, FieldKind, Flag, Group, Message};
 
 /// The path of what differs between a live unit and a definition and is beyond a replace: a field or a choice that the service
 /// fixes, or a field that no replace has.
-pub fn fixed(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
-    let of = spec;
+pub fn fixed(of: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
     if of.field(unit).is_some_and(is_fixed) {
         return Some(format!("spec.{unit}"));
     }
     // What the definition does not name at all goes whole.
-    let seen = if wanted.is_some() { seen_as(spec, unit, live, wanted) } else { live.cloned() };
-    let (seen, wanted) = (keys_of(spec, unit, seen.as_ref()).owned(), keys_of(spec, unit, wanted).owned());
+    let seen = if wanted.is_some() { seen_as(of, unit, live, wanted) } else { live.cloned() };
+    let (seen, wanted) = (keys_of(of, unit, seen.as_ref()).owned(), keys_of(of, unit, wanted).owned());
     let wanted = without_zeros(of, wanted);
     let shown = |mut keys: Map<String, Json>| {
         conceal(of, &mut keys);

@@ -7,12 +7,12 @@ use super::walk::{Keys, any_message, each_message, each_message_mut};
 use super::{Field, Flag, Message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
-pub fn hidden(spec: &'static Message, unit: &str, value: &Json) -> Option<Json> {
+pub fn hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
     hidden_below(spec, keys_of(spec, unit, Some(value)))
 }
 
 /// The value of a unit as answers show it.
-pub fn without_hidden(spec: &'static Message, unit: &str, value: &Json) -> Option<Json> {
+pub fn without_hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
     conceal(spec, &mut keys);
     value_of(spec, unit, keys)

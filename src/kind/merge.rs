@@ -13,16 +13,15 @@ use super::{Field, FieldKind, Flag, Message};
 /// definition nor `before` names stays at any depth, in items of lists too, as far as they can be distinguished; what `before`
 /// names, which a plan shows as the old value, and the definition does not, goes.
 pub fn merged(
-    spec: &'static Message,
+    message: &Message,
     unit: &str,
     live: &mut Map<String, Json>,
     before: Option<&Json>,
     wanted: Option<&Json>,
 ) {
-    let message = spec;
     drop_twin(message, live, unit);
-    let (before, wanted) = (keys_of(spec, unit, before), keys_of(spec, unit, wanted));
-    let is_of_unit = |key: &str| unit_of(spec, key) == unit;
+    let (before, wanted) = (keys_of(message, unit, before), keys_of(message, unit, wanted));
+    let is_of_unit = |key: &str| unit_of(message, key) == unit;
     live.retain(|key, _| {
         let key = message.spelled(key);
         !is_of_unit(&key) || wanted.has(&key)
@@ -108,7 +107,7 @@ fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Jso
 
 /// Takes out of a live spec what only the service writes, what the request does not have, and what is unset. A field with the
 /// flag `absent` is one that the request does not have.
-pub fn pruned(spec: &'static Message, live: &Json, absent: Flag) -> Json {
+pub fn pruned(spec: &Message, live: &Json, absent: Flag) -> Json {
     pruned_below(spec, live, absent)
 }
 

@@ -34,9 +34,9 @@ pub(super) fn drop_twin(message: &Message, live: &mut Map<String, Json>, written
 
 /// The fields of a live message that are mirrors of others, with the keys of both as the service writes them.
 fn pairs(message: &Message, live: &Map<String, Json>) -> Vec<(String, String)> {
-    let find = |name: &str| live.iter().find(|(key, _)| message.spelled(key) == name);
     let pair = |field: &Field| {
-        let ((mirror, value), (source, of)) = find(field.name).zip(find(field.mirrors?))?;
+        let (source, of) = message.entry(live, field.mirrors?)?;
+        let (mirror, value) = message.entry(live, field.name)?;
         mirrors(value, of).then(|| (mirror.clone(), source.clone()))
     };
     message.fields.iter().filter_map(pair).collect()

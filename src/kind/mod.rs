@@ -44,6 +44,7 @@ use std::sync::{LazyLock, OnceLock};
 
 // Every key of every object is looked up several times; nobody but the program writes what is looked up in.
 use foldhash::fast::FixedState;
+use serde_json::{Map, Value as Json};
 
 /// The description of all kinds; `kinds/README.md` explains its form.
 const DATA: &str = include_str!("../../kinds/kinds.txt");
@@ -361,6 +362,11 @@ impl Message {
             Cow::Owned(_) if self.field(key).is_some() => key.into(),
             snake => snake,
         }
+    }
+
+    /// The entry of a key of it, however that is spelled.
+    fn entry<'v>(&self, entries: &'v Map<String, Json>, key: &str) -> Option<(&'v String, &'v Json)> {
+        entries.get_key_value(key).or_else(|| entries.iter().find(|(written, _)| self.spelled(written) == key))
     }
 
     /// Whether the service refuses the message without this field of it: the vendor requires more than it enforces.

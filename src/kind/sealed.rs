@@ -48,7 +48,7 @@ pub fn digest_of(value: &Json) -> Option<&str> {
 }
 
 /// The digests of the secrets of these keys of a spec.
-pub fn digests(spec: &'static Message, keys: Keys<'_>) -> Vec<String> {
+pub fn digests(spec: &Message, keys: Keys<'_>) -> Vec<String> {
     let mut found = Vec::new();
     digests_below(spec, keys, &mut found);
     found
@@ -68,7 +68,7 @@ fn digests_below(of: &Message, keys: Keys<'_>, found: &mut Vec<String>) {
 /// Whether a replace that writes `wanted` as keys of the spec leaves no secret behind at a place of the live
 /// spec as [`places`] names it: the definition has the secret, another option of its group, or an item
 /// or an entry less.
-pub fn provides(spec: &'static Message, wanted: Keys<'_>, place: &str) -> bool {
+pub fn provides(spec: &Message, wanted: Keys<'_>, place: &str) -> bool {
     let steps: Vec<&str> = place.split('.').skip(1).collect();
     provides_below(spec, wanted, &steps)
 }
@@ -96,7 +96,7 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
 }
 
 /// A spec as the service shows it as it may be kept: with `{}` where a secret is.
-pub fn redacted(spec: &'static Message, value: &Json) -> Json {
+pub fn redacted(spec: &Message, value: &Json) -> Json {
     redacted_below(spec, value)
 }
 
@@ -114,7 +114,7 @@ fn redacted_below(message: &Message, value: &Json) -> Json {
 }
 
 /// The texts at the places of secrets in a spec with the secrets in it, words of enumerations aside.
-pub fn texts<'v>(spec: &'static Message, value: &'v Json) -> Vec<&'v str> {
+pub fn texts<'v>(spec: &Message, value: &'v Json) -> Vec<&'v str> {
     let mut found = Vec::new();
     texts_below(spec, false, value, &mut found);
     found
@@ -155,7 +155,7 @@ fn leaves<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
 
 /// The places of a spec, as a service shows it or a definition writes it, where a secret is or may be: a service shows no
 /// secret, so the message around one counts.
-pub fn places(spec: &'static Message, value: &Json) -> Vec<String> {
+pub fn places(spec: &Message, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
     places_below(spec, value, "spec", &mut found);
     found
@@ -167,45 +167,31 @@ fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<Str
         return;
     }
     let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.message().is_some_and(Message::hides);
-    let written = Written { message, entries };
+    let written = |name: &str| message.entry(entries, name).map(|(_, value)| value);
     for field in message.fields.iter().filter(may_have_one) {
         let path = format!("{path}.{}", field.name);
         if field.is(Flag::Secret) {
             // Another option, or none of a group, is no secret; a field of its own may have one.
-            if message.group_of(field.name).is_none_or(|group| may_be_chosen(group, field, written)) {
+            if message.group_of(field.name).is_none_or(|group| may_be_chosen(group, field, &written)) {
                 found.push(path);
             }
             continue;
         }
-        for below in written.get(field.name).map(|value| messages(field, value)).unwrap_or_default() {
+        for below in written(field.name).map(|value| messages(field, value)).unwrap_or_default() {
             places_below(below.message, below.value, &format!("{path}{}", below.step), found);
         }
     }
 }
 
-/// The keys of a message, however they are spelled.
-#[derive(Clone, Copy)]
-struct Written<'v> {
-    message: &'v Message,
-    entries: &'v Map<String, Json>,
-}
-
-impl<'v> Written<'v> {
-    fn get(self, name: &str) -> Option<&'v Json> {
-        let spelled = || self.entries.iter().find(|(key, _)| self.message.spelled(key) == name).map(|(_, value)| value);
-        self.entries.get(name).or_else(spelled)
-    }
-}
-
 /// Whether this secret may be the option that was chosen: a service shows one that is a text as an empty one.
-fn may_be_chosen(group: &Group, secret: &Field, written: Written<'_>) -> bool {
-    let Some(value) = written.get(secret.name).filter(|value| !value.is_null()) else { return false };
-    let is_chosen = |name: &&str| *name != secret.name && written.get(name).is_some_and(|value| !is_zero(value));
+fn may_be_chosen<'v>(group: &Group, secret: &Field, written: &dyn Fn(&str) -> Option<&'v Json>) -> bool {
+    let Some(value) = written(secret.name).filter(|value| !value.is_null()) else { return false };
+    let is_chosen = |name: &&str| *name != secret.name && written(name).is_some_and(|value| !is_zero(value));
     !is_zero(value) || (secret.kind == FieldKind::Text && !group.members.iter().any(is_chosen))
 }
 
 /// Whether the secret at a place as [`places`] names it is of the create alone: no replace contains it or removes it.
-pub fn is_of_create(spec: &'static Message, place: &str) -> bool {
+pub fn is_of_create(spec: &Message, place: &str) -> bool {
     let mut steps = place.split('.').skip(1).map(|step| step.split('[').next().unwrap_or(step));
     let mut message = Some(spec);
     while let (Some(of), Some(step)) = (message, steps.next()) {

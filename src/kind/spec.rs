@@ -22,36 +22,35 @@ pub(super) enum Zeros {
 }
 
 /// The names of the units of a spec.
-pub fn units(spec: &'static Message) -> impl Iterator<Item = &'static str> {
-    let message = spec;
+pub fn units(message: &'static Message) -> impl Iterator<Item = &'static str> {
     let groups = message.groups.iter().map(|group| group.name);
     let fields = message.fields.iter().filter(|field| message.group_of(field.name).is_none());
     groups.chain(fields.map(|field| field.name))
 }
 
 /// The unit that a key of a spec belongs to.
-pub fn unit_of<'k>(spec: &'static Message, key: &'k str) -> &'k str {
+pub fn unit_of<'k>(spec: &Message, key: &'k str) -> &'k str {
     spec.group_of(key).map_or(key, |group| group.name)
 }
 
 /// A live spec in canonical form, by unit: keys in snake case, names of enumerations, numbers as numbers, without what
 /// says nothing, what only the service writes, and secrets. Unknown keys stay as they are.
-pub fn canonical(spec: &'static Message, live: Json) -> BTreeMap<String, Json> {
+pub fn canonical(spec: &Message, live: Json) -> BTreeMap<String, Json> {
     by_unit(spec, known(spec, live, Zeros::Dropped))
 }
 
 /// What a definition writes as its spec, by unit; what it sets to nothing stays.
-pub fn named(spec: &'static Message, written: Json) -> BTreeMap<String, Json> {
+pub fn named(spec: &Message, written: Json) -> BTreeMap<String, Json> {
     by_unit(spec, known(spec, written, Zeros::Kept))
 }
 
-fn known(spec: &'static Message, value: Json, zeros: Zeros) -> Map<String, Json> {
+fn known(spec: &Message, value: Json, zeros: Zeros) -> Map<String, Json> {
     let Json::Object(mut keys) = value else { return Map::new() };
     tidy(spec, &mut keys, zeros);
     keys
 }
 
-fn by_unit(spec: &'static Message, keys: Map<String, Json>) -> BTreeMap<String, Json> {
+fn by_unit(spec: &Message, keys: Map<String, Json>) -> BTreeMap<String, Json> {
     let mut units = BTreeMap::new();
     for (key, value) in keys {
         match spec.group_of(&key) {
@@ -68,14 +67,14 @@ fn by_unit(spec: &'static Message, keys: Map<String, Json>) -> BTreeMap<String, 
 }
 
 /// The value of a unit without what says nothing; `None` where nothing is left.
-pub fn significant(spec: &'static Message, unit: &str, value: &Json) -> Option<Json> {
+pub fn significant(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
     let mut keys = keys_of(spec, unit, Some(value)).owned();
     tidy(spec, &mut keys, Zeros::Dropped);
     value_of(spec, unit, keys)
 }
 
 /// The keys of the spec with which a unit is written.
-pub fn keys_of<'v>(spec: &'static Message, unit: &'v str, value: Option<&'v Json>) -> Keys<'v> {
+pub fn keys_of<'v>(spec: &Message, unit: &'v str, value: Option<&'v Json>) -> Keys<'v> {
     match value {
         None => Keys::None,
         Some(value) if is_group(spec, unit) => Keys::of(value),
@@ -84,7 +83,7 @@ pub fn keys_of<'v>(spec: &'static Message, unit: &'v str, value: Option<&'v Json
 }
 
 /// The unit that these keys of the spec write; `None` where there are none.
-pub(super) fn value_of(spec: &'static Message, unit: &str, mut keys: Map<String, Json>) -> Option<Json> {
+pub(super) fn value_of(spec: &Message, unit: &str, mut keys: Map<String, Json>) -> Option<Json> {
     match is_group(spec, unit) {
         true => (!keys.is_empty()).then_some(Json::Object(keys)),
         false => keys.remove(unit),
@@ -92,7 +91,7 @@ pub(super) fn value_of(spec: &'static Message, unit: &str, mut keys: Map<String,
 }
 
 /// Whether a unit is an exclusive group, of which the spec has the options as keys.
-pub fn is_group(spec: &'static Message, unit: &str) -> bool {
+pub fn is_group(spec: &Message, unit: &str) -> bool {
     spec.groups.iter().any(|group| group.name == unit)
 }
 

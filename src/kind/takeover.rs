@@ -13,12 +13,12 @@ use super::{Field, FieldKind, Message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
 /// names it.
-pub fn taken_over(spec: &'static Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
+pub fn taken_over(spec: &Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Named, tenant }.unit(spec, unit, live, written)
 }
 
 /// A unit of a definition with the values of the whole live unit that it does not name.
-pub fn with_unnamed(spec: &'static Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
+pub fn with_unnamed(spec: &Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Unnamed, tenant }.unit(spec, unit, live, written)
 }
 
@@ -37,7 +37,7 @@ struct Taker<'a> {
 }
 
 impl Taker<'_> {
-    fn unit(&self, spec: &'static Message, unit: &str, live: &Json, written: &Json) -> Json {
+    fn unit(&self, spec: &Message, unit: &str, live: &Json, written: &Json) -> Json {
         let [live, written] =
             [live, written].map(|value| keys_of(spec, unit, Some(value).filter(|value| !value.is_null())));
         value_of(spec, unit, self.message(spec, live, written)).unwrap_or_default()

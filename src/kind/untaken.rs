@@ -9,7 +9,7 @@ use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Message};
 
 /// A unit of a definition without what no description knows and a live unit does not have, and the paths of that.
-pub fn taken(spec: &'static Message, unit: &str, live: Option<&Json>, wanted: &Json) -> (Option<Json>, Vec<String>) {
+pub fn taken(spec: &Message, unit: &str, live: Option<&Json>, wanted: &Json) -> (Option<Json>, Vec<String>) {
     let mut paths = Vec::new();
     let mut wanted = keys_of(spec, unit, Some(wanted)).owned();
     strip(spec, keys_of(spec, unit, live), &mut wanted, "spec", &mut paths);

@@ -89,13 +89,7 @@ impl SourceText {
             Err(error) => {
                 let good = error.utf8_error().valid_up_to();
                 let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-                let source = Self {
-                    path: path.clone(),
-                    text: before,
-                    mark: 0,
-                    lines: OnceLock::new(),
-                    names_secret: OnceLock::new(),
-                };
+                let source = Self::of(path.clone(), before, 0);
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let end = source.text.len();
                 let message = "the file is not valid UTF-8".to_owned();
@@ -104,7 +98,7 @@ impl SourceText {
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let text = if mark == 0 { text } else { text[mark..].to_owned() };
-        let source = Self { path: path.clone(), text, mark, lines: OnceLock::new(), names_secret: OnceLock::new() };
+        let source = Self::of(path.clone(), text, mark);
         let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
         // Without a way out of the loop the compiler looks at many bytes at once.
         let any = source.text.as_bytes().iter().fold(false, |any, byte| any | forbidden(byte));
@@ -120,13 +114,11 @@ impl SourceText {
     /// A text that is not in a file.
     #[must_use]
     pub fn inline(name: &str, text: &str) -> Self {
-        Self {
-            path: name.into(),
-            text: text.to_owned(),
-            mark: 0,
-            lines: OnceLock::new(),
-            names_secret: OnceLock::new(),
-        }
+        Self::of(name.into(), text.to_owned(), 0)
+    }
+
+    fn of(path: Arc<str>, text: String, mark: usize) -> Self {
+        Self { path, text, mark, lines: OnceLock::new(), names_secret: OnceLock::new() }
     }
 
     /// Whether it names a secret, looked for once.

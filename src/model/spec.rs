@@ -241,7 +241,7 @@ impl Described {
 }
 
 /// The keys of a spec: the options of its groups are keys of their own.
-fn keys(units: BTreeMap<String, Json>, spec: &'static Message) -> Map<String, Json> {
+fn keys(units: BTreeMap<String, Json>, spec: &Message) -> Map<String, Json> {
     let groups: Vec<&str> = spec.groups.iter().map(|group| group.name).collect();
     let mut keys = Map::new();
     for (name, value) in units {

@@ -166,16 +166,17 @@ pub(super) fn target_keys(object: &Endpoint) -> BTreeSet<Key> {
 
 /// What an object refers to.
 pub fn targets(object: &Endpoint) -> Vec<Target> {
-    let id = object.key.kind.message();
+    let message = object.key.kind.message();
     match object.spec.described() {
-        Some(spec) => {
-            spec.units().flat_map(|(unit, value)| kind::references(id, kind::keys_of(id, unit, Some(value)))).collect()
-        }
+        Some(spec) => spec
+            .units()
+            .flat_map(|(unit, value)| kind::references(message, kind::keys_of(message, unit, Some(value))))
+            .collect(),
         // Only a place refers to others, and an endpoint without one is the usual case.
         None if object.spec.endpoint().is_none_or(|spec| spec.place.is_none()) => Vec::new(),
         None => {
             let spec = serde_json::to_value(object).unwrap_or(Json::Null)["spec"].take();
-            kind::references(id, kind::Keys::of(&spec))
+            kind::references(message, kind::Keys::of(&spec))
         }
     }
 }

@@ -346,8 +346,9 @@ fn needed(node: &mut Json, shape: &ShapeNode) {
     if !plain.is_empty() {
         node["required"] = json!(plain);
     }
-    for key in spelled {
-        node["anyOf"] = json!([{"required": [key]}, {"required": [camel(key)]}, {"type": "null"}]);
+    if !spelled.is_empty() {
+        let either = |key: &&str| json!({"anyOf": [{"required": [key]}, {"required": [camel(key)]}, {"type": "null"}]});
+        node["allOf"] = spelled.iter().map(either).collect();
     }
 }
 

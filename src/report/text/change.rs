@@ -33,13 +33,7 @@ pub(super) fn change(change: &Change, view: &TextView) -> String {
 pub(super) fn values(change: &Change, view: &TextView) -> String {
     let mut text = String::new();
     match &change.action {
-        Action::Create { .. } => {
-            let edits = edits::of(change);
-            let width = field_width(&edits);
-            for edit in &edits {
-                text.push_str(&row(edit, (width, None), false, view));
-            }
-        }
+        Action::Create { .. } => text.push_str(&whole(change, view)),
         Action::Replace { fields, before, .. } | Action::Recreate { fields, before } => {
             text.push_str(&rows(change.key.kind, fields, before.modified.as_deref(), view));
         }
@@ -47,13 +41,7 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
         Action::Delete { before, referrers } => {
             match address(&before.endpoint) {
                 Some(address) => text.push_str(&labelled("was", &address, view)),
-                None => {
-                    let edits = edits::of(change);
-                    let width = field_width(&edits);
-                    for edit in &edits {
-                        text.push_str(&row(edit, (width, None), false, view));
-                    }
-                }
+                None => text.push_str(&whole(change, view)),
             }
             for referrer in referrers {
                 text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));
@@ -61,6 +49,13 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
         }
     }
     text
+}
+
+/// The values of an object that comes or goes.
+fn whole(change: &Change, view: &TextView) -> String {
+    let edits = edits::of(change);
+    let width = field_width(&edits);
+    edits.iter().map(|edit| row(edit, (width, None), false, view)).collect()
 }
 
 /// The name of a change of a run with all that is before its result.

@@ -168,19 +168,15 @@ fn written(servers: &[(usize, bool)], with_unnamed: bool) -> Value {
 
 #[test]
 fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
+    let pool = kind::message(POOL);
     let mut specs = Specs::new(objects::seed());
     for round in 0..10_000 {
         let (live, wanted) = (servers(&mut specs, 6), servers(&mut specs, 6));
         let mut spec = json!({"origin_servers": written(&live, true), "port": 80});
         let definition = written(&wanted, false);
+        let wanted_list = Some(&definition).filter(|_| !wanted.is_empty());
         let object = spec.as_object_mut().expect("an object");
-        kind::merged(
-            kind::message(POOL),
-            "origin_servers",
-            object,
-            None,
-            Some(&definition).filter(|_| !wanted.is_empty()),
-        );
+        kind::merged(pool, "origin_servers", object, None, wanted_list);
         let merged = spec["origin_servers"].as_array().cloned().unwrap_or_default();
         assert_eq!(merged.len(), wanted.len(), "round {round}: {live:?} {wanted:?}");
         // An item of the same content is the same one, by itself and alone; one between the same neighbours may have changed.
@@ -201,13 +197,7 @@ fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
         // A second time changes nothing.
         let before = spec.clone();
         let object = spec.as_object_mut().expect("an object");
-        kind::merged(
-            kind::message(POOL),
-            "origin_servers",
-            object,
-            None,
-            Some(&definition).filter(|_| !wanted.is_empty()),
-        );
+        kind::merged(pool, "origin_servers", object, None, wanted_list);
         assert_eq!(spec, before, "round {round}");
     }
 }
