@@ -13,7 +13,6 @@ use clap_complete::env::Shells;
 
 use crate::api::TABLE;
 use crate::cli::ProcessEnvironment;
-use crate::cli::args::help;
 use crate::journal;
 use crate::kind;
 use crate::load::{self, LoadOptions};
@@ -26,13 +25,13 @@ use crate::state::{Location, StateStore};
 /// The variable by which a script asks for completions: never set by anything else.
 const VARIABLE: &str = "TRUEUP_COMPLETE";
 
-/// Answers the script of a shell; returns whether this is such a call.
+/// Answers the script of a shell about the command line that `described` makes; returns whether this is such a call.
 ///
 /// # Errors
 /// Stdout cannot be written, or the shell is not known.
-pub fn answer(words: &[OsString]) -> Result<bool, clap::Error> {
+pub fn answer(words: &[OsString], described: fn() -> Command) -> Result<bool, clap::Error> {
     let here = std::env::current_dir().ok();
-    CompleteEnv::with_factory(command).var(VARIABLE).try_complete(words.to_vec(), here.as_deref())
+    CompleteEnv::with_factory(|| with_paths(described())).var(VARIABLE).try_complete(words.to_vec(), here.as_deref())
 }
 
 /// The script for a shell.
@@ -46,10 +45,6 @@ pub fn script(shell: &str) -> std::io::Result<String> {
         None => return Err(std::io::Error::other(format!("there are no completions for `{shell}`"))),
     }
     Ok(String::from_utf8_lossy(&script).into_owned())
-}
-
-fn command() -> Command {
-    with_paths(help::described())
 }
 
 /// Completes paths where an argument takes one and says nothing else.

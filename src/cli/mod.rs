@@ -64,7 +64,7 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     if words.len() == 3 && words[1] == "help" && words[2] == "options" {
         return printed(std::io::stdout().write_all(args::help::options().as_bytes()));
     }
-    let parsed = match completer::answer(&words) {
+    let parsed = match completer::answer(&words, args::help::described) {
         Ok(true) => return ExitStatus::Done,
         Ok(false) => parse(words.clone()),
         Err(error) => Err(error),

@@ -83,6 +83,12 @@ pub fn key(key: &Key) -> Part<'static> {
     code(key.to_string())
 }
 
+/// A word at the beginning of a sentence.
+pub fn capital(word: &str) -> String {
+    let mut characters = word.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
 /// A number for people, with a comma between thousands.
 pub fn digits(number: impl TryInto<u64>) -> String {
     let text = number.try_into().unwrap_or(u64::MAX).to_string();

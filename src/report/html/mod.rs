@@ -21,7 +21,7 @@ use super::view::{Alarm, Content, Count, View};
 use super::{Report, ReportOptions, safe, template};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
-use crate::report::line::{self, Line, Part, code, digits, foreign, line, moment_with_age};
+use crate::report::line::{self, Line, Part, capital, code, digits, foreign, line, moment_with_age};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -296,7 +296,7 @@ impl Page {
         let (_, word) = alarm.kind.word();
         let items = alarm.items.iter().map(|item| format!("<br>{}", draw(item)));
         let text = draw(&alarm.text) + &items.collect::<String>();
-        self.banner(&format!("{}.", super::markdown::capital(word)), &text);
+        self.banner(&format!("{}.", capital(word)), &text);
     }
 
     fn banner(&mut self, title: &str, text: &str) {
@@ -328,7 +328,7 @@ fn command(command: &Command) -> String {
     format!(
         "<div class=\"command\"><span>{}</span>{}\
          <button type=\"button\" class=\"quiet script copy\">Copy</button></div>",
-        super::markdown::capital(command.label.trim_end_matches(':')),
+        capital(command.label.trim_end_matches(':')),
         draw(&line![code(&command.command)])
     )
 }

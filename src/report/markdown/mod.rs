@@ -10,7 +10,7 @@ mod report;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::report::facts::plan::Command;
-use crate::report::line::{Line, Part, digits};
+use crate::report::line::{Line, Part, capital, digits};
 use crate::report::view::{Alarm, Align, Table, View};
 use crate::report::{Report, ReportOptions, html, safe};
 
@@ -82,12 +82,6 @@ fn alarm(alarm: &Alarm<'_>) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A word at the beginning of a sentence.
-pub(super) fn capital(word: &str) -> String {
-    let mut characters = word.chars();
-    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
 /// A table below its title, if it has one.
