@@ -18,7 +18,6 @@ pub mod sealed;
 mod spec;
 mod takeover;
 mod untaken;
-mod value;
 mod walk;
 
 pub use compare::{agrees, keeps, seen_as, unnamed};
@@ -34,7 +33,6 @@ pub use rule::{Part, Rule, Unit, expression};
 pub use spec::{canonical, is_group, keys_of, named, significant, unit_of, units};
 pub use takeover::{taken_over, with_unnamed};
 pub use untaken::taken;
-pub use value::Value;
 pub use walk::{Keys, is_zero};
 
 use std::borrow::Cow;
@@ -260,11 +258,10 @@ pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
     block.values.get_or_init(|| decode::values(block.line))
 }
 
-/// The value of an enumeration with this name or number.
-pub fn word(id: &str, text: &str) -> Option<Value> {
+/// The name of an enumeration's value that is written by its name or number.
+pub fn word(id: &str, text: &str) -> Option<&'static str> {
     let is_it = |name: &str, number: Option<i32>| name == text || number.is_some_and(|n| n.to_string() == text);
-    let (name, number) = values(id).iter().find(|(name, number)| is_it(name, *number))?;
-    Some(Value::Word(name, *number))
+    values(id).iter().find(|(name, number)| is_it(name, *number)).map(|(name, _)| *name)
 }
 
 /// The whole numbers of so many bits.
@@ -397,17 +394,34 @@ impl Field {
 
     /// The rules of a part of it that a value breaks, each with what is said of that. Those of a field that the vendor keeps for
     /// itself are not enforced.
-    pub fn broken(&self, part: Part, value: &Value) -> impl Iterator<Item = (&Rule, String)> {
+    pub fn broken(&self, part: Part, value: &Json) -> impl Iterator<Item = (&Rule, String)> {
         let rules = self.rules.iter().filter(move |(of, _)| *of == part && !self.is(Flag::Internal));
-        rules.filter_map(|(_, rule)| Some((rule, rule.broken(value)?)))
+        rules.filter_map(|(_, rule)| Some((rule, rule.broken(self, value)?)))
     }
 
     /// Whether it may refer to the kind that a reference names. The service writes kinds in several ways, each with the name in
     /// it.
-    pub fn takes(&self, reference: &Value) -> bool {
-        let Value::Map(parts) = reference else { return true };
-        let Some(Value::Text(written)) = parts.get("kind") else { return true };
+    pub fn takes(&self, reference: &Json) -> bool {
+        let Some(Json::String(written)) = reference.get("kind") else { return true };
         self.refers_to.is_empty() || self.refers_to.iter().any(|kind| written.contains(kind))
+    }
+
+    /// Whether a value of it means the same as none, where it is not a member of an exclusive group.
+    pub fn is_unset(&self, value: &Json) -> bool {
+        let is_first = |id| values(id).iter().any(|(name, number)| value == name && *number == Some(0));
+        is_zero(value) || self.enumeration().is_some_and(is_first)
+    }
+
+    /// The id of the enumeration of which its values are, or the items of its list, or the values of its map.
+    fn enumeration(&self) -> Option<&'static str> {
+        match &self.kind {
+            FieldKind::Enum(id) => Some(id),
+            FieldKind::Map(value) => match **value {
+                FieldKind::Enum(id) => Some(id),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The message below it.

@@ -1,14 +1,16 @@
 //! What is allowed in a field, beyond its type. A rule of which the program is not sure is broken by nothing: the service
 //! decides.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use regex::Regex;
+use serde_json::{Number, Value as Json};
 
-use super::Value;
 use super::form::{self, has_form};
+use super::{Field, values};
 
 /// Which part of a field a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +97,10 @@ impl Part {
 }
 
 impl Rule {
-    /// What of the value breaks the rule, as the end of a sentence; nothing where it does not, or the program is not sure.
-    pub fn broken(&self, value: &Value) -> Option<String> {
+    /// What of a value of this field breaks the rule, as the end of a sentence; nothing where it does not, or the program is
+    /// not sure.
+    pub fn broken(&self, field: &Field, value: &Json) -> Option<String> {
+        let word = || word(field, value);
         match (self, value) {
             (Rule::Range { unit, least, most }, _) => {
                 let amount = amount(*unit, value)?;
@@ -104,32 +108,33 @@ impl Rule {
                 let is_above = most.and_then(|most| compare(amount, most)) == Some(Ordering::Greater);
                 (is_below || is_above).then(|| said_of_amount(*unit, value, amount))
             }
-            (Rule::ItemCounts(counts), Value::List(items)) => {
+            (Rule::ItemCounts(counts), Json::Array(items)) => {
                 (!counts.contains(&items.len().to_string().as_str())).then(|| format!("has {} items", items.len()))
             }
-            (Rule::Ranges(ranges), _) => (!is_in(ranges, value)?).then(|| "is in none of the ranges".to_owned()),
-            (Rule::NotInRanges(ranges), _) => is_in(ranges, value)?.then(|| "is in one of the ranges".to_owned()),
-            (Rule::In(values), _) => said(value).filter(|_| word(value).is_some_and(|word| !values.contains(&&*word))),
-            (Rule::NotIn(values), _) => {
-                said(value).filter(|_| word(value).is_some_and(|word| values.contains(&&*word)))
-            }
-            (Rule::Const(only), _) => said(value).filter(|_| word(value).is_some_and(|word| *only != word)),
-            (Rule::Pattern(pattern), Value::Text(text)) => {
+            (Rule::Ranges(ranges), _) => (!is_in(ranges, &word()?)?).then(|| "is in none of the ranges".to_owned()),
+            (Rule::NotInRanges(ranges), _) => is_in(ranges, &word()?)?.then(|| "is in one of the ranges".to_owned()),
+            (Rule::In(values), _) => (!values.contains(&&*word()?)).then(|| said(value)),
+            (Rule::NotIn(values), _) => values.contains(&&*word()?).then(|| said(value)),
+            (Rule::Const(only), _) => (*only != word()?).then(|| said(value)),
+            (Rule::Pattern(pattern), Json::String(text)) => {
                 (!expression(pattern)?.is_match(text)).then(|| "does not match".to_owned())
             }
-            (Rule::Format(forms), Value::Text(text)) => {
+            (Rule::Format(forms), Json::String(text)) => {
                 let other = forms.iter().find(|form| has_form(form, text) == Some(false))?;
                 Some(format!("is not a valid {}", form::words(other)))
             }
-            (Rule::Unique, Value::List(items)) => twice(items.iter()).then(|| "has an item twice".to_owned()),
-            (Rule::UniqueValues, Value::Map(entries)) => {
+            (Rule::Unique, Json::Array(items)) => twice(items.iter()).then(|| "has an item twice".to_owned()),
+            (Rule::UniqueValues, Json::Object(entries)) => {
                 twice(entries.values()).then(|| "has a value twice".to_owned())
             }
-            (Rule::UniqueNames, Value::List(items)) => {
-                twice(items.iter().filter_map(name)).then(|| "has two items with the same name".to_owned())
+            (Rule::UniqueNames, Json::Array(items)) => {
+                twice(items.iter().filter_map(|item| item.get("metadata")?.get("name")))
+                    .then(|| "has two items with the same name".to_owned())
             }
-            (Rule::OneNonzero, Value::Map(entries)) => {
-                entries.values().all(Value::is_absent).then(|| "has no field that is set".to_owned())
+            (Rule::OneNonzero, Json::Object(entries)) => {
+                let below = |key: &str| field.message()?.field(key);
+                let is_set = |(key, value): (&String, &Json)| !below(key).is_some_and(|field| field.is_unset(value));
+                (!entries.iter().any(is_set)).then(|| "has no field that is set".to_owned())
             }
             _ => None,
         }
@@ -178,24 +183,22 @@ pub fn expression(pattern: &'static str) -> Option<Arc<Regex>> {
 }
 
 /// How much a range is about.
-fn amount(unit: Unit, value: &Value) -> Option<f64> {
+fn amount(unit: Unit, value: &Json) -> Option<f64> {
     let count = match (unit, value) {
-        (Unit::Number, Value::Integer(number)) => return Some(*number as f64),
-        (Unit::Number, Value::Number(number)) => return number.parse().ok(),
-        (Unit::Characters, Value::Text(text)) => text.chars().count(),
-        (Unit::Bytes, Value::Text(text)) => text.len(),
-        (Unit::Items, Value::List(items)) => items.len(),
-        (Unit::Pairs, Value::Map(entries)) => entries.len(),
+        (Unit::Number, Json::Number(number)) => return number.as_f64(),
+        (Unit::Characters, Json::String(text)) => text.chars().count(),
+        (Unit::Bytes, Json::String(text)) => text.len(),
+        (Unit::Items, Json::Array(items)) => items.len(),
+        (Unit::Pairs, Json::Object(entries)) => entries.len(),
         _ => return None,
     };
     Some(count as f64)
 }
 
 /// What is said of an amount that is out of range.
-fn said_of_amount(unit: Unit, value: &Value, amount: f64) -> String {
+fn said_of_amount(unit: Unit, value: &Json, amount: f64) -> String {
     match (unit, value) {
-        (Unit::Number, Value::Integer(number)) => format!("is {number}"),
-        (Unit::Number, Value::Number(number)) => format!("is {number}"),
+        (Unit::Number, Json::Number(number)) => format!("is {}", shortest(number)),
         (Unit::Characters, _) => format!("is {amount} characters long"),
         (Unit::Bytes, _) => format!("is {amount} bytes long"),
         (Unit::Items, _) => format!("has {amount} items"),
@@ -208,8 +211,8 @@ fn compare(amount: f64, bound: &str) -> Option<Ordering> {
 }
 
 /// Whether a number is in one of the ranges, each written `1..5`.
-fn is_in(ranges: &[&str], value: &Value) -> Option<bool> {
-    let number: i128 = word(value)?.parse().ok()?;
+fn is_in(ranges: &[&str], number: &str) -> Option<bool> {
+    let number: i128 = number.parse().ok()?;
     let is_within = |range: &&str| {
         let (first, last) = range.split_once("..")?;
         Some((first.parse().ok()?..=last.parse().ok()?).contains(&number))
@@ -218,32 +221,35 @@ fn is_in(ranges: &[&str], value: &Value) -> Option<bool> {
 }
 
 /// What a scalar is.
-fn said(value: &Value) -> Option<String> {
+fn said(value: &Json) -> String {
     match value {
-        Value::Word(name, _) => Some(format!("is `{name}`")),
-        other => word(other).map(|word| format!("is `{word}`")),
+        Json::String(text) => format!("is `{text}`"),
+        Json::Number(number) => format!("is `{}`", shortest(number)),
+        other => format!("is `{other}`"),
     }
 }
 
 /// A scalar as the description writes it: a name of an enumeration by its number.
-fn word(value: &Value) -> Option<String> {
-    match value {
-        Value::Flag(flag) => Some(flag.to_string()),
-        Value::Integer(number) => Some(number.to_string()),
-        Value::Number(text) | Value::Text(text) => Some(text.clone()),
-        Value::Word(_, number) => number.map(|number| number.to_string()),
-        Value::List(_) | Value::Map(_) | Value::Any(_) => None,
+fn word<'v>(field: &Field, value: &'v Json) -> Option<Cow<'v, str>> {
+    match (field.enumeration(), value) {
+        (Some(id), Json::String(name)) => {
+            let (_, number) = values(id).iter().find(|(known, _)| known == name)?;
+            Some(number.as_ref()?.to_string().into())
+        }
+        (_, Json::String(text)) => Some(text.into()),
+        (_, Json::Bool(flag)) => Some(flag.to_string().into()),
+        (_, Json::Number(number)) => Some(shortest(number).into()),
+        (_, Json::Null | Json::Array(_) | Json::Object(_)) => None,
     }
 }
 
-fn name(item: &Value) -> Option<&Value> {
-    let Value::Map(item) = item else { return None };
-    let Value::Map(metadata) = item.get("metadata")? else { return None };
-    metadata.get("name")
+/// A number without a fraction that is nothing.
+fn shortest(number: &Number) -> String {
+    number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), |number| number.to_string())
 }
 
-fn twice<'v>(mut values: impl Iterator<Item = &'v Value>) -> bool {
-    let mut seen = BTreeSet::new();
+fn twice<'v>(mut values: impl Iterator<Item = &'v Json>) -> bool {
+    let mut seen = HashSet::new();
     !values.all(|value| seen.insert(value))
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::walk::{Keys, is_zero};
-use super::{Field, FieldKind, Flag, Message, Value, sealed};
+use super::{Field, FieldKind, Flag, Message, sealed};
 
 /// Which values of nothing a canonical form keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,12 +152,12 @@ pub(super) fn is_unchosen(
 ) -> bool {
     let zero = match zero {
         Json::String(text) if text.is_empty() => return true,
-        Json::Bool(_) => Value::Flag(false),
-        _ => Value::Integer(0),
+        Json::Bool(_) => Json::Bool(false),
+        _ => Json::from(0),
     };
     let is_chosen = |name: &&str| is_written(name) && !zeros.iter().any(|zero| zero.name == *name);
     let members = message.group_of(option.name).map(|group| group.members.as_slice()).unwrap_or_default();
-    members.iter().any(is_chosen) || option.rules.iter().any(|(_, rule)| rule.broken(&zero).is_some())
+    members.iter().any(is_chosen) || option.rules.iter().any(|(_, rule)| rule.broken(option, &zero).is_some())
 }
 
 /// Brings the value of a field into its canonical form.

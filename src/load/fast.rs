@@ -10,8 +10,8 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use super::definition::names_other_kind;
 use super::plain::Spec;
 use super::text::{Language, SourceText};
-use crate::kind::{Kind, KindName, Value};
-use crate::model::{WireEndpoint, WireMetadata, WireSpec};
+use crate::kind::{Kind, KindName};
+use crate::model::{Json, WireEndpoint, WireMetadata, WireSpec};
 
 /// A document as it is written.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) enum PlainDocument {
     /// An endpoint.
     Endpoint(WireEndpoint),
     /// An object of another kind.
-    Object { kind: &'static Kind, metadata: Option<WireMetadata>, spec: Value },
+    Object { kind: &'static Kind, metadata: Option<WireMetadata>, spec: Json },
 }
 
 /// The documents of a file, `None` where the careful reader has to look.

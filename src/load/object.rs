@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Number, json};
+
 use super::definition::{follows, located, mapping, no_removal, service_keys};
 use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, Fields, KeySpelling, Place, described, first_line};
-use super::item::{Item, TextSpan, Value as Written, json};
+use super::item::{self, Item, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Part, Value};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part};
 use crate::model::shape::ENDPOINT;
-use crate::model::{self, Described, Endpoint, Problem, SealedSecrets, Segment, WireEndpoint, WireMetadata};
+use crate::model::{self, Described, Endpoint, Json, Problem, SealedSecrets, Segment, WireEndpoint, WireMetadata};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
@@ -68,11 +70,11 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
 pub(super) fn assembled(
     kind: &Kind,
     metadata: Option<WireMetadata>,
-    spec: Option<Value>,
+    spec: Option<Json>,
     rules: &StackRules,
 ) -> (Option<Endpoint>, Vec<Problem>) {
     let namespace = metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
-    let mut spec = spec.map(Value::json).unwrap_or_default();
+    let mut spec = spec.unwrap_or_default();
     let name = KindName::from(kind);
     kind::add_namespaces(name.message(), &mut spec, namespace);
     let spec = Described::written(name, spec);
@@ -118,10 +120,10 @@ struct ObjectReader<'r> {
 
 impl ObjectReader<'_> {
     /// The value of a message; nothing where it is not a mapping.
-    fn message(&mut self, decoder: &mut Decoder, place: Place<'_, '_>, id: &str) -> Option<Value> {
+    fn message(&mut self, decoder: &mut Decoder, place: Place<'_, '_>, id: &str) -> Option<Json> {
         let message = kind::message(id);
         let mut fields = Fields::open(decoder, place.item, &place.at, place.path.clone())?;
-        let mut values = BTreeMap::new();
+        let mut values = Map::new();
         let mut chosen: BTreeMap<&'static str, TextSpan<'_>> = BTreeMap::new();
         for (field, entry) in fields.described(message) {
             if field.is(Flag::ReadOnly) {
@@ -144,7 +146,7 @@ impl ObjectReader<'_> {
             self.at.extend([".", field.name]);
             let value = self.field(fields.decoder, Place::of(entry, below), field, is_option);
             self.at.truncate(length);
-            let is_empty = value == Some(Value::Text(String::new()));
+            let is_empty = value.as_ref().is_some_and(|value| value == "");
             if is_option && !is_empty {
                 chosen.insert(field.name, entry.key_at);
             }
@@ -153,7 +155,7 @@ impl ObjectReader<'_> {
         }
         for name in self.rules.unchecked(&self.at).filter(|name| message.field(name).is_none()) {
             let entry = fields.other(name).filter(|entry| !entry.item.is_null());
-            values.extend(entry.map(|entry| (name.to_owned(), Value::Any(json(&entry.item).to_string()))));
+            values.extend(entry.map(|entry| (name.to_owned(), item::json(&entry.item))));
         }
         fields.finish();
         for group in &message.groups {
@@ -165,7 +167,7 @@ impl ObjectReader<'_> {
                 decoder.fault(&place.path, place.at.error(what, "it is required"));
             }
         }
-        Some(Value::Map(values))
+        Some(Json::Object(values))
     }
 
     /// The value of a field, checked by its rules.
@@ -175,18 +177,18 @@ impl ObjectReader<'_> {
         place: Place<'_, '_>,
         field: &'static Field,
         is_option: bool,
-    ) -> Option<Value> {
+    ) -> Option<Json> {
         if field.is(Flag::Secret) {
             return self.secret(decoder, &place, field);
         }
         let value = self.unsealed(decoder, &place, field)?;
-        if is_option || !value.is_absent() {
+        if is_option || !field.is_unset(&value) {
             check(decoder, &place, field, Part::Value, &value);
         }
         Some(value)
     }
 
-    fn unsealed(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Value> {
+    fn unsealed(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Json> {
         if !field.is_list {
             return self.value(decoder, place, field, &field.kind);
         }
@@ -211,7 +213,7 @@ impl ObjectReader<'_> {
             }
         }
         // A list that lost an item to a fault would be counted short.
-        (values.len() == items.len()).then_some(Value::List(values))
+        (values.len() == items.len()).then_some(Json::Array(values))
     }
 
     fn value(
@@ -220,23 +222,23 @@ impl ObjectReader<'_> {
         place: &Place<'_, '_>,
         field: &'static Field,
         kind: &'static FieldKind,
-    ) -> Option<Value> {
+    ) -> Option<Json> {
         let Place { item, at, path } = place;
         match kind {
-            FieldKind::Bool => decoder.boolean(item, at, path).map(Value::Flag),
+            FieldKind::Bool => decoder.boolean(item, at, path).map(Json::from),
             FieldKind::Integer { bits, is_signed } => integer(decoder, place, *bits, *is_signed),
             FieldKind::Float => {
                 let number = item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
-                given(decoder, place, number.map(|number| Value::Number(number.to_string())), "a number")
+                given(decoder, place, number.map(Json::from), "a number")
             }
-            FieldKind::Text | FieldKind::Bytes => decoder.text(item, at, path).map(Value::Text),
+            FieldKind::Text | FieldKind::Bytes => decoder.text(item, at, path).map(Json::from),
             FieldKind::Timestamp | FieldKind::Duration => {
-                let text = item.text().filter(|text| kind.has(text)).map(|text| Value::Text(text.to_owned()));
+                let text = item.text().filter(|text| kind.has(text)).map(Json::from);
                 let is_time = *kind == FieldKind::Timestamp;
                 let wanted = if is_time { "a time such as 2026-01-31T12:00:00Z" } else { "a duration such as 1.5s" };
                 given(decoder, place, text, wanted)
             }
-            FieldKind::Any => Some(Value::Any(json(item).to_string())),
+            FieldKind::Any => Some(item::json(item)),
             FieldKind::Empty => {
                 let Written::Map(_) = item.value else {
                     let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
@@ -244,7 +246,7 @@ impl ObjectReader<'_> {
                     return None;
                 };
                 Fields::open(decoder, item, at, path.clone())?.finish();
-                Some(Value::Map(BTreeMap::new()))
+                Some(json!({}))
             }
             FieldKind::Message(id) => {
                 let value = self.message(decoder, place.clone(), id)?;
@@ -259,7 +261,7 @@ impl ObjectReader<'_> {
                     decoder.wrong(path, at, item, "a mapping");
                     return None;
                 };
-                let (mut values, mut is_whole) = (BTreeMap::new(), true);
+                let (mut values, mut is_whole) = (Map::new(), true);
                 for entry in entries.iter().filter(|entry| !entry.item.is_null()) {
                     if decoder.faults.len() > MOST_PROBLEMS {
                         return None;
@@ -267,7 +269,7 @@ impl ObjectReader<'_> {
                     let mut path = path.clone();
                     path.push(Segment::Key(entry.key.clone().into_owned().into()));
                     let place = Place::of(entry, path);
-                    let key = Value::Text(entry.key.clone().into_owned());
+                    let key = Json::from(&*entry.key);
                     check(decoder, &Place { at: entry.key_at, ..place.clone() }, field, Part::Keys, &key);
                     let value = self.value(decoder, &place, field, inner);
                     is_whole &= value.is_some();
@@ -276,13 +278,13 @@ impl ObjectReader<'_> {
                         values.insert(entry.key.clone().into_owned(), value);
                     }
                 }
-                is_whole.then_some(Value::Map(values))
+                is_whole.then_some(Json::Object(values))
             }
         }
     }
 
     /// The mark of a secret: it must be sealed, and no message has anything of it.
-    fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Value> {
+    fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Json> {
         let mut own = Decoder::new(KeySpelling::Both);
         let value = self.unsealed(&mut own, place, field);
         let clear = value.as_ref().is_some_and(is_clear);
@@ -296,8 +298,8 @@ impl ObjectReader<'_> {
             let help = "write its sealed form as `blindfold_secret_info`; what the service shows of a secret is none";
             (format!("the secret `{}` has no value", place.name()), help.to_owned())
         } else if own.faults.is_empty() {
-            let digest = self.sealed.insert(value?.json());
-            return Some(Value::Map(BTreeMap::from([("sealed".to_owned(), Value::Text(digest))])));
+            let digest = self.sealed.insert(value?);
+            return Some(json!({"sealed": digest}));
         } else {
             let help = format!("`trueup schema --kind {}` has its form; the value is not shown", self.kind);
             (format!("the secret `{}` does not have the form of one", place.name()), help)
@@ -308,47 +310,48 @@ impl ObjectReader<'_> {
 }
 
 /// Whether a secret is written as it is: a text, or the option for that.
-fn is_clear(value: &Value) -> bool {
+fn is_clear(value: &Json) -> bool {
     match value {
-        Value::Map(entries) => entries.contains_key(CLEAR) || entries.values().any(is_clear_below),
-        Value::List(items) => items.iter().any(is_clear),
+        Json::Object(entries) => entries.contains_key(CLEAR) || entries.values().any(is_clear_below),
+        Json::Array(items) => items.iter().any(is_clear),
         _ => true,
     }
 }
 
 /// The same of what is below a secret, whose sealed form is made of texts.
-fn is_clear_below(value: &Value) -> bool {
+fn is_clear_below(value: &Json) -> bool {
     match value {
-        Value::Map(_) => is_clear(value),
-        Value::List(items) => items.iter().any(is_clear_below),
+        Json::Object(_) => is_clear(value),
+        Json::Array(items) => items.iter().any(is_clear_below),
         _ => false,
     }
 }
 
 /// Whether a value, or a part of a list or map of secrets, has what a service shows around a secret, and no secret.
-fn is_empty_envelope(field: &Field, value: &Value) -> bool {
-    if field.message().is_none_or(|message| message.field(CLEAR).is_none()) {
-        return false;
-    }
+fn is_empty_envelope(field: &Field, value: &Json) -> bool {
+    let Some(secret) = field.message().filter(|message| message.field(CLEAR).is_some()) else { return false };
+    let has_text = |value: &Json| has_text(secret, value);
     match (&field.kind, value) {
-        (FieldKind::Map(_), Value::Map(values)) => values.is_empty() || !values.values().all(has_text),
-        (_, Value::List(items)) => items.is_empty() || !items.iter().all(has_text),
+        (FieldKind::Map(_), Json::Object(values)) => values.is_empty() || !values.values().all(has_text),
+        (_, Json::Array(items)) => items.is_empty() || !items.iter().all(has_text),
         (_, value) => !has_text(value),
     }
 }
 
-/// Whether there is anything of a secret in a value.
-fn has_text(value: &Value) -> bool {
-    match value {
-        Value::Map(entries) => entries.values().any(has_text),
-        Value::List(items) => items.iter().any(has_text),
-        Value::Text(text) => !text.is_empty(),
-        _ => false,
-    }
+/// Whether there is anything of a secret in a value: a text that says more than which form it has.
+fn has_text(message: &Message, value: &Json) -> bool {
+    let has_text = |(key, value): (&String, &Json)| match message.field(key) {
+        Some(Field { kind: FieldKind::Enum(_), .. }) | None => false,
+        Some(field) => match field.message() {
+            Some(below) => has_text(below, value),
+            None => value.as_str().is_some_and(|text| !text.is_empty()),
+        },
+    };
+    value.as_object().is_some_and(|entries| entries.iter().any(has_text))
 }
 
 /// The rules of a part of a field.
-fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Value) {
+fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Json) {
     // A part that is wrong is not in the value, or not as it will be.
     let is_faulty = decoder.is_faulty(&place.path);
     for (rule, broken) in field.broken(part, value).filter(|(rule, _)| !(is_faulty && rule.is_about_parts())) {
@@ -395,18 +398,18 @@ fn quoted(words: &[&str]) -> String {
 }
 
 /// The value, or a problem where there is none.
-fn given(decoder: &mut Decoder, place: &Place<'_, '_>, value: Option<Value>, wanted: &str) -> Option<Value> {
+fn given(decoder: &mut Decoder, place: &Place<'_, '_>, value: Option<Json>, wanted: &str) -> Option<Json> {
     if value.is_none() {
         decoder.wrong(&place.path, &place.at, place.item, wanted);
     }
     value
 }
 
-fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, bits: u8, is_signed: bool) -> Option<Value> {
+fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, bits: u8, is_signed: bool) -> Option<Json> {
     let number: i128 = decoder.integer(place.item, &place.at, &place.path)?;
     let range = kind::integers(bits, is_signed);
     if range.contains(&number) {
-        return Some(Value::Integer(number));
+        return Number::from_i128(number).map(Json::Number);
     }
     let what = format!("`{}` is {number}", place.name());
     decoder.fault(&place.path, place.at.error(what, format!("must be {} to {}", range.start(), range.end())));
@@ -414,10 +417,10 @@ fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, bits: u8, is_signed: bo
 }
 
 /// A name of an enumeration, or its number.
-fn word(decoder: &mut Decoder, place: &Place<'_, '_>, id: &str) -> Option<Value> {
+fn word(decoder: &mut Decoder, place: &Place<'_, '_>, id: &str) -> Option<Json> {
     let Some(text) = place.item.text() else { return given(decoder, place, None, "a word") };
     if let Some(word) = kind::word(id, text) {
-        return Some(word);
+        return Some(word.into());
     }
     let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
     let what = format!("unknown value `{text}` for `{}`", place.name());
@@ -427,10 +430,8 @@ fn word(decoder: &mut Decoder, place: &Place<'_, '_>, id: &str) -> Option<Value>
 }
 
 /// A reference names a kind that its field takes.
-fn reference(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, value: &Value) {
-    if let (false, Value::Map(parts)) = (field.takes(value), value)
-        && let Some(Value::Text(written)) = parts.get("kind")
-    {
+fn reference(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, value: &Json) {
+    if let (false, Some(Json::String(written))) = (field.takes(value), value.get("kind")) {
         let what = format!("`{}` cannot refer to the kind `{written}`", place.name());
         decoder.fault(&place.path, place.at.error(what, format!("it refers to {}", field.refers_to.join(" or "))));
     }

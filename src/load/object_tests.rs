@@ -1,7 +1,5 @@
 //! Documents of other kinds than endpoint.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::{LoadOptions, SourceFile, sources};
@@ -254,8 +252,8 @@ impl Generator {
             let sealed = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
             return (field.kind == FieldKind::Message("SecretType") && !field.is_list).then_some(sealed);
         }
-        let fits = |part: Part, value: &kind::Value| {
-            field.rules.iter().all(|(of, rule)| *of != part || rule.broken(value).is_none())
+        let fits = |part: Part, value: &Json| {
+            field.rules.iter().all(|(of, rule)| *of != part || rule.broken(field, value).is_none())
         };
         if !field.is_list {
             return self.value(&field.kind, depth, &|value| fits(Part::Value, value));
@@ -263,8 +261,7 @@ impl Generator {
         let counts = [1, 2, 3, 4, 8];
         let allowed = |count: &&usize| {
             // Items that differ, for the rules about their number alone.
-            let items = (0..**count).map(|n| kind::Value::Integer(i128::try_from(n).expect("small"))).collect();
-            fits(Part::Value, &kind::Value::List(items))
+            fits(Part::Value, &(0..**count).collect())
         };
         let count = counts.iter().find(allowed)?;
         let items = (0..*count).map(|_| self.value(&field.kind, depth, &|value| fits(Part::Items, value)));
@@ -273,8 +270,8 @@ impl Generator {
         differ.then(|| items.into())
     }
 
-    fn value(&mut self, kind: &'static FieldKind, depth: usize, fits: &dyn Fn(&kind::Value) -> bool) -> Option<Json> {
-        let number = |number: i64| fits(&kind::Value::Integer(number.into())).then(|| Json::from(number));
+    fn value(&mut self, kind: &'static FieldKind, depth: usize, fits: &dyn Fn(&Json) -> bool) -> Option<Json> {
+        let number = |number: i64| fits(&number.into()).then(|| Json::from(number));
         match kind {
             FieldKind::Bool => Some((self.below(2) == 0).into()),
             FieldKind::Integer { .. } => {
@@ -297,7 +294,7 @@ impl Generator {
                 ];
                 let start = self.below(texts.len());
                 let texts = (0..texts.len()).map(|at| texts[(start + at) % texts.len()]);
-                texts.into_iter().find(|text| fits(&kind::Value::Text((*text).to_owned()))).map(Json::from)
+                texts.into_iter().find(|text| fits(&(*text).into())).map(Json::from)
             }
             FieldKind::Bytes => Some("YQ==".into()),
             FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
@@ -307,15 +304,12 @@ impl Generator {
             FieldKind::Message(id) => {
                 let object = if depth > 5 { None } else { self.message(id, depth + 1) }?;
                 let is_empty = object.as_object().is_some_and(serde_json::Map::is_empty);
-                (!is_empty || fits(&kind::Value::Map(BTreeMap::new()))).then_some(object)
+                (!is_empty || fits(&object)).then_some(object)
             }
             FieldKind::Enum(id) => {
                 let values = kind::values(id);
-                let fitting: Vec<&str> = values
-                    .iter()
-                    .filter(|(name, number)| fits(&kind::Value::Word(name, *number)))
-                    .map(|(name, _)| *name)
-                    .collect();
+                let fitting: Vec<&str> =
+                    values.iter().filter(|(name, _)| fits(&(*name).into())).map(|(name, _)| *name).collect();
                 (!fitting.is_empty()).then(|| fitting[self.below(fitting.len())].into())
             }
             FieldKind::Map(_) => Some(json!({})),

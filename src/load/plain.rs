@@ -1,21 +1,21 @@
 //! The spec of an object of another kind than endpoint as the fast reader sees it: values by the description, straight from
 //! the parser. Whatever would be a problem or a note is an error here, and the careful reader looks at the document.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::{Entry, Map};
 
-use crate::kind::{self, Field, FieldKind, Flag, Message, Part, Value, snake};
+use crate::kind::{self, Field, FieldKind, Flag, Message, Part, snake};
+use crate::model::Json;
 
 /// Reads a message.
 pub(super) struct Spec(pub(super) &'static Message);
 
 impl<'de> DeserializeSeed<'de> for Spec {
-    type Value = Value;
+    type Value = Json;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
         deserializer.deserialize_map(MessageVisitor(self.0))
     }
 }
@@ -27,26 +27,26 @@ fn doubt<E: Error>() -> E {
 struct MessageVisitor(&'static Message);
 
 impl<'de> Visitor<'de> for MessageVisitor {
-    type Value = Value;
+    type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a mapping")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
         let Self(message) = self;
-        let (mut values, mut nulls) = (BTreeMap::new(), Vec::new());
+        let (mut values, mut nulls) = (Map::new(), Vec::new());
         let mut chosen: Vec<&str> = Vec::new();
         while let Some(field) = map.next_key_seed(Key(message))? {
             // What is left out with a note, and what is sealed.
             if field.is(Flag::ReadOnly) || field.is(Flag::Secret) || nulls.contains(&field.name) {
                 return Err(doubt());
             }
-            let Entry::Vacant(place) = values.entry(field.name.to_owned()) else { return Err(doubt()) };
+            let Entry::Vacant(place) = values.entry(field.name) else { return Err(doubt()) };
             let is_option = message.group_of(field.name).is_some();
             match map.next_value_seed(Optional(FieldSeed { field, is_option }))? {
                 None if field.kind == FieldKind::Empty => return Err(doubt()),
-                Some(Value::Text(text)) if is_option && text.is_empty() => nulls.push(field.name),
+                Some(Json::String(text)) if is_option && text.is_empty() => nulls.push(field.name),
                 None => nulls.push(field.name),
                 Some(value) => {
                     place.insert(value);
@@ -60,7 +60,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
         };
         let is_whole = |field: &Field| !message.enforces(field) || values.contains_key(field.name);
         match message.groups.iter().all(one_of_each) && message.fields.iter().all(is_whole) {
-            true => Ok(Value::Map(values)),
+            true => Ok(Json::Object(values)),
             false => Err(doubt()),
         }
     }
@@ -128,21 +128,21 @@ struct FieldSeed {
 }
 
 impl<'de> DeserializeSeed<'de> for FieldSeed {
-    type Value = Value;
+    type Value = Json;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
         let Self { field, is_option } = self;
         let value = match field.is_list {
             true => deserializer.deserialize_seq(Items(field))?,
             false => (One { field, kind: &field.kind }).deserialize(deserializer)?,
         };
-        let is_checked = is_option || !value.is_absent();
+        let is_checked = is_option || !field.is_unset(&value);
         good(field, Part::Value, value, is_checked)
     }
 }
 
 /// The value, unless it breaks a rule.
-fn good<E: Error>(field: &'static Field, part: Part, value: Value, is_checked: bool) -> Result<Value, E> {
+fn good<E: Error>(field: &'static Field, part: Part, value: Json, is_checked: bool) -> Result<Json, E> {
     match is_checked && field.broken(part, &value).next().is_some() {
         true => Err(doubt()),
         false => Ok(value),
@@ -152,19 +152,19 @@ fn good<E: Error>(field: &'static Field, part: Part, value: Value, is_checked: b
 struct Items(&'static Field);
 
 impl<'de> Visitor<'de> for Items {
-    type Value = Value;
+    type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
         let Self(field) = self;
         let mut values = Vec::new();
         while let Some(item) = items.next_element_seed(Optional(One { field, kind: &field.kind }))? {
             values.push(good(field, Part::Items, item.ok_or_else(doubt)?, true)?);
         }
-        Ok(Value::List(values))
+        Ok(Json::Array(values))
     }
 }
 
@@ -176,9 +176,9 @@ struct One {
 }
 
 impl<'de> DeserializeSeed<'de> for One {
-    type Value = Value;
+    type Value = Json;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
         match self.kind {
             FieldKind::Bool => deserializer.deserialize_bool(self),
             FieldKind::Integer { .. } | FieldKind::Float => deserializer.deserialize_any(self),
@@ -200,10 +200,10 @@ impl<'de> DeserializeSeed<'de> for One {
 }
 
 impl One {
-    fn integer<E: Error>(self, number: i128) -> Result<Value, E> {
+    fn integer<E: Error>(self, number: impl Into<Json> + Into<i128> + Copy) -> Result<Json, E> {
         match self.kind {
-            FieldKind::Integer { bits, is_signed } if kind::integers(*bits, *is_signed).contains(&number) => {
-                Ok(Value::Integer(number))
+            FieldKind::Integer { bits, is_signed } if kind::integers(*bits, *is_signed).contains(&number.into()) => {
+                Ok(number.into())
             }
             // Its text may be one that is no number of this kind, such as `0x10`.
             _ => Err(doubt()),
@@ -212,57 +212,57 @@ impl One {
 }
 
 impl<'de> Visitor<'de> for One {
-    type Value = Value;
+    type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value as the description has it")
     }
 
-    fn visit_bool<E: Error>(self, flag: bool) -> Result<Value, E> {
-        if *self.kind == FieldKind::Bool { Ok(Value::Flag(flag)) } else { Err(doubt()) }
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Json, E> {
+        if *self.kind == FieldKind::Bool { Ok(flag.into()) } else { Err(doubt()) }
     }
 
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
-        self.integer(number.into())
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Json, E> {
+        self.integer(number)
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
-        self.integer(number.into())
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Json, E> {
+        self.integer(number)
     }
 
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Json, E> {
         match *self.kind == FieldKind::Float && number.is_finite() {
-            true => Ok(Value::Number(number.to_string())),
+            true => Ok(number.into()),
             false => Err(doubt()),
         }
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<Json, E> {
         match self.kind {
             FieldKind::Integer { .. } if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
-                self.integer(text.parse().map_err(|_| doubt())?)
+                self.integer(text.parse::<u64>().map_err(|_| doubt())?)
             }
-            FieldKind::Text | FieldKind::Bytes => Ok(Value::Text(text.to_owned())),
-            FieldKind::Timestamp | FieldKind::Duration if self.kind.has(text) => Ok(Value::Text(text.to_owned())),
-            FieldKind::Enum(id) => kind::word(id, text).ok_or_else(doubt),
+            FieldKind::Text | FieldKind::Bytes => Ok(text.into()),
+            FieldKind::Timestamp | FieldKind::Duration if self.kind.has(text) => Ok(text.into()),
+            FieldKind::Enum(id) => kind::word(id, text).map(Json::from).ok_or_else(doubt),
             _ => Err(doubt()),
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut values = BTreeMap::new();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let mut values = Map::new();
         let inner = match self.kind {
             FieldKind::Map(inner) => inner,
-            FieldKind::Empty if map.next_key::<String>()?.is_none() => return Ok(Value::Map(values)),
+            FieldKind::Empty if map.next_key::<String>()?.is_none() => return Ok(Json::Object(values)),
             _ => return Err(doubt()),
         };
         while let Some(key) = map.next_key::<String>()? {
             let value = map.next_value_seed(Optional(One { kind: inner, ..self }))?.ok_or_else(doubt)?;
-            good::<A::Error>(self.field, Part::Keys, Value::Text(key.clone()), true)?;
+            good::<A::Error>(self.field, Part::Keys, key.as_str().into(), true)?;
             if values.insert(key, good(self.field, Part::Values, value, true)?).is_some() {
                 return Err(doubt());
             }
         }
-        Ok(Value::Map(values))
+        Ok(Json::Object(values))
     }
 }

@@ -147,7 +147,7 @@ impl Specs {
     pub fn field(&mut self, field: &Field, depth: usize) -> Option<Value> {
         let sealed = || json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
         if let FieldKind::Map(of) = &field.kind {
-            let key = self.text(&field.rules, Part::Keys, 0)?;
+            let key = self.text(field, Part::Keys, 0)?;
             let value = if field.is(Flag::Secret) { sealed() } else { self.value(field, of, Part::Values, depth)? };
             return Some(json!({ key: value }));
         }
@@ -180,23 +180,23 @@ impl Specs {
 
     fn value(&mut self, field: &Field, kind: &FieldKind, part: Part, depth: usize) -> Option<Value> {
         let fits =
-            |value: &kind::Value| field.rules.iter().all(|(of, rule)| *of != part || rule.broken(value).is_none());
+            |value: &Value| field.rules.iter().all(|(of, rule)| *of != part || rule.broken(field, value).is_none());
         match kind {
             FieldKind::Bool => {
                 let start = self.once_in(2);
-                [start, !start].into_iter().find(|flag| fits(&kind::Value::Flag(*flag))).map(Value::from)
+                [start, !start].into_iter().find(|flag| fits(&(*flag).into())).map(Value::from)
             }
             FieldKind::Integer { bits, .. } => {
                 let numbers = [1, 2, 3, 5, 7, 10, 20, 80, 100, 300, 443, 600, 1024, 5000, 64_512, 100_000];
                 let start = self.below(numbers.len());
                 let mut numbers = numbers[start..].iter().chain(&numbers[..start]);
-                let number = *numbers.find(|number| fits(&kind::Value::Integer((**number).into())))?;
+                let number = *numbers.find(|number| fits(&(**number).into()))?;
                 Some(if *bits == 64 { number.to_string().into() } else { number.into() })
             }
             FieldKind::Float => Some(json!(0.5)),
             FieldKind::Text => {
                 let nth = self.below(3);
-                self.text(&field.rules, part, nth).map(Value::from)
+                self.text(field, part, nth).map(Value::from)
             }
             FieldKind::Bytes => Some("YQ==".into()),
             FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
@@ -218,7 +218,7 @@ impl Specs {
                         || kind::values(id).iter().find(|(_, of)| of == number).is_some_and(|(of, _)| of == name)
                 };
                 values
-                    .find(|(name, number)| is_first(&(name, *number)) && fits(&kind::Value::Word(name, *number)))
+                    .find(|(name, number)| is_first(&(name, *number)) && fits(&(*name).into()))
                     .map(|(name, _)| (*name).into())
             }
             FieldKind::Message(_) | FieldKind::Map(_) => None,
@@ -226,10 +226,11 @@ impl Specs {
     }
 
     /// A text that has the form and keeps the rules of this part; `nth` chooses among several.
-    fn text(&mut self, rules: &[(Part, Rule)], part: Part, nth: usize) -> Option<String> {
+    fn text(&mut self, field: &Field, part: Part, nth: usize) -> Option<String> {
+        let rules = &field.rules;
         let of_part = || rules.iter().filter(|(of, _)| *of == part).map(|(_, rule)| rule).collect();
         let key = (rules.as_ptr() as usize, part as usize);
-        let texts = self.texts.entry(key).or_insert_with(|| texts(of_part()));
+        let texts = self.texts.entry(key).or_insert_with(|| texts(field, of_part()));
         (!texts.is_empty()).then(|| texts[nth % texts.len()].clone())
     }
 
@@ -312,7 +313,7 @@ fn count(field: &Field) -> Option<usize> {
 }
 
 /// Texts that have the form and keep these rules.
-fn texts(rules: Vec<&Rule>) -> Vec<String> {
+fn texts(field: &Field, rules: Vec<&Rule>) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for rule in &rules {
         match rule {
@@ -340,7 +341,7 @@ fn texts(rules: Vec<&Rule>) -> Vec<String> {
         texts.extend(PATTERNED.map(str::to_owned));
         texts.extend([5, 8, 16, 17, 32, 64].map(|length| "a".repeat(length)));
     }
-    texts.retain(|text| rules.iter().all(|rule| rule.broken(&kind::Value::Text(text.clone())).is_none()));
+    texts.retain(|text| rules.iter().all(|rule| rule.broken(field, &text.as_str().into()).is_none()));
     texts
 }
 
