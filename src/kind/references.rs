@@ -1,5 +1,7 @@
 //! What an object refers to, by the description of its kind.
 
+use std::fmt;
+
 use serde_json::Value as Json;
 
 use super::walk::{Keys, messages};
@@ -23,7 +25,7 @@ pub struct Target {
 /// The objects that these keys of a spec refer to.
 pub fn references(spec: &'static Message, keys: Keys<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
-    below(spec, keys, "spec", &mut targets);
+    below(spec, keys, &Path { above: None, key: "spec", step: "" }, &mut targets);
     targets
 }
 
@@ -32,12 +34,27 @@ pub fn kind_of_service(text: &str) -> Option<KindName> {
     text.strip_suffix(".Object").unwrap_or(text).rsplit('.').next().and_then(KindName::find)
 }
 
-fn below(message: &'static Message, keys: Keys<'_>, path: &str, targets: &mut Vec<Target>) {
+/// A place in a spec. Nearly none has a reference, so it is written only where one has.
+struct Path<'p> {
+    above: Option<&'p Path<'p>>,
+    key: &'p str,
+    step: &'p str,
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { above, key, step } = self;
+        above.map_or(Ok(()), |above| write!(f, "{above}."))?;
+        write!(f, "{key}{step}")
+    }
+}
+
+fn below(message: &'static Message, keys: Keys<'_>, above: &Path<'_>, targets: &mut Vec<Target>) {
     for (key, value) in keys.iter() {
         let refers = |field: &&Field| field.message().is_some_and(Message::refers);
         let Some(field) = message.field(key).filter(refers) else { continue };
         for one in messages(field, value) {
-            let path = format!("{path}.{}{}", field.name, one.step);
+            let path = Path { above: Some(above), key: field.name, step: &one.step };
             if !one.message.is_reference {
                 below(one.message, Keys::of(one.value), &path, targets);
                 continue;
@@ -45,6 +62,7 @@ fn below(message: &'static Message, keys: Keys<'_>, path: &str, targets: &mut Ve
             let text = |key: &str| one.value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
             if let Some(name) = text("name") {
                 let [namespace, tenant] = ["namespace", "tenant"].map(|key| text(key).map(str::to_owned));
+                let path = path.to_string();
                 targets.push(Target { kinds: &field.refers_to, namespace, tenant, name: name.to_owned(), path });
             }
         }

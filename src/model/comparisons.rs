@@ -1,11 +1,12 @@
-//! Counts the comparisons of keys, so that a test sees work that grows with the square of the number of
-//! endpoints without measuring time. Only unit tests have it: elsewhere a key derives its comparisons.
+//! Counts the comparisons of keys with each other and with scopes, so that a test sees work that grows with the
+//! square of the number of endpoints without measuring time. Only unit tests have it: elsewhere a key derives its
+//! comparisons, and a scope has its own.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use super::Key;
+use super::{Key, Scope};
 
 thread_local! {
     static COMPARISONS: Cell<u64> = const { Cell::new(0) };
@@ -47,6 +48,14 @@ impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         COMPARISONS.set(COMPARISONS.get() + 1);
         (&self.namespace, self.kind, &self.name).cmp(&(&other.namespace, other.kind, &other.name))
+    }
+}
+
+impl Scope {
+    /// Whether an object of this key is among them.
+    pub fn contains(&self, key: &Key) -> bool {
+        COMPARISONS.set(COMPARISONS.get() + 1);
+        key.namespace == self.namespace && key.kind == self.kind
     }
 }
 

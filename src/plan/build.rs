@@ -74,7 +74,7 @@ impl<'f> PlanBuilder<'f> {
         let state = namespace::arrange(&mut self.plan, &mut self.commits, &self.input, scope, read, wanted);
         self.plan.scope.insert(scope.clone(), state);
         if let ListRead::Complete { items } = read {
-            self.references.take(scope, items);
+            self.references.take(items);
             if !self.input.selection.is_all() {
                 self.note_matches(scope, items);
             }

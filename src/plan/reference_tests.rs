@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::world::{STACK, World, annotated, endpoint, live, object};
 use super::*;
+use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::model::{Endpoint, Json, ListRead, LiveObject};
 
 const KINDS: [&str; 5] = ["healthcheck", "origin_pool", "http_loadbalancer", "service_policy", "service_policy_rule"];
@@ -202,4 +203,46 @@ fn a_part_of_a_plan_creates_nothing_whose_target_it_leaves_out() {
     let part = plan.only_this_change();
     assert!(part.changes.is_empty(), "{:?}", part.changes);
     assert_eq!(part.blocked.len(), 2);
+}
+
+#[test]
+fn the_work_on_many_namespaces_grows_with_their_number() {
+    type Change = fn(World, Endpoint) -> World;
+    let kinds: BTreeSet<KindName> = KINDS.iter().filter_map(|name| KindName::find(name)).collect();
+    // A check and a pool that refers to it in each namespace: both in sync, or the pool created or changed.
+    let many = |count: usize, change: Change| {
+        let namespaces = (0..count / 2).map(|number| format!("n{number:05}"));
+        let mut world = World::new();
+        for namespace in namespaces {
+            let check = object(&format!("healthcheck:{namespace}/alive"), &json!({"timeout": 3}));
+            let spec = json!({"port": 443, "healthcheck": references(&["alive"])});
+            world = world.defined(check.clone()).live(ours(&check));
+            world = change(world, object(&format!("origin_pool:{namespace}/pool"), &spec));
+        }
+        let named: BTreeSet<Namespace> = world.reads.keys().map(|scope| scope.namespace.clone()).collect();
+        for (namespace, kind) in named.iter().flat_map(|namespace| kinds.iter().map(move |kind| (namespace, *kind))) {
+            let scope = Scope { namespace: namespace.clone(), kind };
+            world.reads.entry(scope).or_insert_with(|| ListRead::Complete { items: BTreeMap::new() });
+        }
+        world.with(|world| (world.kinds, world.namespaces) = (kinds.clone(), Some(named)))
+    };
+    let changes: [(&str, Change); 4] = [
+        ("in sync", |world, pool| world.live(ours(&pool)).defined(pool)),
+        ("created", |world, pool| world.defined(pool)),
+        ("deleted", |world, pool| world.live(ours(&pool))),
+        ("replaced", |world, pool| {
+            let spec = json!({"port": 8443, "healthcheck": references(&["alive"])});
+            world.live(ours(&pool)).defined(object(&pool.key.to_string(), &spec))
+        }),
+    ];
+    for (name, change) in changes {
+        assert_no_search_through_all(name, |keys| {
+            let world = many(keys, change);
+            count(|| {
+                let plan = world.plan();
+                assert_eq!(plan.changes.len(), if name == "in sync" { 0 } else { keys / 2 }, "{name}");
+                drop(Waves::of(&plan.changes));
+            })
+        });
+    }
 }

@@ -8,7 +8,7 @@ use super::{
     ScopeState, WrittenReference, waves,
 };
 use crate::kind::{KindName, Target};
-use crate::model::{Definition, Key, ListRead, Live, LiveItem, Scope};
+use crate::model::{Definition, Key, ListRead, Live, LiveItem};
 
 /// What the definitions refer to, and what of it is live.
 pub(super) struct References<'f> {
@@ -37,9 +37,9 @@ impl<'f> References<'f> {
     }
 
     /// Takes in what a list contains.
-    pub(super) fn take(&mut self, scope: &Scope, items: &BTreeMap<Key, LiveItem>) {
-        let listed = self.keys.iter().filter(|key| scope.contains(key) && items.contains_key(*key));
-        self.live.extend(listed.cloned());
+    pub(super) fn take(&mut self, items: &BTreeMap<Key, LiveItem>) {
+        // By the items: all keys for each of many lists would grow with the square of the stack.
+        self.live.extend(items.keys().filter(|key| self.keys.contains(key)).cloned());
     }
 
     /// Blocks the changes of `plan` whose references are broken.
