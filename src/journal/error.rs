@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::file::FileError;
+use crate::model::document::DocumentError;
 use crate::state::{LeaseError, StateError};
 
 /// Why a journal cannot be written or read.
@@ -67,12 +68,12 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// Written by another version of this program.
-    #[error("`{}` has the format {version}, this version reads {}; use the version that wrote it", path.display(), super::FORMAT_VERSION)]
+    #[error("`{}` cannot be used: {source}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// Its format.
-        version: u64,
+        /// Its version, and those that are read.
+        source: DocumentError,
     },
     /// There is no such run.
     #[error("there is no run `{run}` in `{}`; `trueup history` lists the runs", state.display())]

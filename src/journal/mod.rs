@@ -25,10 +25,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::document::DocumentFormat;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader};
 
-/// The format that this program writes and reads.
-const FORMAT_VERSION: u32 = 1;
+/// What the header of a run's file says of it.
+const FORMAT: DocumentFormat =
+    DocumentFormat { name: "a run", kinds: &[], versions: 1..=1, remedy: "use the version that wrote it" };
 
 /// One line of a run's file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,7 +39,7 @@ const FORMAT_VERSION: u32 = 1;
 enum Line<'a> {
     /// The first line.
     Header {
-        /// See [`FORMAT_VERSION`].
+        /// See [`FORMAT`].
         format_version: u32,
         /// The run.
         header: Cow<'a, RunHeader>,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::error::Category;
 
-use super::{FORMAT_VERSION, JournalError, Line, stored};
+use super::{FORMAT, JournalError, Line, stored};
 use crate::file::limit;
 use crate::model::{Json, RunId};
 use crate::run::{RunClosing, RunEntry, RunHeader, RunRecord};
@@ -77,9 +77,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
         };
         match line {
             Line::Header { format_version, header: first } if header.is_none() => {
-                if format_version != FORMAT_VERSION {
-                    return Err(JournalError::Format { path: path.to_owned(), version: format_version.into() });
-                }
+                check_version(path, format_version.into())?;
                 header = Some(first.into_owned());
             }
             Line::Header { .. } => return Err(damaged("a second header".to_owned())),
@@ -104,10 +102,9 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
 /// A header that this version cannot read may be one of another format, which is the better message.
 fn check_format(path: &Path, text: &[u8]) -> Result<(), JournalError> {
     let Ok(value) = serde_json::from_slice::<Json>(text) else { return Ok(()) };
-    match value.get("header").and_then(|header| header.get("format_version")).and_then(Json::as_u64) {
-        Some(version) if version != u64::from(FORMAT_VERSION) => {
-            Err(JournalError::Format { path: path.to_owned(), version })
-        }
-        _ => Ok(()),
-    }
+    value["header"]["format_version"].as_u64().map_or(Ok(()), |version| check_version(path, version))
+}
+
+fn check_version(path: &Path, version: u64) -> Result<(), JournalError> {
+    FORMAT.check(version).map_err(|source| JournalError::Format { path: path.to_owned(), source })
 }

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::lock::Lock;
 use super::objects::ObjectRun;
-use super::{FORMAT_VERSION, JournalError, Line, RUNS, stored};
+use super::{FORMAT, JournalError, Line, RUNS, stored};
 use crate::file::Directory;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 use crate::state::{Lease, StateStore};
@@ -81,7 +81,7 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let path = stored::path(state, &header.run);
         let mut first = Vec::new();
-        put(&mut first, &Line::Header { format_version: FORMAT_VERSION, header: Cow::Borrowed(header) })
+        put(&mut first, &Line::Header { format_version: *FORMAT.versions.end(), header: Cow::Borrowed(header) })
             .map_err(JournalError::io("write", &path))?;
         let (medium, lease) = match state {
             StateStore::Directory(place) => {

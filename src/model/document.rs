@@ -83,13 +83,22 @@ impl DocumentFormat {
             }
             None => return Err(self.other("missing field `kind`")),
         }
-        if !self.versions.clone().any(|known| u64::from(known) == head.format_version) {
-            let (first, last) = (self.versions.start(), self.versions.end());
-            let known = if first == last { first.to_string() } else { format!("{first} to {last}") };
-            return Err(DocumentError::Version { found: head.format_version, known, remedy: self.remedy });
-        }
+        self.check(head.format_version)?;
         let content = serde_json::from_slice(bytes).map_err(|error| self.other(error))?;
         Ok((content, head.kind.unwrap_or_default()))
+    }
+
+    /// Whether this version of the format is read.
+    ///
+    /// # Errors
+    /// [`DocumentError::Version`].
+    pub(crate) fn check(&self, found: u64) -> Result<(), DocumentError> {
+        let (first, last) = (*self.versions.start(), *self.versions.end());
+        if (first.into()..=last.into()).contains(&found) {
+            return Ok(());
+        }
+        let known = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        Err(DocumentError::Version { found, known, remedy: self.remedy })
     }
 
     /// The error for a file that is something else.
