@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::model::{Key, ListRead, LiveItem, Ownership, Scope};
-use crate::plan::{Action, Cause, Change, Note, Owner, Plan};
+use crate::plan::{Action, Cause, Change, Note, Owner, Plan, Selection};
 
 /// What is known of an endpoint that is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,8 +139,9 @@ impl Plan {
         self.notes.sort();
     }
 
-    /// Notes what the stack owns in a list that it once had and that this plan is not about.
-    pub fn note_outside(&mut self, scope: &Scope, read: &ListRead) {
+    /// Notes what the stack owns in a list that it once had and that this plan is not about, as far as the filters of the
+    /// call leave it in.
+    pub fn note_outside(&mut self, scope: &Scope, read: &ListRead, selection: &Selection) {
         match read {
             ListRead::NotOffered => {}
             ListRead::Unknown { reason } => {
@@ -153,7 +154,8 @@ impl Plan {
                 });
                 for endpoint in objects {
                     let ownership = Ownership::read(&endpoint.annotations);
-                    if Owner::of(ownership.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours() {
+                    let is_ours = Owner::of(ownership.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours();
+                    if is_ours && selection.selects(&endpoint.key, None, Some(endpoint)) {
                         let key = endpoint.key.clone();
                         let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
                         self.notes.push(if in_plan { Note::OutsideKinds { key } } else { Note::Outside { key } });

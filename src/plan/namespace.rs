@@ -43,9 +43,15 @@ pub(super) fn arrange(
         while let Some(definition) = wanted.next_if(|definition| definition.endpoint.key < *key) {
             builder.missing(definition);
         }
-        match wanted.next_if(|definition| definition.endpoint.key == *key) {
+        let definition = wanted.next_if(|definition| definition.endpoint.key == *key);
+        let notes = builder.plan.notes.len();
+        match definition {
             Some(definition) => builder.both(definition, item),
             None => builder.undefined(item),
+        }
+        // Of what the filters leave out, nothing is concluded.
+        if !input.selection.selects(key, definition, endpoint(item)) {
+            builder.plan.notes.truncate(notes);
         }
     }
     for definition in wanted {

@@ -1,10 +1,12 @@
 //! What a stack owns where no plan reaches, and what a check makes of it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Service, Stage, commit, definition, git};
 
 const ELSEWHERE: &str = "--state ../elsewhere";
+const CHECK: &str = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec: {http_health_check: {path: /}, \
+                     timeout: 3, interval: 15, unhealthy_threshold: 2, healthy_threshold: 3}\n";
 
 /// A stack of two namespaces that is applied, and then loses one with its files.
 fn shrunk(service: &Service, in_git: bool) -> Stage {
@@ -58,13 +60,11 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named() {
 
 /// A stack of an endpoint and a health check that is applied, and then loses the check and its kind.
 fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
-    let check = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec: {http_health_check: {path: /}, \
-                 timeout: 3, interval: 15, unhealthy_threshold: 2, healthy_threshold: 3}\n";
     let stage = Stage::new()
         .at(service)
         .file("trueup.yaml", &format!("stack: shop\nnamespaces: [shop]\n{settings}"))
         .file("cart.yaml", &definition("shop/cart", 80))
-        .file("alive.yaml", check);
+        .file("alive.yaml", CHECK);
     if in_git {
         git(&stage, "init -q -b main");
         commit(&stage, "first");
@@ -95,6 +95,53 @@ fn what_is_left_of_a_kind_that_was_dropped_is_named() {
     stage.run("apply . --yes --quiet").code(0);
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
     stage.run(&format!("drift . {ELSEWHERE}")).code(0).stdout_contains("In sync");
+}
+
+#[test]
+fn nothing_is_concluded_about_what_the_filters_leave_out() {
+    let service = Service::start();
+    let stage = without_its_kind(&service, "kinds: [healthcheck]\n", true);
+    stage.run(&format!("drift . --namespace shop {ELSEWHERE}")).code(3).stdout_contains("healthcheck:shop/alive");
+    let requests = |call: &str| {
+        let before = service.requests("GET");
+        stage.run(&format!("{call} {ELSEWHERE}"));
+        service.requests("GET") - before
+    };
+    let whole = requests("drift .");
+    for filter in [". --only shop/cart", ". --except healthcheck:*", "cart.yaml"] {
+        let drift = format!("drift {filter} {ELSEWHERE}");
+        stage.run(&drift).code(0).stdout_contains("In sync").does_not_say("no longer lists");
+        for format in ["text", "markdown", "html", "json"] {
+            let plan = format!("plan {filter} --format {format} {ELSEWHERE}");
+            stage.run(&plan).code(0).does_not_say("no longer lists").does_not_say("healthcheck:shop/alive");
+        }
+    }
+    // The list of the health checks is not even read.
+    assert!(requests("drift cart.yaml") < whole);
+    let service = Service::start();
+    let stage = shrunk(&service, true);
+    stage.run(&format!("drift . {ELSEWHERE}")).code(3);
+    stage.run(&format!("drift . --namespace shop {ELSEWHERE}")).code(0).does_not_say("outside of");
+}
+
+#[test]
+fn what_is_set_outside_of_the_filters_is_not_drift() {
+    let service = Service::start();
+    let stage = without_its_kind(&service, "kinds: [healthcheck]\n", false);
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nkinds: [healthcheck]\n");
+    stage.write("alive.yaml", CHECK);
+    let path = "/api/config/namespaces/shop/healthchecks/alive";
+    let mut check: Value = serde_json::from_str(&service.send("GET", path, None).1).expect("an object");
+    check["spec"]["jitter_percent"] = json!(20);
+    let sent = json!({"metadata": check["metadata"], "spec": check["spec"]}).to_string();
+    assert_eq!(service.send("PUT", path, Some(&sent)).0, 200);
+    service.create(&json!({"metadata": {"name": "handmade", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
+    stage.run("drift .").code(3).stdout_contains("jitter_percent").stdout_contains("handmade");
+    stage.run("drift . --unmanaged fail --only shop/handmade").code(3).does_not_say("jitter_percent");
+    let left = "drift . --unmanaged fail --only shop/cart";
+    stage.run(left).code(0).stdout_contains("In sync").does_not_say("jitter_percent").does_not_say("handmade");
+    let plan = stage.run("plan . --only shop/cart --format json").code(0).json();
+    assert_eq!(plan["plan"]["notes"], json!([]));
 }
 
 #[test]

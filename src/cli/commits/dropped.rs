@@ -9,7 +9,7 @@ use crate::cli::{Context, LiveSource, Session, Stack, settings};
 use crate::drift::DriftState;
 use crate::kind::KindName;
 use crate::load::config::FILE;
-use crate::model::Namespace;
+use crate::model::{Namespace, Scope};
 use crate::plan::Plan;
 
 /// Versions of `trueup.yaml` that are read.
@@ -25,7 +25,7 @@ pub struct Listed {
 }
 
 /// Reads the namespaces and kinds that the stack once had, as far as `listed` and the drift state of the call show them,
-/// and notes what it owns of them.
+/// and notes what it owns of them, as far as the filters of the call leave it in.
 pub async fn note(
     session: &Session<'_>,
     source: &LiveSource,
@@ -48,14 +48,17 @@ pub async fn note(
         namespaces = shard.namespaces(namespaces, &plan.service.base_url);
     }
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.kinds().contains(kind));
+    let is_reached = |scope: &Scope| stack.selection.reaches(scope, &stack.loaded.desired);
     for (namespaces, kinds) in [(&namespaces, &(&stack.kinds() | &kinds)), (&session.namespaces(), &kinds)] {
-        if namespaces.is_empty() || kinds.is_empty() {
+        let scopes: BTreeSet<Scope> = Scope::each(namespaces, kinds).filter(is_reached).collect();
+        if scopes.is_empty() {
             continue;
         }
-        let live = source.live(namespaces, kinds).await;
+        let namespaces = scopes.iter().map(|scope| scope.namespace.clone()).collect();
+        let live = source.live(&namespaces, &scopes.iter().map(|scope| scope.kind).collect()).await;
         plan.source.requests += live.requests;
-        for (scope, read) in &live.lists {
-            plan.note_outside(scope, read);
+        for (scope, read) in live.lists.iter().filter(|(scope, _)| scopes.contains(scope)) {
+            plan.note_outside(scope, read, &stack.selection);
         }
     }
 }
