@@ -39,6 +39,7 @@ mod globs;
 mod hostile;
 mod hostile_text;
 mod in_doubt;
+mod kept;
 mod kinds;
 mod kinds_managed;
 mod layouts;

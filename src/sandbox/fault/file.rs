@@ -13,7 +13,7 @@
 //!
 //! The other actions are the variants of [`FaultAction`]: `delay: {milliseconds: N}`, `cut: before|after`,
 //! `conflict: {field, value}`, `vanish: {}`, `partial: {missing, code, message}`, `foreign: {namespace}`,
-//! `write: {fill, secrets, unknown}`, `shuffle: {}`, `truncate: {bytes}`, `garbage: {}`, `html: {}` and `endless: {}`; `effect: done|none` decides whether
+//! `write: {fill, secrets, unknown, removed}`, `shuffle: {}`, `truncate: {bytes}`, `garbage: {}`, `html: {}` and `endless: {}`; `effect: done|none` decides whether
 //! the call is made.
 
 use std::collections::BTreeMap;
@@ -202,7 +202,7 @@ rules:
   - vanish: {}
   - partial: {missing: 2}
   - foreign: {namespace: shared}
-  - write: {fill: none, secrets: sealed, unknown: kept}
+  - write: {fill: none, secrets: sealed, unknown: kept, removed: kept}
   - shuffle: {}
   - truncate: {bytes: 10}
   - garbage: {effect: none}

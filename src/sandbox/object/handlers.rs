@@ -128,8 +128,10 @@ async fn replace(
         let body = message::parse(&body)?;
         let sent = Message::new(&body, BodyPath::root("body"))?.text("resource_version")?;
         trace.version_sent = Some(sent).filter(|sent| !sent.is_empty());
-        let record = request::read(&body, &target(&service, kind, namespace, Named::ByPath(name), mode))?;
-        service.objects.settled(service.objects.replace(kind, record, trace.version_sent.as_deref())).await
+        let target = target(&service, kind, namespace, Named::ByPath(name), mode);
+        let record = request::read(&body, &target)?;
+        let version = trace.version_sent.as_deref();
+        service.objects.settled(service.objects.replace(kind, record, version, target.mode)).await
     };
     let result = result.await;
     answer(result, trace, |_| empty())

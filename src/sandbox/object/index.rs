@@ -147,6 +147,7 @@ impl Objects {
         kind: &'static ObjectKind,
         sent: StoredObject,
         version: Option<&str>,
+        mode: WriteMode,
     ) -> PendingResult<Arc<ServedObject>> {
         self.run(|inner, now| {
             let before = inner.writable(Key { kind, namespace: &sent.namespace, name: &sent.name })?;
@@ -157,6 +158,7 @@ impl Objects {
             if !kind.is_endpoint() {
                 spec = spec::carried(kind, &before.spec, &spec)?;
             }
+            let spec = mode.replaced(&before.spec, spec)?;
             let modified = Some(written(now));
             let record = StoredObject { labels, annotations, description, disable, spec, modified, ..before };
             self.put(inner, kind, record)

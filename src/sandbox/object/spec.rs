@@ -33,6 +33,7 @@ pub struct WriteMode {
     fill: Fill,
     secrets: Secrets,
     unknown: Unknown,
+    removed: Removed,
 }
 
 /// Which open groups get their default.
@@ -67,6 +68,33 @@ enum Unknown {
     Dropped,
     /// They are stored, as by a service that is newer than the description.
     Kept,
+}
+
+/// What becomes of values that a replace leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Removed {
+    #[default]
+    Dropped,
+    /// Those at the top of the spec stay as they were.
+    Kept,
+}
+
+impl WriteMode {
+    /// What a replace of `before` stores.
+    pub fn replaced(self, before: &RawValue, sent: Box<RawValue>) -> Result<Box<RawValue>, ErrorResponse> {
+        if self.removed == Removed::Dropped {
+            return Ok(sent);
+        }
+        let read = |spec: &RawValue| serde_json::from_str::<Object>(spec.get()).map_err(ErrorResponse::internal);
+        let (before, mut spec) = (read(before)?, read(&sent)?);
+        for (name, value) in spec.iter_mut().filter(|(_, value)| rule::is_zero(value)) {
+            if let Some(was) = before.get(name) {
+                value.clone_from(was);
+            }
+        }
+        raw_json(&spec)
+    }
 }
 
 impl Reader<'_> {

@@ -1,0 +1,42 @@
+//! A service that keeps what a replace takes away.
+
+use serde_json::Value;
+
+use crate::support::{Service, Stage, definition};
+
+const CHECK: &str = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec:\n  http_health_check: {path: /}\n  \
+                     timeout: 3\n  interval: 15\n  unhealthy_threshold: 2\n  healthy_threshold: 3\n";
+
+#[test]
+fn a_removed_value_that_the_service_keeps_is_named_and_nothing_is_verified() {
+    for (key, definition, line, field) in [
+        ("shop/cart", definition("shop/cart", 80), "  health_check_port: 8080\n", "spec.health_check_port"),
+        ("healthcheck:shop/alive", CHECK.to_owned(), "  jitter_percent: 20\n", "spec.jitter_percent"),
+    ] {
+        let service = Service::start();
+        let stage = Stage::new()
+            .at(&service)
+            // Without it, a value of an object of another kind is a note once its definition was applied without it.
+            .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nstrict: true\n")
+            .file("a.yaml", &format!("{definition}{line}"))
+            .applied(".");
+        service.misbehave("rules: [{operation: '*-replace', write: {removed: kept}}]");
+        stage.edit("a.yaml", line, "");
+        let values = || {
+            let plan = stage.run("plan . --format json").code(0).json();
+            let change = &plan["plan"]["changes"][0];
+            let field = &change["action"]["replace"]["fields"][0];
+            (change["key"].clone(), field["field"].clone(), field["before"].clone(), field["after"].clone())
+        };
+        let before = values();
+        assert_eq!((&before.0, before.1.as_str()), (&Value::from(key), Some(field)));
+        stage
+            .run("apply . --yes")
+            .code(7)
+            .stdout_contains("Not verified")
+            .stdout_contains(&format!("{key}: {field}"))
+            .does_not_say("Verified")
+            .stderr_ignored();
+        assert_eq!(values(), before, "the next plan makes the same replace");
+    }
+}
