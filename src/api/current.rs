@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::live::{SpecRead, SystemMetadata, assemble, describe, described, read_spec};
 use super::metadata::Metadata;
 use crate::kind::{self, Flag};
-use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireSpec, neutral, shape};
+use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireMetadata, WireSpec, neutral, shape};
 
 /// What a get shows of an endpoint.
 #[derive(Debug, Clone)]
@@ -77,10 +77,10 @@ impl CurrentState {
             // A part has fields that the model does not know.
             Err(_) => read_as_tree(answer)?,
         };
-        let Some(mut metadata) = typed.metadata else { return Err("it holds no `metadata`".to_owned()) };
-        let (namespace, name) = (metadata.namespace.take(), metadata.name.take());
+        let Some(metadata) = typed.metadata else { return Err("it holds no `metadata`".to_owned()) };
+        let WireMetadata { namespace, name, .. } = &metadata.known;
         if name.as_deref() != Some(key.name.as_str()) || namespace.as_deref() != Some(key.namespace.as_str()) {
-            let [namespace, name] = [&namespace, &name].map(|text| text.as_deref().unwrap_or("?"));
+            let [namespace, name] = [namespace, name].map(|text| text.as_deref().unwrap_or("?"));
             return Err(format!("it is about `{}`", neutral(&format!("{namespace}/{name}"), 130)));
         }
         let Some(spec) = typed.spec else { return Err("it holds no `spec`".to_owned()) };

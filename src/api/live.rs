@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use crate::kind::{self, KindName};
 use crate::model::{
-    Described, Endpoint, Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject,
-    UnknownField, UnsupportedItem, WireEndpoint, WireMetadata, WireSpec, neutral,
+    Described, Endpoint, Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Spec,
+    UnknownField, UnsupportedItem, WireMetadata, WireSpec, neutral,
     shape::{self, ShapeNode, snake},
 };
 
@@ -239,16 +239,16 @@ fn key(kind: KindName, namespace: Option<String>, name: Option<String>) -> Resul
 fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce() -> Json) -> Read {
     let mut metadata = match item.metadata {
         Some(metadata) => metadata,
-        None => Metadata {
-            labels: map(item.labels),
-            annotations: map(item.annotations),
-            description: item.description,
-            disable: item.disabled,
-            ..Metadata::default()
-        },
+        None => {
+            let (labels, annotations) = (map(item.labels), map(item.annotations));
+            let (description, disable) = (item.description, item.disabled);
+            let known = WireMetadata { labels, annotations, description, disable, ..WireMetadata::default() };
+            Metadata { known, unknown: Vec::new() }
+        }
     };
     let given = |root: Option<String>, inner: Option<String>| root.filter(|text| !text.is_empty()).or(inner);
-    let key = key(kind, given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
+    let known = &mut metadata.known;
+    let key = key(kind, given(item.namespace, known.namespace.take()), given(item.name, known.name.take()))?;
     if key.namespace != *namespace {
         return Ok(None);
     }
@@ -271,12 +271,12 @@ fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
 }
 
 /// A spec as it was read.
-#[expect(clippy::large_enum_variant, reason = "nearly every item is an endpoint; a box would cost an allocation each")]
-pub(super) enum ReadSpec {
-    /// Of an endpoint, with the fields that the model does not know.
-    Endpoint(WireSpec, Vec<UnknownField>),
-    /// Of another kind, with where a secret may be.
-    Described(Described, Vec<String>),
+pub(super) struct ReadSpec {
+    spec: Spec,
+    /// The fields of an endpoint that the model does not know.
+    unknown: Vec<UnknownField>,
+    /// Where one of another kind may have a secret.
+    secrets: Vec<String>,
 }
 
 /// A spec, or why it has none.
@@ -287,8 +287,8 @@ pub(super) fn described(kind: KindName, spec: Json) -> SpecRead {
     if !spec.is_object() {
         return Err("its spec is no object".to_owned());
     }
-    let places = kind::sealed::places(kind.message(), &spec);
-    Ok(ReadSpec::Described(Described::live(kind, spec), places))
+    let secrets = kind::sealed::places(kind.message(), &spec);
+    Ok(ReadSpec { spec: Spec::Described(Described::live(kind, spec)), unknown: Vec::new(), secrets })
 }
 
 pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
@@ -301,7 +301,12 @@ pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce()
             (serde_json::from_value(tree).map_err(|error| describe(&error))?, unknown)
         }
     };
-    Ok(ReadSpec::Endpoint(spec.without_unset(), unknown))
+    let mut problems = Vec::new();
+    let spec = spec.without_unset().spec(&mut problems).map(Spec::Endpoint);
+    spec.map(|spec| ReadSpec { spec, unknown, secrets: Vec::new() }).ok_or_else(|| {
+        let reasons: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+        reasons.join("; ")
+    })
 }
 
 pub(super) fn assemble(
@@ -313,57 +318,27 @@ pub(super) fn assemble(
     raw: impl FnOnce() -> Json,
 ) -> LiveItem {
     let uid = system.uid.unwrap_or_default();
-    let unsupported = |reason: String, raw: Json| {
-        LiveItem::Unsupported(UnsupportedItem {
-            key: key.clone(),
-            uid: uid.clone(),
-            reason: neutral(&reason, 300),
-            raw,
-        })
-    };
-    let spec = match spec {
+    let ReadSpec { spec, unknown, secrets } = match spec {
         Ok(read) => read,
-        Err(reason) => return unsupported(reason, raw()),
-    };
-    let mut unknown = metadata.unknown;
-    let metadata = WireMetadata {
-        name: Some(key.name.to_string()),
-        namespace: Some(key.namespace.to_string()),
-        labels: metadata.labels,
-        annotations: metadata.annotations,
-        description: metadata.description,
-        disable: metadata.disable,
-    };
-    let mut secrets = Vec::new();
-    let endpoint = match spec {
-        ReadSpec::Endpoint(spec, of_spec) => {
-            unknown.splice(..0, of_spec);
-            WireEndpoint { metadata: Some(metadata), spec: Some(spec) }.endpoint()
-        }
-        ReadSpec::Described(spec, places) => {
-            secrets = places;
-            metadata.described(spec)
+        Err(reason) => {
+            let reason = neutral(&reason, 300);
+            return LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() });
         }
     };
-    match endpoint {
-        Ok(endpoint) => LiveItem::Object(LiveObject {
-            tenant: system.tenant.filter(|_| has_references(&endpoint)).map(Cow::into_owned),
-            endpoint,
-            uid,
-            resource_version,
-            owner_view: system.owner_view,
-            deleting: system.deletion_timestamp.is_some(),
-            creator: system.creator_id.filter(|creator| !creator.is_empty()),
-            created: system.creation_timestamp,
-            modified: system.modification_timestamp,
-            unknown,
-            secrets,
-        }),
-        Err(problems) => {
-            let reasons: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
-            unsupported(reasons.join("; "), raw())
-        }
-    }
+    let endpoint = metadata.known.object(key, spec);
+    LiveItem::Object(LiveObject {
+        tenant: system.tenant.filter(|_| has_references(&endpoint)).map(Cow::into_owned),
+        endpoint,
+        uid,
+        resource_version,
+        owner_view: system.owner_view,
+        deleting: system.deletion_timestamp.is_some(),
+        creator: system.creator_id.filter(|creator| !creator.is_empty()),
+        created: system.creation_timestamp,
+        modified: system.modification_timestamp,
+        unknown: unknown.into_iter().chain(metadata.unknown).collect(),
+        secrets,
+    })
 }
 
 /// Whether it may refer to others: nobody else asks for the tenant.

@@ -1,25 +1,17 @@
-//! The `metadata` of a live object: what is compared of it, and the names of what the model does not
+//! The `metadata` of a live object: what the model knows of it, and the names of what the model does not
 //! know. A replace keeps all of it, because it starts from the object as a get returned it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use crate::kind;
-use crate::model::{JsonTree, UnknownField, neutral};
+use crate::model::{JsonTree, UnknownField, WireMetadata, neutral};
 
-type Map = BTreeMap<String, Option<String>>;
-
-/// What is compared of `metadata`.
+/// What the model knows of `metadata`, and what it does not.
 #[derive(Default)]
 pub(super) struct Metadata {
-    pub(super) name: Option<String>,
-    pub(super) namespace: Option<String>,
-    pub(super) labels: Option<Map>,
-    pub(super) annotations: Option<Map>,
-    pub(super) description: Option<String>,
-    pub(super) disable: Option<bool>,
+    pub(super) known: WireMetadata,
     /// What the model does not know.
     pub(super) unknown: Vec<UnknownField>,
 }
@@ -52,24 +44,24 @@ impl<'de> Visitor<'de> for Fields {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metadata, A::Error> {
-        let mut metadata = Metadata::default();
+        let Metadata { mut known, mut unknown } = Metadata::default();
         while let Some(key) = map.next_key()? {
             match key {
-                Key::Name => set(&mut metadata.name, "name", &mut map)?,
-                Key::Namespace => set(&mut metadata.namespace, "namespace", &mut map)?,
-                Key::Labels => set(&mut metadata.labels, "labels", &mut map)?,
-                Key::Annotations => set(&mut metadata.annotations, "annotations", &mut map)?,
-                Key::Description => set(&mut metadata.description, "description", &mut map)?,
-                Key::Disable => set(&mut metadata.disable, "disable", &mut map)?,
+                Key::Name => set(&mut known.name, "name", &mut map)?,
+                Key::Namespace => set(&mut known.namespace, "namespace", &mut map)?,
+                Key::Labels => set(&mut known.labels, "labels", &mut map)?,
+                Key::Annotations => set(&mut known.annotations, "annotations", &mut map)?,
+                Key::Description => set(&mut known.description, "description", &mut map)?,
+                Key::Disable => set(&mut known.disable, "disable", &mut map)?,
                 Key::Other(key) => {
                     if !kind::is_zero(&map.next_value::<JsonTree>()?.0) {
                         let path = neutral(&format!("metadata.{key}"), 200);
-                        metadata.unknown.push(UnknownField { path, blocks: false });
+                        unknown.push(UnknownField { path, blocks: false });
                     }
                 }
             }
         }
-        Ok(metadata)
+        Ok(Metadata { known, unknown })
     }
 }
 

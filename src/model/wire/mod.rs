@@ -159,7 +159,8 @@ impl WireMetadata {
         }
     }
 
-    fn object(self, key: Key, spec: Spec) -> Endpoint {
+    /// The object with this metadata, key and spec.
+    pub fn object(self, key: Key, spec: Spec) -> Endpoint {
         Endpoint {
             key,
             labels: present(self.labels),
