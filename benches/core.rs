@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use trueup::diff::{self, Context};
+use trueup::diff::{self, CompareOptions};
 use trueup::drift::{Check, UnmanagedPolicy};
 use trueup::load::{self, SourceFile};
 use trueup::model::{
@@ -131,10 +131,10 @@ fn canonical_form(criterion: &mut Criterion) {
 fn compare(criterion: &mut Criterion) {
     let (one, other) = (endpoint(1, 443), endpoint(1, 80));
     criterion.bench_function("compare equal", |bencher| {
-        bencher.iter(|| black_box(diff::compare(&one, &one, Context::default())));
+        bencher.iter(|| black_box(diff::compare(&one, &one, CompareOptions::default())));
     });
     criterion.bench_function("compare one field apart", |bencher| {
-        bencher.iter(|| black_box(diff::compare(&one, &other, Context::default())));
+        bencher.iter(|| black_box(diff::compare(&one, &other, CompareOptions::default())));
     });
 }
 

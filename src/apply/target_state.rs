@@ -1,7 +1,7 @@
 //! The target state of one change: the endpoint as it should be afterwards, and how the live object differs
 //! from it or from the state that the plan read. Pure.
 
-use crate::diff::{self, Context};
+use crate::diff::{self, CompareOptions};
 use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, RunId, WrittenFor};
 use crate::plan::{Action, BeforeImage, Change, Conflict};
 
@@ -72,7 +72,7 @@ impl<'a> TargetState<'a> {
         let mut fields = Vec::new();
         for ownership in std::iter::once(&one).chain((other != one).then_some(&other)) {
             let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
-            fields.extend(diff::moved(before, now, names, Context { applied, ignored, strict: false }));
+            fields.extend(diff::moved(before, now, names, CompareOptions { applied, ignored, strict: false }));
         }
         fields.sort();
         fields.dedup();

@@ -17,7 +17,7 @@ pub struct Difference {
 
 /// What a comparison needs beside the two endpoints.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Context<'a> {
+pub struct CompareOptions<'a> {
     /// What we applied to the live object: it names the annotations that we wrote.
     pub applied: Option<&'a AppliedFields>,
     /// Fields that are left out.
@@ -27,7 +27,7 @@ pub struct Context<'a> {
 }
 
 /// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
-pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec<Difference> {
+pub fn compare(live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> Vec<Difference> {
     let mut fields: Vec<Field> = if live.spec.agrees(&desired.spec) {
         Field::OF_METADATA.into_iter().filter(|field| !field.is_same(live, desired)).collect()
     } else {
@@ -44,7 +44,7 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec
 
 /// The live value as far as the definition names it; of a unit that the definition covers whole, all that the service did
 /// not fill.
-fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Json {
+fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> Json {
     match (field.unit(), &live.spec, &desired.spec) {
         (Some(_), Spec::Described(_), Spec::Described(_)) if covers(field, live, desired, context) => {
             field.digested(live).unwrap_or_default()
@@ -58,7 +58,7 @@ fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>
 
 /// Whether there is something in a unit that the definition does not name, and that an apply removes: an apply wrote exactly
 /// what is live, so the definition named it before, or nothing else may be there.
-pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
+pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> bool {
     let is_fuller = field.unit().is_some_and(|unit| live.spec.has_more(unit, &desired.spec));
     if !is_fuller {
         return false;
@@ -72,7 +72,7 @@ pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: Conte
 }
 
 /// Whether the two agree in `field`, as far as `desired` sets it.
-fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
+fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> bool {
     let Some(unit) = field.unit() else { return field.is_same(live, desired) };
     if live.spec.agrees_in(unit, &desired.spec) {
         return true;
@@ -84,7 +84,7 @@ fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>
         && !covers(field, live, desired, context)
 }
 
-fn maps(live: &Endpoint, desired: &Endpoint, context: Context<'_>, fields: &mut Vec<Field>) {
+fn maps(live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>, fields: &mut Vec<Field>) {
     if live.labels != desired.labels {
         let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && is_managed_label(key));
         let wanted = desired.labels.iter().filter(|(key, value)| live.labels.get(*key) != Some(value));
@@ -109,7 +109,12 @@ fn is_managed_label(key: &str) -> bool {
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
 /// everything that [`compare`] looks at, without the annotations of others.
 /// `names` is true for the annotations that the definition names.
-pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
+pub fn moved(
+    before: &Endpoint,
+    now: &Endpoint,
+    names: impl Fn(&str) -> bool,
+    context: CompareOptions<'_>,
+) -> Vec<Field> {
     let is_moved = |field: &Field| match (field.unit(), &before.spec, &now.spec) {
         // Both are live, so that what one names is not less than the other.
         (Some(unit), Spec::Described(before), Spec::Described(now)) => {

@@ -9,7 +9,7 @@ fn endpoint(metadata: &str, spec: &str) -> Endpoint {
 }
 
 fn fields(live: &Endpoint, desired: &Endpoint) -> Vec<String> {
-    compare(live, desired, Context::default()).iter().map(|difference| difference.field.to_string()).collect()
+    compare(live, desired, CompareOptions::default()).iter().map(|difference| difference.field.to_string()).collect()
 }
 
 fn none() -> Vec<String> {
@@ -85,7 +85,7 @@ fn an_interval_that_a_definition_leaves_out_is_the_services_to_fill() {
     assert_eq!(fields(&filled, &asked), ["spec.target"]);
     let found = |live: &Endpoint, desired: &Endpoint, applied: &Endpoint| {
         let applied = Ownership::of(applied, None, "r").applied;
-        let context = Context { applied: applied.as_ref(), ignored: &[], strict: false };
+        let context = CompareOptions { applied: applied.as_ref(), ignored: &[], strict: false };
         compare(live, desired, context).into_iter().map(|d| d.field.to_string()).collect::<Vec<_>>()
     };
     // Written without one: what is live is the service's.
@@ -111,7 +111,7 @@ fn an_annotation_of_somebody_else_stays_and_one_of_ours_goes() {
     let desired = endpoint("", r#"{"ip":"::1"}"#);
     assert_eq!(fields(&live, &desired), none());
     let applied = Ownership::of(&wrote, None, "r").applied;
-    let context = Context { applied: applied.as_ref(), ignored: &[], strict: false };
+    let context = CompareOptions { applied: applied.as_ref(), ignored: &[], strict: false };
     let found: Vec<Field> = compare(&live, &desired, context).into_iter().map(|d| d.field).collect();
     assert_eq!(found, [Field::Annotation("ours".to_owned())]);
 }
@@ -120,8 +120,11 @@ fn an_annotation_of_somebody_else_stays_and_one_of_ours_goes() {
 fn an_ignored_field_is_left_out() {
     let live = endpoint(r#","labels":{"a":"1"}"#, r#"{"ip":"::1","port":1}"#);
     let desired = endpoint("", r#"{"ip":"::1","port":2}"#);
-    let context =
-        Context { applied: None, ignored: &[Field::of_unit("port"), Field::Label("a".to_owned())], strict: false };
+    let context = CompareOptions {
+        applied: None,
+        ignored: &[Field::of_unit("port"), Field::Label("a".to_owned())],
+        strict: false,
+    };
     assert_eq!(compare(&live, &desired, context), []);
 }
 
@@ -130,6 +133,9 @@ fn a_foreign_annotation_is_no_move_and_protection_is() {
     let before = endpoint("", r#"{"ip":"::1"}"#);
     let theirs = endpoint(r#","annotations":{"x":"1"}"#, r#"{"ip":"::1"}"#);
     let protected = endpoint(r#","annotations":{"trueup/protect":"true"}"#, r#"{"ip":"::1"}"#);
-    assert_eq!(moved(&before, &theirs, |_| false, Context::default()), []);
-    assert_eq!(moved(&before, &protected, |_| false, Context::default()), [Field::Annotation(PROTECT.to_owned())]);
+    assert_eq!(moved(&before, &theirs, |_| false, CompareOptions::default()), []);
+    assert_eq!(
+        moved(&before, &protected, |_| false, CompareOptions::default()),
+        [Field::Annotation(PROTECT.to_owned())]
+    );
 }

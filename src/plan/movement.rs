@@ -9,7 +9,7 @@ use super::{
     Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, Note, OwnershipAnnotations, Plan,
     ScopeRead, ScopeState, Selection, Unchangeable, UnmatchedFilter, owner::Owner,
 };
-use crate::diff::{self, Context};
+use crate::diff::{self, CompareOptions};
 use crate::model::{Desired, Key, Live, LiveItem, LiveObject, Ownership, STACK};
 
 /// What a move is made of.
@@ -162,7 +162,7 @@ impl Handover<'_> {
         match definition {
             None => note(|key, stack| Note::NotDefined { key, stack }, to),
             Some(definition) => {
-                let context = Context { applied, ignored: &[], strict: false };
+                let context = CompareOptions { applied, ignored: &[], strict: false };
                 if !diff::compare(&live.endpoint, &definition.endpoint, context).is_empty() {
                     note(|key, stack| Note::Differs { key, stack }, to);
                 }

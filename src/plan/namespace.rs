@@ -9,7 +9,7 @@ use super::{
     Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamedCommits, Note,
     OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, ScopeState, Selection, Unchangeable, owner::Owner,
 };
-use crate::diff::{self, Context, Difference};
+use crate::diff::{self, CompareOptions, Difference};
 use crate::model::{
     AppliedFields, Definition, Described, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership,
     RelatedObject, STACK, Scope, ValueDigest, WrittenFor,
@@ -194,7 +194,7 @@ impl NamespaceBuilder<'_, '_> {
         let ignored = self.input.ignore.fields(key);
         let applied = owner.applied(ownership.as_ref());
         let strict = self.input.settings.safeguards.strict.contains(&key.kind);
-        let context = Context { applied, ignored: &ignored, strict };
+        let context = CompareOptions { applied, ignored: &ignored, strict };
         let differences = diff::compare(&live.endpoint, &definition.endpoint, context);
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
@@ -246,7 +246,7 @@ impl NamespaceBuilder<'_, '_> {
         live: &LiveObject,
         definition: &Definition,
         differences: &[Difference],
-        context: Context<'_>,
+        context: CompareOptions<'_>,
     ) {
         let (live, desired) = (&live.endpoint, &definition.endpoint);
         let Some((seen, wanted)) = live.spec.described().zip(desired.spec.described()) else { return };

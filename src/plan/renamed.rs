@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Action, Change, Note, Plan};
-use crate::diff::{self, Context};
+use crate::diff::{self, CompareOptions};
 use crate::kind::KindName;
 use crate::model::{Endpoint, Name};
 
@@ -38,7 +38,7 @@ struct Pair<'p> {
 impl Pair<'_> {
     fn note(self) -> Option<Note> {
         let ([wanted], [gone]) = (self.created.as_slice(), self.deleted.as_slice()) else { return None };
-        let differences = diff::compare(gone, wanted, Context::default());
+        let differences = diff::compare(gone, wanted, CompareOptions::default());
         let same_spec = !differences.iter().any(|difference| difference.field.is_of_spec());
         same_spec.then(|| Note::Renamed { key: gone.key.clone(), to: wanted.key.clone() })
     }

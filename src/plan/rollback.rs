@@ -8,7 +8,7 @@ use super::{
     Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable, namespace,
     references, waves,
 };
-use crate::diff::{self, Context};
+use crate::diff::{self, CompareOptions};
 use crate::kind;
 use crate::model::{
     Desired, Endpoint, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RunId, Scope, SealedSecrets,
@@ -202,7 +202,7 @@ impl Undo<'_, '_> {
         let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
         let ignored = self.input.ignore.fields(&self.change.key);
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
-        diff::moved(image, live, names, Context { applied, ignored: &ignored, strict: false })
+        diff::moved(image, live, names, CompareOptions { applied, ignored: &ignored, strict: false })
     }
 
     fn created(&mut self, live: &LiveObject) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use trueup::diff::{self, Context};
+use trueup::diff::{self, CompareOptions};
 use trueup::model::{
     Endpoint, Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, Scope,
 };
@@ -148,13 +148,13 @@ proptest! {
         from in strategies::endpoint(Key::parse("shop/a").expect("a key")),
         to in strategies::endpoint(Key::parse("shop/a").expect("a key")),
     ) {
-        let differences = diff::compare(&from, &to, Context::default());
+        let differences = diff::compare(&from, &to, CompareOptions::default());
         let mut raw = serde_json::to_value(&from).expect("JSON");
         for difference in &differences {
             difference.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.live, &difference.desired);
         }
         let now: Endpoint = serde_json::from_value(raw).expect("an endpoint");
-        prop_assert_eq!(diff::compare(&now, &to, Context::default()), vec![]);
+        prop_assert_eq!(diff::compare(&now, &to, CompareOptions::default()), vec![]);
     }
 
     #[test]
@@ -162,7 +162,7 @@ proptest! {
         from in strategies::endpoint(Key::parse("shop/a").expect("a key")),
         to in strategies::endpoint(Key::parse("shop/a").expect("a key")),
     ) {
-        for difference in diff::compare(&from, &to, Context::default()) {
+        for difference in diff::compare(&from, &to, CompareOptions::default()) {
             let field = &difference.field;
             let mut raw = serde_json::to_value(&from).expect("JSON");
             let mut planted = Vec::new();
@@ -190,7 +190,7 @@ proptest! {
     ) {
         let mark = Ownership::of(&applied, Some(STACK), "run-1");
         let applied_mark = mark.applied.as_ref().expect("applied");
-        let context = Context { applied: Some(applied_mark), ignored: &[], strict: false };
+        let context = CompareOptions { applied: Some(applied_mark), ignored: &[], strict: false };
         for difference in diff::compare(&live, &applied, context) {
             let cause = applied_mark.cause(&difference.field, &live, &applied);
             prop_assert_eq!(cause, trueup::model::AppliedCause::Drift, "{}", difference.field);
