@@ -8,13 +8,14 @@ use walkdir::{DirEntry, WalkDir};
 use super::config;
 use super::diagnostic::Diagnostic;
 use super::options::LoadLimits;
+use super::source::is_hidden_entry;
 
 /// The directories of all stacks in and below `directory`, sorted; each begins with `directory` as it was given.
 ///
 /// # Errors
 /// A directory that cannot be read, or more files than a load may have.
 pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
-    below(directory, is_hidden)
+    below(directory, is_hidden_entry)
 }
 
 /// The same with those below hidden directories, which a call can name: all that the repository with this top has, but
@@ -30,10 +31,6 @@ pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
         let is_repository = || entry.file_name() == ".git" || entry.path().join(".git").exists();
         entry.file_type().is_dir() && is_below_hidden(entry.path()) && is_repository()
     })
-}
-
-fn is_hidden(entry: &DirEntry) -> bool {
-    entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 fn below(directory: &Path, is_left_out: impl Fn(&DirEntry) -> bool) -> Result<Vec<PathBuf>, Diagnostic> {

@@ -61,7 +61,7 @@ impl FileOrigin {
         let mut paths = match self {
             FileOrigin::Disk { directory } => walk(directory.path(), filter, limits, problems),
             FileOrigin::Memory { files } => {
-                let seen = |path: &&Arc<str>| !is_hidden(path) && is_source(path) && !filter.excludes_above(path);
+                let seen = |path: &&Arc<str>| is_definition_path(path) && !filter.excludes_above(path);
                 files.keys().filter(seen).cloned().collect()
             }
         };
@@ -111,6 +111,16 @@ pub fn is_source(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
+}
+
+/// Whether a path below a stack's directory can be one of definitions or settings.
+pub fn is_definition_path(path: &str) -> bool {
+    is_source(path) && !is_hidden(path)
+}
+
+/// Whether what a walk meets is hidden; where the walk begins is not.
+pub fn is_hidden_entry(entry: &DirEntry) -> bool {
+    entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 /// Which of the files are what.
@@ -266,7 +276,6 @@ impl FileFilter {
 }
 
 fn walk(root: &Path, filter: &FileFilter, limits: &LoadLimits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
-    let hidden = |entry: &DirEntry| entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
     let mut walker = WalkDir::new(root).follow_links(true).into_iter();
     let mut paths: Vec<Arc<str>> = Vec::new();
     while let Some(entry) = walker.next() {
@@ -278,7 +287,7 @@ fn walk(root: &Path, filter: &FileFilter, limits: &LoadLimits, problems: &mut Ve
             }
         };
         let directory = entry.file_type().is_dir();
-        if hidden(&entry) {
+        if is_hidden_entry(&entry) {
             if directory {
                 walker.skip_current_dir();
             }

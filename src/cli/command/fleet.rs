@@ -15,6 +15,7 @@ use crate::cli::command::GlobalOptions;
 use crate::cli::output::report_files;
 use crate::cli::{Context, Execute, ExitStatus, Result, file};
 use crate::file::limit;
+use crate::load::is_hidden_entry;
 use crate::report::merge::{self, MergeInput};
 use crate::report::{Format, Report, TextView};
 
@@ -98,9 +99,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
     }
-    let is_hidden =
-        |entry: &walkdir::DirEntry| entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
-    let below = WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| !is_hidden(entry));
+    let below = WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| !is_hidden_entry(entry));
     let found: Vec<PathBuf> = below
         .filter_map(|entry| match entry {
             Ok(entry) if entry.file_type().is_dir() => None,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::git::{ChangedFile, GitError, HistoryCommit, Repository};
-use crate::load::{self, is_hidden, is_source};
+use crate::load::{self, is_definition_path};
 use crate::model::Key;
 use crate::plan::Commit;
 
@@ -117,7 +117,7 @@ impl Search<'_> {
         let after: Vec<(&str, &str)> = changed
             .iter()
             .flatten()
-            .filter(|file| is_definition(&file.path))
+            .filter(|file| is_definition_path(&file.path))
             .filter_map(|file| Some((file.path.as_str(), file.after.as_deref()?)))
             .collect();
         let objects: Vec<&str> = after.iter().map(|(_, object)| *object).collect();
@@ -128,7 +128,7 @@ impl Search<'_> {
     /// What the pairs of commits say about the definitions that are left.
     fn events(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<BTreeMap<Key, VersionChange>>, GitError> {
         let mut changed = self.repository.changed(pairs)?;
-        changed.iter_mut().for_each(|files| files.retain(|file| is_definition(&file.path)));
+        changed.iter_mut().for_each(|files| files.retain(|file| is_definition_path(&file.path)));
         let objects = |file: &ChangedFile| [file.before.clone(), file.after.clone()].into_iter().flatten();
         let objects: BTreeSet<String> = changed.iter().flatten().flat_map(objects).collect();
         let ids: Vec<&str> = objects.iter().map(String::as_str).collect();
@@ -158,8 +158,4 @@ impl Search<'_> {
             (false, false) => VersionChange::Nothing,
         }
     }
-}
-
-fn is_definition(path: &str) -> bool {
-    is_source(path) && !is_hidden(path)
 }

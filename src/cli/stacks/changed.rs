@@ -11,7 +11,7 @@ use crate::cli::{Context, Result, stack};
 use crate::file::limit;
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
-use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_hidden, is_source};
+use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_definition_path};
 use crate::model::Key;
 use crate::model::policy::Prune;
 use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
@@ -236,7 +236,7 @@ impl<'r> TreeThen<'r> {
         let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
         let files: Vec<&TreeEntry> = below
             .map(|(_, entry)| *entry)
-            .filter(|entry| entry.kind == EntryKind::File && is_definitions(&entry.path[prefix.len()..]))
+            .filter(|entry| entry.kind == EntryKind::File && is_definition_path(&entry.path[prefix.len()..]))
             .collect();
         let contents = self.repository.contents(&files)?;
         let file =
@@ -272,11 +272,6 @@ fn deletes_with_a_line_more(mut file: SourceFile, config: &Config) -> bool {
         load::settings_of(Some(file.clone()), &options)
             .is_ok_and(|config| config.allow_empty && config.safeguards.prune != Prune::None)
     })
-}
-
-/// Whether a path below a stack's directory can be one of definitions or settings.
-fn is_definitions(path: &str) -> bool {
-    is_source(path) && !is_hidden(path)
 }
 
 /// The bytes of a file, or the target of a link, as they are now.
