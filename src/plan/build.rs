@@ -42,7 +42,7 @@ pub struct PlanBuilder<'f> {
     plan: Plan,
     commits: NamedCommits,
     matched: MatchedFilters,
-    references: References<'f>,
+    references: References,
 }
 
 impl<'f> PlanBuilder<'f> {
@@ -61,7 +61,8 @@ impl<'f> PlanBuilder<'f> {
             source: input.source.clone(),
             ..Plan::default()
         };
-        let references = References::of(&input.desired.definitions, input.kinds);
+        let kinds = definitions.keys().map(|(_, kind)| *kind).chain(input.kinds.iter().copied());
+        let references = References::of(kinds);
         Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default(), references }
     }
 

@@ -10,118 +10,113 @@ use super::{
 use crate::kind::{KindName, Target};
 use crate::model::{Definition, Key, ListRead, Live, LiveItem};
 
-/// What the definitions refer to, and what of it is live.
-pub(super) struct References<'f> {
-    of: BTreeMap<&'f Key, Vec<Target>>,
-    keys: BTreeSet<Key>,
-    live: BTreeSet<Key>,
+/// What is live that others may refer to.
+pub(super) struct References {
+    /// Nothing, where no kind but endpoint is read: nothing that an endpoint refers to is known then.
+    live: Option<BTreeSet<Key>>,
 }
 
-impl<'f> References<'f> {
-    /// The references of these definitions, within their own tenant.
-    pub(super) fn of(definitions: &'f BTreeMap<Key, Definition>, kinds: &BTreeSet<KindName>) -> Self {
-        let mut of = BTreeMap::new();
-        let mut keys = BTreeSet::new();
-        // Where no other kind is read, nothing that an endpoint refers to is known.
-        let is_mixed =
-            definitions.keys().map(|key| key.kind).chain(kinds.iter().copied()).any(|kind| !kind.is_endpoint());
-        for (key, definition) in definitions.iter().filter(|_| is_mixed) {
-            let mut targets = waves::targets(&definition.endpoint);
-            targets.retain(|target| target.tenant.is_none());
-            keys.extend(targets.iter().flat_map(|target| waves::candidates(target, &key.namespace)));
-            if !targets.is_empty() {
-                of.insert(key, targets);
-            }
-        }
-        Self { of, keys, live: BTreeSet::new() }
+/// What definitions refer to within their own tenant.
+type Targets<'f> = BTreeMap<&'f Key, Vec<Target>>;
+
+impl References {
+    /// For a plan over these kinds.
+    pub(super) fn of(mut kinds: impl Iterator<Item = KindName>) -> Self {
+        Self { live: kinds.any(|kind| !kind.is_endpoint()).then(BTreeSet::new) }
     }
 
     /// Takes in what a list contains.
     pub(super) fn take(&mut self, items: &BTreeMap<Key, LiveItem>) {
-        // By the items: all keys for each of many lists would grow with the square of the stack.
-        self.live.extend(items.keys().filter(|key| self.keys.contains(key)).cloned());
+        if let Some(live) = &mut self.live {
+            live.extend(items.keys().cloned());
+        }
     }
 
     /// Blocks the changes of `plan` whose references are broken.
     pub(super) fn block(&self, plan: &mut Plan, input: &PlanInput<'_>) {
-        if self.of.is_empty() && plan.changes.iter().all(|change| change.key.kind.is_endpoint()) {
-            return;
-        }
+        let Some(live) = self.live.as_ref().filter(|_| !plan.changes.is_empty()) else { return };
         for circle in circles(plan, ActionKind::Create) {
             block(plan, &circle, || BrokenReference::Circle(circle.clone()));
         }
         for circle in circles(plan, ActionKind::Delete) {
             block(plan, &circle, || BrokenReference::LiveCircle(circle.clone()));
         }
-        self.block_deletes(plan, input.allow);
+        let has_deletes = plan.deletes().next().is_some();
+        let changed: BTreeSet<&Key> = plan.changes.iter().map(|change| &change.key).collect();
+        let definitions = input.desired.definitions.iter().filter(|(key, _)| has_deletes || changed.contains(key));
+        let targets = |definition: &Definition| {
+            let targets = waves::targets(&definition.endpoint).into_iter();
+            targets.filter(|target| target.tenant.is_none()).collect::<Vec<_>>()
+        };
+        let of: Targets<'_> = definitions.map(|(key, definition)| (key, targets(definition))).collect();
+        block_deletes(plan, input.allow, &of);
         // What is blocked is not created: others may need it.
-        while self.block_writes(plan, input) {}
+        while block_writes(plan, input, &of, live) {}
     }
+}
 
-    /// Blocks deletes of what a definition refers to.
-    fn block_deletes(&self, plan: &mut Plan, allow: &Allowances) {
-        let deletes: BTreeSet<&Key> = plan.deletes().collect();
-        if deletes.is_empty() {
-            return;
+/// Blocks creates and replaces of what refers to something that is not there; whether there were any.
+fn block_writes(plan: &mut Plan, input: &PlanInput<'_>, of: &Targets<'_>, live: &BTreeSet<Key>) -> bool {
+    let created = |change: &&Change| change.action.kind() == ActionKind::Create;
+    let creates: BTreeSet<&Key> = plan.changes.iter().filter(created).map(|change| &change.key).collect();
+    let is_there = |key: &Key| live.contains(key) || creates.contains(key);
+    let mut broken: BTreeMap<Key, BrokenReference> = BTreeMap::new();
+    for change in &plan.changes {
+        let targets = of.get(&change.key).into_iter().flatten().filter(|target| writes(change, target));
+        let found = targets.filter_map(|target| broken_reference(plan, input, &is_there, (&change.key, target)));
+        // A mistake is named before what another call would make.
+        if let Some(found) = found.max_by_key(BrokenReference::is_error) {
+            broken.insert(change.key.clone(), found);
         }
-        let mut broken: BTreeMap<Key, WrittenReference> = BTreeMap::new();
-        for (by, targets) in &self.of {
-            for target in targets {
-                let mut candidates = waves::candidates(target, &by.namespace);
-                if let Some(key) = candidates.find(|key| deletes.contains(key) && !allow.referred(key)) {
-                    let by = WrittenReference { by: (*by).clone(), path: target.path.clone(), target: key.clone() };
-                    broken.entry(key).or_insert(by);
-                }
+    }
+    let is_broken = !broken.is_empty();
+    if is_broken {
+        plan.block_changes(|change| broken.remove(&change.key).map(BlockReason::Reference));
+    }
+    is_broken
+}
+
+fn broken_reference(
+    plan: &Plan,
+    input: &PlanInput<'_>,
+    is_there: &impl Fn(&Key) -> bool,
+    (by, target): (&Key, &Target),
+) -> Option<BrokenReference> {
+    let candidates: Vec<Key> = waves::candidates(target, &by.namespace).collect();
+    let state = |key: &Key| plan.scope.get(&key.into());
+    let is_managed = |key: &Key| state(key).is_some();
+    if candidates.iter().any(|key| is_there(key) || !is_managed(key)) {
+        return None;
+    }
+    let written = |key: &Key| WrittenReference { by: by.clone(), path: target.path.clone(), target: key.clone() };
+    let is_unread = |key: &&Key| matches!(state(key), Some(ScopeState { read: ScopeRead::Unknown { .. }, .. }));
+    if let Some(key) = candidates.iter().find(is_unread) {
+        return Some(BrokenReference::Unread(written(key)));
+    }
+    let is_defined = |key: &&Key| input.desired.definitions.contains_key(*key);
+    if let Some(key) = candidates.iter().find(is_defined) {
+        return Some(BrokenReference::LeftOut(written(key)));
+    }
+    candidates.first().map(|key| BrokenReference::Missing(written(key)))
+}
+
+/// Blocks deletes of what a definition refers to.
+fn block_deletes(plan: &mut Plan, allow: &Allowances, of: &Targets<'_>) {
+    let deletes: BTreeSet<&Key> = plan.deletes().collect();
+    if deletes.is_empty() {
+        return;
+    }
+    let mut broken: BTreeMap<Key, WrittenReference> = BTreeMap::new();
+    for (by, targets) in of {
+        for target in targets {
+            let mut candidates = waves::candidates(target, &by.namespace);
+            if let Some(key) = candidates.find(|key| deletes.contains(key) && !allow.referred(key)) {
+                let by = WrittenReference { by: (*by).clone(), path: target.path.clone(), target: key.clone() };
+                broken.entry(key).or_insert(by);
             }
         }
-        plan.block_deletes(|key| broken.remove(key).map(|by| BlockReason::Reference(BrokenReference::Deleted(by))));
     }
-
-    /// Blocks creates and replaces of what refers to something that is not there; whether there were any.
-    fn block_writes(&self, plan: &mut Plan, input: &PlanInput<'_>) -> bool {
-        let created = |change: &&Change| change.action.kind() == ActionKind::Create;
-        let creates: BTreeSet<&Key> = plan.changes.iter().filter(created).map(|change| &change.key).collect();
-        let mut broken: BTreeMap<Key, BrokenReference> = BTreeMap::new();
-        for change in &plan.changes {
-            let targets = self.of.get(&change.key).into_iter().flatten().filter(|target| writes(change, target));
-            let found = targets.filter_map(|target| self.broken(plan, input, &creates, (&change.key, target)));
-            // A mistake is named before what another call would make.
-            if let Some(found) = found.max_by_key(BrokenReference::is_error) {
-                broken.insert(change.key.clone(), found);
-            }
-        }
-        let is_broken = !broken.is_empty();
-        if is_broken {
-            plan.block_changes(|change| broken.remove(&change.key).map(BlockReason::Reference));
-        }
-        is_broken
-    }
-
-    fn broken(
-        &self,
-        plan: &Plan,
-        input: &PlanInput<'_>,
-        creates: &BTreeSet<&Key>,
-        (by, target): (&Key, &Target),
-    ) -> Option<BrokenReference> {
-        let candidates: Vec<Key> = waves::candidates(target, &by.namespace).collect();
-        let state = |key: &Key| plan.scope.get(&key.into());
-        let is_managed = |key: &Key| state(key).is_some();
-        let is_there = |key: &Key| self.live.contains(key) || creates.contains(key);
-        if candidates.iter().any(|key| is_there(key) || !is_managed(key)) {
-            return None;
-        }
-        let written = |key: &Key| WrittenReference { by: by.clone(), path: target.path.clone(), target: key.clone() };
-        let is_unread = |key: &&Key| matches!(state(key), Some(ScopeState { read: ScopeRead::Unknown { .. }, .. }));
-        if let Some(key) = candidates.iter().find(is_unread) {
-            return Some(BrokenReference::Unread(written(key)));
-        }
-        let is_defined = |key: &&Key| input.desired.definitions.contains_key(*key);
-        if let Some(key) = candidates.iter().find(is_defined) {
-            return Some(BrokenReference::LeftOut(written(key)));
-        }
-        candidates.first().map(|key| BrokenReference::Missing(written(key)))
-    }
+    plan.block_deletes(|key| broken.remove(key).map(|by| BlockReason::Reference(BrokenReference::Deleted(by))));
 }
 
 /// Whether a change writes the unit of the spec that contains a reference.
