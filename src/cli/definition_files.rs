@@ -121,8 +121,7 @@ impl<'a> DefinitionTarget<'a> {
             Ok(loaded) => {
                 let read = loaded.desired.definitions.get(&endpoint.key);
                 let same = read.is_some_and(|read| {
-                    let context = diff::CompareOptions { applied: None, ignored: &[], strict: false };
-                    diff::compare(endpoint, &read.endpoint, context).is_empty()
+                    diff::compare(endpoint, &read.endpoint, diff::CompareOptions::default()).is_empty()
                 });
                 (!same).then(|| "a definition would be read differently".to_owned())
             }

@@ -27,26 +27,26 @@ pub struct CompareOptions<'a> {
 }
 
 /// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
-pub fn compare(live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> Vec<Difference> {
+pub fn compare(live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> Vec<Difference> {
     let mut fields: Vec<Field> = if live.spec.agrees(&desired.spec) {
         Field::OF_METADATA.into_iter().filter(|field| !field.is_same(live, desired)).collect()
     } else {
-        Field::of_both(live, desired).filter(|field| !same(field, live, desired, context)).collect()
+        Field::of_both(live, desired).filter(|field| !same(field, live, desired, options)).collect()
     };
-    maps(live, desired, context, &mut fields);
-    fields.retain(|field| !context.ignored.contains(field));
+    maps(live, desired, options, &mut fields);
+    fields.retain(|field| !options.ignored.contains(field));
     fields.sort();
     fields
         .into_iter()
-        .map(|field| Difference { live: seen(&field, live, desired, context), desired: field.value(desired), field })
+        .map(|field| Difference { live: seen(&field, live, desired, options), desired: field.value(desired), field })
         .collect()
 }
 
 /// The live value as far as the definition names it; of a unit that the definition covers whole, all that the service did
 /// not fill.
-fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> Json {
+fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> Json {
     match (field.unit(), &live.spec, &desired.spec) {
-        (Some(_), Spec::Described(_), Spec::Described(_)) if covers(field, live, desired, context) => {
+        (Some(_), Spec::Described(_), Spec::Described(_)) if covers(field, live, desired, options) => {
             field.digested(live).unwrap_or_default()
         }
         (Some(unit), Spec::Described(live), Spec::Described(desired)) => {
@@ -58,21 +58,21 @@ fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOpti
 
 /// Whether there is something in a unit that the definition does not name, and that an apply removes: an apply wrote exactly
 /// what is live, so the definition named it before, or nothing else may be there.
-pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> bool {
+pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> bool {
     let is_fuller = field.unit().is_some_and(|unit| live.spec.has_more(unit, &desired.spec));
     if !is_fuller {
         return false;
     }
     // No digest has what the description does not know: that stays whatever happens.
     let now = field.digested(live);
-    let was_applied = || now.is_some() && context.applied.is_some_and(|applied| applied.is_as_applied(field, live));
+    let was_applied = || now.is_some() && options.applied.is_some_and(|applied| applied.is_as_applied(field, live));
     // What the service fills in an endpoint is known.
-    let is_strict = context.strict && !live.key.kind.is_endpoint();
+    let is_strict = options.strict && !live.key.kind.is_endpoint();
     now != field.digested(desired) && (is_strict || was_applied())
 }
 
 /// Whether the two agree in `field`, as far as `desired` sets it.
-fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>) -> bool {
+fn same(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> bool {
     let Some(unit) = field.unit() else { return field.is_same(live, desired) };
     if live.spec.agrees_in(unit, &desired.spec) {
         return true;
@@ -80,17 +80,17 @@ fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: CompareOpti
     let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
     live.spec.is_as(unit, &desired.spec)
         // What was never applied may be taken.
-        && context.applied.map_or_else(|| live.spec.takes(unit, &desired.spec), hidden_as_applied)
-        && !covers(field, live, desired, context)
+        && options.applied.map_or_else(|| live.spec.takes(unit, &desired.spec), hidden_as_applied)
+        && !covers(field, live, desired, options)
 }
 
-fn maps(live: &Endpoint, desired: &Endpoint, context: CompareOptions<'_>, fields: &mut Vec<Field>) {
+fn maps(live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>, fields: &mut Vec<Field>) {
     if live.labels != desired.labels {
         let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && is_managed_label(key));
         let wanted = desired.labels.iter().filter(|(key, value)| live.labels.get(*key) != Some(value));
         fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Label));
     }
-    let ours = |key: &str| context.applied.is_some_and(|applied| applied.wrote_annotation(key));
+    let ours = |key: &str| options.applied.is_some_and(|applied| applied.wrote_annotation(key));
     let gone = live
         .annotations
         .keys()
@@ -113,7 +113,7 @@ pub fn moved(
     before: &Endpoint,
     now: &Endpoint,
     names: impl Fn(&str) -> bool,
-    context: CompareOptions<'_>,
+    options: CompareOptions<'_>,
 ) -> Vec<Field> {
     let is_moved = |field: &Field| match (field.unit(), &before.spec, &now.spec) {
         // Both are live, so that what one names is not less than the other.
@@ -123,7 +123,7 @@ pub fn moved(
             let is_as_filled = || now.is_as(unit, before) && now.unnamed(unit, before).is_empty();
             before.unit(unit) != now.unit(unit) && one != other && !is_as_filled()
         }
-        _ => !same(field, now, before, context),
+        _ => !same(field, now, before, options),
     };
     let mut fields: Vec<Field> = Field::of_both(before, now).filter(is_moved).collect();
     let keys = before.labels.keys().chain(now.labels.keys());
@@ -133,13 +133,13 @@ pub fn moved(
         is_ownership_annotation(key)
             || key == PROTECT
             || names(key)
-            || context.applied.is_some_and(|applied| applied.wrote_annotation(key))
+            || options.applied.is_some_and(|applied| applied.wrote_annotation(key))
     };
     let keys = before.annotations.keys().chain(now.annotations.keys());
     // Comparing the value is cheaper than finding whose an annotation is.
     let differs = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key) && ours(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Annotation));
-    fields.retain(|field| !context.ignored.contains(field));
+    fields.retain(|field| !options.ignored.contains(field));
     fields.sort();
     fields.dedup();
     fields

@@ -85,8 +85,8 @@ fn an_interval_that_a_definition_leaves_out_is_the_services_to_fill() {
     assert_eq!(fields(&filled, &asked), ["spec.target"]);
     let found = |live: &Endpoint, desired: &Endpoint, applied: &Endpoint| {
         let applied = Ownership::of(applied, None, "r").applied;
-        let context = CompareOptions { applied: applied.as_ref(), ignored: &[], strict: false };
-        compare(live, desired, context).into_iter().map(|d| d.field.to_string()).collect::<Vec<_>>()
+        let options = CompareOptions { applied: applied.as_ref(), ignored: &[], strict: false };
+        compare(live, desired, options).into_iter().map(|d| d.field.to_string()).collect::<Vec<_>>()
     };
     // Written without one: what is live is the service's.
     assert_eq!(found(&filled, &left_out, &left_out), none());
@@ -111,8 +111,8 @@ fn an_annotation_of_somebody_else_stays_and_one_of_ours_goes() {
     let desired = endpoint("", r#"{"ip":"::1"}"#);
     assert_eq!(fields(&live, &desired), none());
     let applied = Ownership::of(&wrote, None, "r").applied;
-    let context = CompareOptions { applied: applied.as_ref(), ignored: &[], strict: false };
-    let found: Vec<Field> = compare(&live, &desired, context).into_iter().map(|d| d.field).collect();
+    let options = CompareOptions { applied: applied.as_ref(), ignored: &[], strict: false };
+    let found: Vec<Field> = compare(&live, &desired, options).into_iter().map(|d| d.field).collect();
     assert_eq!(found, [Field::Annotation("ours".to_owned())]);
 }
 
@@ -120,12 +120,12 @@ fn an_annotation_of_somebody_else_stays_and_one_of_ours_goes() {
 fn an_ignored_field_is_left_out() {
     let live = endpoint(r#","labels":{"a":"1"}"#, r#"{"ip":"::1","port":1}"#);
     let desired = endpoint("", r#"{"ip":"::1","port":2}"#);
-    let context = CompareOptions {
+    let options = CompareOptions {
         applied: None,
         ignored: &[Field::of_unit("port"), Field::Label("a".to_owned())],
         strict: false,
     };
-    assert_eq!(compare(&live, &desired, context), []);
+    assert_eq!(compare(&live, &desired, options), []);
 }
 
 #[test]

@@ -408,18 +408,22 @@ impl Field {
 
     /// Whether a value of it means the same as none, where it is not a member of an exclusive group.
     pub fn is_unset(&self, value: &Json) -> bool {
-        let is_first = |id| values(id).iter().any(|(name, number)| value == name && *number == Some(0));
-        is_zero(value) || self.enumeration().is_some_and(is_first)
+        let of_enum = self.enumeration().zip(value.as_str());
+        is_zero(value) || of_enum.is_some_and(|(id, name)| is_zero_of_enum(id, name))
     }
 
-    /// The id of the enumeration of which its values are, or the items of its list, or the values of its map.
-    fn enumeration(&self) -> Option<&'static str> {
+    /// What its value is, or an item of its list, or a value of its map.
+    fn one(&self) -> &FieldKind {
         match &self.kind {
+            FieldKind::Map(value) => value,
+            kind => kind,
+        }
+    }
+
+    /// The id of the enumeration of which that is.
+    fn enumeration(&self) -> Option<&'static str> {
+        match self.one() {
             FieldKind::Enum(id) => Some(id),
-            FieldKind::Map(value) => match **value {
-                FieldKind::Enum(id) => Some(id),
-                _ => None,
-            },
             _ => None,
         }
     }
@@ -432,12 +436,8 @@ impl Field {
 
     /// The id of the message below it: of a mapping, of the items of a list, of the values of a map.
     pub fn below(&self) -> Option<&'static str> {
-        match &self.kind {
+        match self.one() {
             FieldKind::Message(id) => Some(id),
-            FieldKind::Map(value) => match **value {
-                FieldKind::Message(id) => Some(id),
-                _ => None,
-            },
             _ => None,
         }
     }

@@ -96,12 +96,8 @@ pub fn is_group(spec: &Message, unit: &str) -> bool {
 }
 
 pub(super) fn is_zero_of(field: &Field, value: &Json) -> bool {
-    let zero = || match (&field.kind, value) {
-        (FieldKind::Enum(id), Json::String(name)) if !field.is_list => super::is_zero_of_enum(id, name),
-        (FieldKind::Map(_), Json::Object(entries)) => entries.is_empty(),
-        _ => false,
-    };
-    is_zero(value) || zero()
+    let is_empty_map = || matches!(field.kind, FieldKind::Map(_)) && value.as_object().is_some_and(Map::is_empty);
+    field.is_unset(value) || is_empty_map()
 }
 
 /// Brings the keys of a message into their canonical form.

@@ -162,8 +162,8 @@ impl Handover<'_> {
         match definition {
             None => note(|key, stack| Note::NotDefined { key, stack }, to),
             Some(definition) => {
-                let context = CompareOptions { applied, ignored: &[], strict: false };
-                if !diff::compare(&live.endpoint, &definition.endpoint, context).is_empty() {
+                let options = CompareOptions { applied, ignored: &[], strict: false };
+                if !diff::compare(&live.endpoint, &definition.endpoint, options).is_empty() {
                     note(|key, stack| Note::Differs { key, stack }, to);
                 }
             }

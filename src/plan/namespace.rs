@@ -194,14 +194,14 @@ impl NamespaceBuilder<'_, '_> {
         let ignored = self.input.ignore.fields(key);
         let applied = owner.applied(ownership.as_ref());
         let strict = self.input.settings.safeguards.strict.contains(&key.kind);
-        let context = CompareOptions { applied, ignored: &ignored, strict };
-        let differences = diff::compare(&live.endpoint, &definition.endpoint, context);
+        let options = CompareOptions { applied, ignored: &ignored, strict };
+        let differences = diff::compare(&live.endpoint, &definition.endpoint, options);
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         let fixed = |Difference { field, live, desired }: &Difference| field.fixed(key.kind, live, desired);
         let fixed = differences.iter().find_map(fixed);
         let may_recreate = fixed.is_some() && self.input.allow.recreate(key);
-        self.note_unlike(live, definition, &differences, context);
+        self.note_unlike(live, definition, &differences, options);
         let change = self.change(definition, live, ownership.as_ref(), &differences);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
         let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
@@ -246,7 +246,7 @@ impl NamespaceBuilder<'_, '_> {
         live: &LiveObject,
         definition: &Definition,
         differences: &[Difference],
-        context: CompareOptions<'_>,
+        options: CompareOptions<'_>,
     ) {
         let (live, desired) = (&live.endpoint, &definition.endpoint);
         let Some((seen, wanted)) = live.spec.described().zip(desired.spec.described()) else { return };
@@ -256,8 +256,8 @@ impl NamespaceBuilder<'_, '_> {
         let key = &desired.key;
         for unit in seen.names() {
             let (field, unnamed) = (Field::of_unit(unit), seen.unnamed(unit, wanted));
-            let goes = || diff::covers(&field, live, desired, context);
-            if unnamed.is_empty() || context.ignored.contains(&field) || goes() {
+            let goes = || diff::covers(&field, live, desired, options);
+            if unnamed.is_empty() || options.ignored.contains(&field) || goes() {
                 continue;
             }
             let value = ValueDigest::of(seen.unit(unit).unwrap_or(&Json::Null));

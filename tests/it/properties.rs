@@ -190,12 +190,12 @@ proptest! {
     ) {
         let mark = Ownership::of(&applied, Some(STACK), "run-1");
         let applied_mark = mark.applied.as_ref().expect("applied");
-        let context = CompareOptions { applied: Some(applied_mark), ignored: &[], strict: false };
-        for difference in diff::compare(&live, &applied, context) {
+        let options = CompareOptions { applied: Some(applied_mark), ignored: &[], strict: false };
+        for difference in diff::compare(&live, &applied, options) {
             let cause = applied_mark.cause(&difference.field, &live, &applied);
             prop_assert_eq!(cause, trueup::model::AppliedCause::Drift, "{}", difference.field);
         }
-        for difference in diff::compare(&applied, &live, context) {
+        for difference in diff::compare(&applied, &live, options) {
             if difference.field != Field::of_unit("where") {
                 let cause = applied_mark.cause(&difference.field, &applied, &live);
                 prop_assert_eq!(cause, trueup::model::AppliedCause::Pending, "{}", difference.field);
