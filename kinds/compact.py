@@ -18,7 +18,7 @@ UPPER = ("max", "max_len", "max_bytes", "max_items", "max_pairs", "max_ports", "
 
 
 def overrides():
-    """What is known beyond the facts: the words to add to a field, or the name of a group, by message and field."""
+    """What is known beyond the facts: the words to add to a field or group, by message and name."""
     found = {}
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "overrides.txt"), encoding="utf-8") as file:
         for line in file:
@@ -148,13 +148,13 @@ class Tree:
                       if letter in there and letter not in letters]
         if is_required(first):
             words.append("required")
-        words += OVERRIDES.pop((name, key), [])
+        added = OVERRIDES.pop((name, key), [])
+        words += [word for word in added if "=" not in word]
         words += [flag for flag in ("secret", "immutable", "read_only", "deprecated", "internal") if first.get(flag)]
         if first.get("refs"):
             words.append("to=" + ",".join(sorted(first["refs"])))
-        rules = rules_of(first)
-        words += spelled(rules)
-        return " ".join(words)
+        rules = spelled(rules_of(first))
+        return " ".join(words + sorted(rules + [word for word in added if "=" in word]))
 
     def groups(self, message, sides):
         """Groups are those of create, then of replace, with the members of all; never those of get alone."""
@@ -169,10 +169,13 @@ class Tree:
                     members += [member for member in group["members"] if member not in members]
         lines = []
         for name, (group, members) in found.items():
-            words = ["  |" + "".join(OVERRIDES.pop((message, "|" + name), [name]))]
-            words += [flag for flag in ("required", "fill", "immutable") if group.get(flag)]
+            added = OVERRIDES.pop((message, "|" + name), [])
+            names = [word[len("name="):] for word in added if word.startswith("name=")]
+            words = ["  |" + (names or [name])[0]]
+            words += [flag for flag in ("required", "needed", "fill", "immutable") if group.get(flag) or flag in added]
             if group.get("default"):
                 words.append("default=" + group["default"])
+            words += [word for word in added if word.startswith("default=")]
             lines.append(" ".join(words) + ": " + " ".join(members))
         return lines, {member for _, members in found.values() for member in members}
 

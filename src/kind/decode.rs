@@ -81,10 +81,11 @@ fn group(line: &'static str) -> Group {
     let mut words = head.split_whitespace();
     let name = words.next().expect("a group has a name");
     let members = members.split_whitespace().collect();
-    let mut group = Group { name, is_required: false, is_filled: false, is_immutable: false, default: None, members };
+    let mut group = Group { name, members, ..Group::default() };
     for word in words {
         match word {
             "required" => group.is_required = true,
+            "needed" => group.is_needed = true,
             "fill" => group.is_filled = true,
             "immutable" => group.is_immutable = true,
             _ => group.default = Some(word.strip_prefix("default=").expect("nothing else is said of a group")),
@@ -109,6 +110,8 @@ fn field(line: &'static str) -> Field {
             field.refers_to = list.split(',').collect();
         } else if let Some(source) = word.strip_prefix("mirrors=") {
             field.mirrors = Some(source);
+        } else if let Some(default) = word.strip_prefix("default=") {
+            field.default = Some(default);
         } else {
             add_rule(&mut field.rules, word);
         }

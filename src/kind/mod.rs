@@ -96,12 +96,14 @@ struct FieldPlace {
 }
 
 /// Fields of which at most one may be set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Group {
     /// The vendor's name of the group; no object contains it.
     pub name: &'static str,
     /// Whether one of the members must be set.
     pub is_required: bool,
+    /// Whether a definition must set one, whatever the service takes.
+    pub is_needed: bool,
     /// Whether the service fills in the default where the group is left open.
     pub is_filled: bool,
     /// Whether another choice needs a new object.
@@ -127,6 +129,8 @@ pub struct Field {
     pub refers_to: Vec<&'static str>,
     /// The field of its message from which the service writes it.
     pub mirrors: Option<&'static str>,
+    /// The text that the service writes where it is left out.
+    pub default: Option<&'static str>,
     /// What else is allowed.
     pub rules: Vec<(Part, Rule)>,
     message: OnceLock<&'static Message>,
@@ -381,10 +385,18 @@ impl Message {
     }
 }
 
+impl Group {
+    /// Whether a definition that sets none of its members is wrong.
+    pub fn needs_choice(&self) -> bool {
+        self.is_needed || self.is_required && self.default.is_none()
+    }
+}
+
 impl Field {
     fn new(name: &'static str, kind: FieldKind) -> Self {
-        let (flags, refers_to, mirrors, rules) = (Vec::new(), Vec::new(), None, Vec::new());
-        Self { name, kind, is_list: false, flags, refers_to, mirrors, rules, message: OnceLock::new() }
+        let (flags, refers_to, rules) = (Vec::new(), Vec::new(), Vec::new());
+        let (mirrors, default, message) = (None, None, OnceLock::new());
+        Self { name, kind, is_list: false, flags, refers_to, mirrors, default, rules, message }
     }
 
     /// Whether this is said of it.
@@ -409,7 +421,8 @@ impl Field {
     /// Whether a value of it means the same as none, where it is not a member of an exclusive group.
     pub fn is_unset(&self, value: &Json) -> bool {
         let of_enum = self.enumeration().zip(value.as_str());
-        is_zero(value) || of_enum.is_some_and(|(id, name)| is_zero_of_enum(id, name))
+        let is_default = self.default.is_some_and(|default| value == default);
+        is_default || is_zero(value) || of_enum.is_some_and(|(id, name)| is_zero_of_enum(id, name))
     }
 
     /// What its value is, or an item of its list, or a value of its map.

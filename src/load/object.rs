@@ -372,8 +372,7 @@ fn exclusive(
 ) {
     let mut set = group.members.iter().filter_map(|member| Some((member, chosen.get(member)?)));
     let Some((first, first_at)) = set.next() else {
-        let is_open = group.is_required && group.default.is_none();
-        if is_open && !group.members.iter().any(|member| is_faulty(decoder, place, member)) {
+        if group.needs_choice() && !group.members.iter().any(|member| is_faulty(decoder, place, member)) {
             let what = format!("none of {} is set", quoted(&group.members));
             decoder.fault(&place.path, place.at.error(what, "set one of them"));
         }

@@ -225,7 +225,7 @@ impl Generator {
         let mut object = serde_json::Map::new();
         let mut chosen: Vec<&str> = Vec::new();
         for group in &message.groups {
-            let needs = group.is_required && group.default.is_none();
+            let needs = group.needs_choice();
             if needs || self.below(2) == 0 {
                 chosen.push(group.members[self.below(group.members.len())]);
             }

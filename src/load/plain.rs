@@ -56,7 +56,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
         }
         let one_of_each = |group: &kind::Group| {
             let set = group.members.iter().filter(|member| chosen.contains(member)).count();
-            set == 1 || set == 0 && (!group.is_required || group.default.is_some())
+            set == 1 || set == 0 && !group.needs_choice()
         };
         let is_whole = |field: &Field| !message.enforces(field) || values.contains_key(field.name);
         match message.groups.iter().all(one_of_each) && message.fields.iter().all(is_whole) {

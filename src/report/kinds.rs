@@ -234,14 +234,15 @@ impl DescribedField {
             allowed.insert(0, format!("one of {}", names.join(", ")));
         }
         if let Some(group) = group {
-            let least = if group.is_required { "exactly one" } else { "at most one" };
+            let least = if group.is_required || group.is_needed { "exactly one" } else { "at most one" };
             allowed.push(format!("{least} of {}", group.members.join(", ")));
         }
-        let default = group.and_then(|group| {
+        let of_group = group.and_then(|group| {
             let default = group.default?;
             let filled = if group.is_filled { ", filled in by the service" } else { "" };
             Some(format!("{default} where none of them is set{filled}"))
         });
+        let default = field.default.map(str::to_owned).or(of_group);
         Self {
             path: format!("{above}.{}", field.name),
             r#type: words(field),

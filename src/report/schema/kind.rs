@@ -74,7 +74,7 @@ fn of_message(message: &Message, part: DefinitionKind) -> Json {
     for group in &message.groups {
         rules.push(at_most_one(group));
         // A definition has the rest of what an overlay changes.
-        if is_whole && group.is_required && group.default.is_none() {
+        if is_whole && group.needs_choice() {
             rules.push(any_of(group.members.iter().copied(), &reference(GIVEN)));
         }
     }
