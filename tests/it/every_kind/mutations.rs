@@ -239,7 +239,7 @@ fn in_mapping(
         }
         Class::NoOption => {
             let group = chosen(specs, message, |name| mapping.contains_key(name))?;
-            if !group.is_required || group.default.is_some() {
+            if !group.needs_choice() {
                 return None;
             }
             mapping.retain(|name, _| !group.members.contains(&name.as_str()));

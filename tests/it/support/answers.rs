@@ -190,7 +190,7 @@ fn needs_nothing(field: &Field) -> bool {
         let must_say_something = field.rules.iter().any(|(_, rule)| *rule == Rule::OneNonzero);
         !must_say_something
             && !message.fields.iter().any(is_needed)
-            && !message.groups.iter().any(|group| group.is_required)
+            && !message.groups.iter().any(|group| group.is_required || group.is_needed)
     })
 }
 

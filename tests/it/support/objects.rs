@@ -109,7 +109,7 @@ impl Specs {
         let lead = if leads.is_empty() { None } else { Some(leads[self.below(leads.len())]) };
         let mut object = Map::new();
         for group in &message.groups {
-            let is_needed = group.is_required && group.default.is_none();
+            let is_needed = group.needs_choice();
             let options: Vec<&Field> = group.members.iter().filter_map(|name| message.field(name)).collect();
             let first = options.iter().position(|field| Some(field.name) == lead);
             let is_wanted = is_needed || first.is_some() || is_free && self.below(2 * sparse - 1) >= 2 * sparse - 3;
