@@ -7,12 +7,12 @@ use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::walk::Keys;
-use super::{Field, FieldKind, Flag, Message};
+use super::{Field, FieldKind, Flag, GroupFlag, Message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
 /// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
 pub fn seen_as(message: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
-    let is_filled = message.groups.iter().any(|group| group.name == unit && group.is_filled);
+    let is_filled = message.groups.iter().any(|group| group.name == unit && group.is(GroupFlag::Filled));
     // A field that no definition names belongs to others; so does a group that has no default.
     let live = live.filter(|_| wanted.is_some() || is_filled);
     let seen = seen_message(message, keys_of(message, unit, live), keys_of(message, unit, wanted));
@@ -130,7 +130,7 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
     }
     Some(match () {
         () if is_default_choice(message, group, key, is_empty(value)) => Open::Default,
-        () if group.is_filled => Open::Difference,
+        () if group.is(GroupFlag::Filled) => Open::Difference,
         () => Open::Unnamed,
     })
 }

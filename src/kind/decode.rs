@@ -2,7 +2,7 @@
 //! a defect of the program and stops it.
 
 use super::rule::Unit;
-use super::{Field, FieldKind, Flag, Group, Kind, Message, Part, Rule};
+use super::{Field, FieldKind, Flag, Group, GroupFlag, Kind, Message, Part, Rule};
 
 /// The words of a field's flags.
 const FLAGS: [(&str, Flag); 10] = [
@@ -84,10 +84,10 @@ fn group(line: &'static str) -> Group {
     let mut group = Group { name, members, ..Group::default() };
     for word in words {
         match word {
-            "required" => group.is_required = true,
-            "needed" => group.is_needed = true,
-            "fill" => group.is_filled = true,
-            "immutable" => group.is_immutable = true,
+            "required" => group.flags.push(GroupFlag::Required),
+            "needed" => group.flags.push(GroupFlag::Needed),
+            "fill" => group.flags.push(GroupFlag::Filled),
+            "immutable" => group.flags.push(GroupFlag::Immutable),
             _ => group.default = Some(word.strip_prefix("default=").expect("nothing else is said of a group")),
         }
     }

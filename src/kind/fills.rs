@@ -7,7 +7,7 @@ use super::hidden::is_hidden;
 use super::mirror::drop_mirrors;
 use super::spec::{is_group, is_unchosen, is_zero_of, keys_of};
 use super::walk::{Keys, each_message_mut, is_zero};
-use super::{Field, FieldKind, Group, Message};
+use super::{Field, FieldKind, Group, GroupFlag, Message};
 
 /// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
 pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> Json {
@@ -149,7 +149,7 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
         // What the description does not know, no definition can name.
         let Some(field) = message.field(key) else { return false };
         each_message_mut(field, value, &mut |below, value| unfill(below, value, tenant));
-        let group = message.group_of(key).filter(|group| group.is_filled);
+        let group = message.group_of(key).filter(|group| group.is(GroupFlag::Filled));
         !group.is_some_and(|group| is_default_choice(message, group, key, is_empty(value)))
     });
 }

@@ -7,7 +7,7 @@ use super::hidden::{conceal, is_hidden};
 use super::items::align;
 use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
-use super::{Field, FieldKind, Flag, Group, Message};
+use super::{Field, FieldKind, Flag, Group, GroupFlag, Message};
 
 /// The path of what differs between a live unit and a definition and is beyond a replace: a field or a choice that the service
 /// fixes, or a field that no replace has.
@@ -40,7 +40,7 @@ fn fixed_below(
 ) -> Option<String> {
     let is_another = |group: &&Group| {
         let chosen = |object: &Map<String, Json>| group.members.iter().copied().find(|name| object.contains_key(*name));
-        group.is_immutable && live.and_then(chosen).is_some_and(|was| Some(was) != chosen(wanted))
+        group.is(GroupFlag::Immutable) && live.and_then(chosen).is_some_and(|was| Some(was) != chosen(wanted))
     };
     if let Some(group) = of.groups.iter().find(is_another) {
         return Some(format!("{path}.{}", group.name));

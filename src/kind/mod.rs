@@ -100,18 +100,25 @@ struct FieldPlace {
 pub struct Group {
     /// The vendor's name of the group; no object contains it.
     pub name: &'static str,
-    /// Whether one of the members must be set.
-    pub is_required: bool,
-    /// Whether a definition must set one, whatever the service takes.
-    pub is_needed: bool,
-    /// Whether the service fills in the default where the group is left open.
-    pub is_filled: bool,
-    /// Whether another choice needs a new object.
-    pub is_immutable: bool,
+    /// What else is said of it.
+    pub flags: Vec<GroupFlag>,
     /// The vendor's choice.
     pub default: Option<&'static str>,
     /// Keys of the message.
     pub members: Vec<&'static str>,
+}
+
+/// Something that is said of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupFlag {
+    /// The service takes no object without a choice.
+    Required,
+    /// A definition must choose, whatever the service takes.
+    Needed,
+    /// The service fills in the default where the group is left open.
+    Filled,
+    /// Another choice needs a new object.
+    Immutable,
 }
 
 /// A key of a message.
@@ -386,9 +393,14 @@ impl Message {
 }
 
 impl Group {
+    /// Whether this is said of it.
+    pub fn is(&self, flag: GroupFlag) -> bool {
+        self.flags.contains(&flag)
+    }
+
     /// Whether a definition that sets none of its members is wrong.
     pub fn needs_choice(&self) -> bool {
-        self.is_needed || self.is_required && self.default.is_none()
+        self.is(GroupFlag::Needed) || self.is(GroupFlag::Required) && self.default.is_none()
     }
 }
 

@@ -27,7 +27,11 @@ fn every_group_names_fields_and_every_enumeration_has_values() {
     for id in reached() {
         let message = message(id);
         for group in &message.groups {
-            assert!(group.members.len() > 1 || group.is_required || !group.members.is_empty(), "{id} {}", group.name);
+            assert!(
+                group.members.len() > 1 || group.is(GroupFlag::Required) || !group.members.is_empty(),
+                "{id} {}",
+                group.name
+            );
             let missing = group.default.filter(|default| !group.members.contains(default));
             assert_eq!(missing, None, "{id} {}", group.name);
             for other in message.groups.iter().filter(|other| other.name != group.name) {

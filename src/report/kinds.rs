@@ -11,7 +11,7 @@ use super::facts::plan::Command;
 use super::line::{Line, Part, code, foreign, line};
 use super::view::{Block, Blocks, Table};
 use super::{Answer, TextView, document};
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind};
+use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind};
 use crate::model::shape::{ENDPOINT, FieldStatus, ShapeNode, snake};
 
 /// All kinds.
@@ -234,12 +234,16 @@ impl DescribedField {
             allowed.insert(0, format!("one of {}", names.join(", ")));
         }
         if let Some(group) = group {
-            let least = if group.is_required || group.is_needed { "exactly one" } else { "at most one" };
+            let least = if group.is(GroupFlag::Required) || group.is(GroupFlag::Needed) {
+                "exactly one"
+            } else {
+                "at most one"
+            };
             allowed.push(format!("{least} of {}", group.members.join(", ")));
         }
         let of_group = group.and_then(|group| {
             let default = group.default?;
-            let filled = if group.is_filled { ", filled in by the service" } else { "" };
+            let filled = if group.is(GroupFlag::Filled) { ", filled in by the service" } else { "" };
             Some(format!("{default} where none of them is set{filled}"))
         });
         let default = field.default.map(str::to_owned).or(of_group);

@@ -11,7 +11,7 @@ use super::kind::ObjectKind;
 use super::record::raw_json;
 use super::reference::{is_reference, referred};
 use super::rule;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Part};
+use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Part};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 use crate::sandbox::endpoint::spec::{self as endpoint, FillContext, derived_uid};
@@ -224,7 +224,7 @@ impl Reader<'_> {
         let default = group.default.filter(|default| members().any(|name| name == *default));
         match (chosen, default) {
             (None, Some(default)) if self.fills(group) => Ok(Some((default, &Value::Null))),
-            (None, None) if group.is_required && members().next().is_some() => {
+            (None, None) if group.is(GroupFlag::Required) && members().next().is_some() => {
                 let rule = Rule::new("message.required_oneof", "true", "not nil");
                 Err(sent.place.field(group.name).breaks(&rule, "nil"))
             }
@@ -235,7 +235,7 @@ impl Reader<'_> {
     fn fills(&self, group: &Group) -> bool {
         match self.mode.fill {
             Fill::None => false,
-            Fill::Known => group.is_filled,
+            Fill::Known => group.is(GroupFlag::Filled),
             Fill::Every => true,
         }
     }
@@ -392,7 +392,7 @@ fn carry(id: &str, before: &Object, spec: &mut Object, place: BodyPath<'_>) -> R
         }
     }
     let is_changed = |group: &&Group| chosen(group, before).is_some_and(|was| Some(was) != chosen(group, spec));
-    match described.groups.iter().filter(|group| group.is_immutable).find(is_changed) {
+    match described.groups.iter().filter(|group| group.is(GroupFlag::Immutable)).find(is_changed) {
         Some(group) => Err(place.field(group.name).breaks(&UNCHANGED, "another option")),
         None => Ok(()),
     }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use trueup::api::{self, CurrentState};
 use trueup::cli::definition::{self, DefinitionOptions};
-use trueup::kind::{self, Field, FieldKind, Flag, Kind, KindName};
+use trueup::kind::{self, Field, FieldKind, Flag, GroupFlag, Kind, KindName};
 use trueup::model::{
     Desired, Field as Unit, Key, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, RunId, Scope,
 };
@@ -215,7 +215,7 @@ fn edited(bench: &mut Bench, name: &str) -> Option<(String, Value)> {
         let keys = keys_of(kind, unit);
         let is_fixed = keys.iter().filter_map(|key| message.field(key)).any(|field| {
             [Flag::Immutable, Flag::CreateOnly, Flag::ReadOnly, Flag::ReplaceOnly].iter().any(|flag| field.is(*flag))
-        }) || message.groups.iter().any(|group| group.name == unit && group.is_immutable);
+        }) || message.groups.iter().any(|group| group.name == unit && group.is(GroupFlag::Immutable));
         if is_fixed {
             continue;
         }

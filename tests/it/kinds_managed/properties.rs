@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use trueup::kind::{self, Kind};
+use trueup::kind::{self, GroupFlag, Kind};
 
 use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage};
@@ -77,7 +77,7 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
             let message = kind.message();
             message.field(unit).is_some_and(|field| {
                 field.is(kind::Flag::Immutable) || field.is(kind::Flag::CreateOnly) || field.is(kind::Flag::ReadOnly)
-            }) || message.group_of(unit).is_some_and(|group| group.is_immutable)
+            }) || message.group_of(unit).is_some_and(|group| group.is(GroupFlag::Immutable))
         };
         // Only what the definition names, so that the change is one that an apply undoes.
         let named = wanted[kind.name].as_object().expect("a spec").keys().filter(|key| !is_fixed(key));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trueup::kind::{self, FieldKind, Flag, Kind};
+use trueup::kind::{self, FieldKind, Flag, GroupFlag, Kind};
 use trueup::sandbox::Storage;
 
 use super::{Answer, Bench, Time, options};
@@ -137,7 +137,8 @@ async fn a_spec_without_anything_is_filled_or_refused_for_what_it_needs() {
             let spec = &answer.json()["spec"];
             for field in &kind.message().fields {
                 let group = kind.message().group_of(field.name);
-                let is_filled = group.is_some_and(|group| group.is_filled && group.default == Some(field.name));
+                let is_filled =
+                    group.is_some_and(|group| group.is(GroupFlag::Filled) && group.default == Some(field.name));
                 let is_hidden = field.is(Flag::ReadOnly) || field.is(Flag::Unanswered);
                 let is_shown = !is_hidden && (group.is_none() || is_filled);
                 assert_eq!(spec.get(field.name).is_some(), is_shown, "{} {}: {spec}", kind.name, field.name);
@@ -463,7 +464,7 @@ async fn the_service_may_fill_nothing_or_everything() {
         let spec = bench.made("origin_pool", "a", &pool).await;
         assert_eq!(spec.get("no_tls").is_some(), tls, "{fill}: {spec}");
         let message = kind::message(kind::find("origin_pool").expect("a kind").spec);
-        let open = message.groups.iter().filter(|group| !group.is_filled && group.default.is_some());
+        let open = message.groups.iter().filter(|group| !group.is(GroupFlag::Filled) && group.default.is_some());
         let filled =
             open.filter(|group| group.default.is_some_and(|default| default != "port" && spec.get(default).is_some()));
         assert_eq!(filled.count() > 0, pooling, "{fill}: {spec}");

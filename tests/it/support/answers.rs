@@ -2,7 +2,7 @@
 //! way that means nothing, defaults and references filled in, words as numbers, large numbers as texts, keys in any order.
 
 use serde_json::{Map, Value, json};
-use trueup::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Rule};
+use trueup::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, Message, Rule};
 
 use super::objects::Specs;
 
@@ -59,8 +59,9 @@ impl Answers<'_> {
         let chosen = group.members.iter().find(|name| sent.get(**name).is_some_and(|value| !value.is_null()));
         let default = group.default.and_then(|name| message.field(name)).filter(|_| chosen.is_none());
         // An empty default means the same as none, whether the data say that the service fills it or not.
-        let filled = default
-            .filter(|field| is_empty_kind(field) && (group.is_filled || needs_nothing(field) && self.specs.once_in(2)));
+        let filled = default.filter(|field| {
+            is_empty_kind(field) && (group.is(GroupFlag::Filled) || needs_nothing(field) && self.specs.once_in(2))
+        });
         if let Some(field) = filled {
             let message = kind::message(field.below().unwrap_or_default());
             let is_unset = |field: &&Field| {
@@ -190,7 +191,7 @@ fn needs_nothing(field: &Field) -> bool {
         let must_say_something = field.rules.iter().any(|(_, rule)| *rule == Rule::OneNonzero);
         !must_say_something
             && !message.fields.iter().any(is_needed)
-            && !message.groups.iter().any(|group| group.is_required || group.is_needed)
+            && !message.groups.iter().any(|group| group.is(GroupFlag::Required) || group.is(GroupFlag::Needed))
     })
 }
 
