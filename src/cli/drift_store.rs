@@ -67,7 +67,8 @@ impl<'c> DriftStore<'c> {
                 Place::Nowhere
             }
             (None, Some(stack)) => {
-                let name = name(base_url, stack);
+                let sandbox = settings::sandbox_of_runs(context).unwrap_or_default();
+                let name = name(base_url, &sandbox, stack);
                 match state::store(context)? {
                     StateStore::Directory(directory) => Place::Own { directory, name },
                     StateStore::Bucket(bucket, _) => Place::Object { bucket, name: format!("{DRIFT}/{name}") },
@@ -208,13 +209,13 @@ fn owner(context: &Context, stack: &Stack, base_url: &str) -> Result<DriftStateO
 }
 
 /// The name of a stack's drift state, by service and stack, whatever directory and environment led to them. A digest
-/// distinguishes the services whose URLs differ only in what a file name leaves out.
-fn name(base_url: &str, stack: &str) -> String {
+/// distinguishes the services whose URLs differ only in what a file name leaves out, and the embedded ones.
+fn name(base_url: &str, sandbox: &str, stack: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
     let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
     let digest = match base_url.strip_prefix("https://").is_some_and(|host| host.chars().all(is_plain)) {
         true => String::new(),
-        false => format!("-{}", HEXLOWER.encode(&Sha256::digest(base_url)[..6])),
+        false => format!("-{}", HEXLOWER.encode(&Sha256::digest(format!("{base_url}{sandbox}"))[..6])),
     };
     format!("{}{digest}_{stack}.json", host.replace(|c| !is_plain(c), "_"))
 }
@@ -233,9 +234,9 @@ mod tests {
 
     #[test]
     fn services_whose_addresses_are_alike_have_a_drift_state_each() {
-        assert_eq!(name("https://a.example.net", "shop"), "a.example.net_shop.json");
+        assert_eq!(name("https://a.example.net", "", "shop"), "a.example.net_shop.json");
         let urls = ["http://a.example.net", "https://a.example.net:8443", "https://a.example.net/8443"];
-        let names: std::collections::BTreeSet<String> = urls.iter().map(|url| name(url, "shop")).collect();
+        let names: std::collections::BTreeSet<String> = urls.iter().map(|url| name(url, "", "shop")).collect();
         assert_eq!(names.len(), urls.len());
     }
 }

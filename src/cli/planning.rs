@@ -200,7 +200,7 @@ pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
 pub fn run_owner(context: &Context) -> Result<RunOwner> {
     let config = configuration::of_directory(context, Path::new("."))?;
     let base_url = settings::place(context, &config)?.base_url().to_string();
-    Ok(RunOwner { stack: settings::stack(context, &config)?, base_url })
+    Ok(settings::run_owner(context, settings::stack(context, &config)?, base_url))
 }
 
 /// Refuses a plan of definitions whose references are wrong.

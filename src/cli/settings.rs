@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use data_encoding::HEXLOWER;
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result};
+use crate::journal::RunOwner;
 use crate::load::Config;
 use crate::load::config::DEFAULT_CONCURRENCY;
 use crate::model::policy::{Policy, Violation};
@@ -52,17 +54,36 @@ pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation> {
 /// One is not a URL, or environment and configuration name different ones.
 pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocation>> {
     let Context { global, environment, .. } = context;
-    if let Some(file) = &global.sandbox {
+    if let Some(file) = sandbox(context)? {
         if global.base_url.is_some() {
             return Err(error!(Usage, "`--sandbox` and `--base-url` name two services; give one"));
         }
-        return match file {
-            Some(file) => Ok(Some(ServiceLocation::Sandbox(file.clone()))),
-            None => Ok(Some(ServiceLocation::Sandbox(sandbox_file(environment)?))),
-        };
+        return Ok(Some(ServiceLocation::Sandbox(file)));
     }
     let sources = UrlSources { global, environment, policy: context.policy.as_ref().map(|file| &file.policy) };
     Ok(address(sources, config.base_url.as_deref())?.map(ServiceLocation::At))
+}
+
+/// The file of the embedded service that the call names.
+fn sandbox(context: &Context) -> Result<Option<PathBuf>> {
+    match &context.global.sandbox {
+        Some(None) => sandbox_file(&context.environment).map(Some),
+        file => Ok(file.clone().flatten()),
+    }
+}
+
+/// The embedded service of the call, as records of runs name it. A file that was deleted and made again is another one.
+pub fn sandbox_of_runs(context: &Context) -> Option<String> {
+    let file = sandbox(context).ok()??;
+    let made = file.metadata().and_then(|metadata| metadata.created()).ok();
+    let made = made.and_then(|time| Timestamp::try_from(time).ok()).map(|time| format!(" of {time}"));
+    let file = file.canonicalize().unwrap_or(file);
+    Some(format!("`{}`{}", file.display(), made.unwrap_or_default()))
+}
+
+/// Whose runs are those of this stack and service, with the data that the call names.
+pub fn run_owner(context: &Context, stack: Option<String>, base_url: String) -> RunOwner {
+    RunOwner { stack, base_url, sandbox: sandbox_of_runs(context) }
 }
 
 /// The address of the service that is named, if one is and nothing is wrong with it.

@@ -38,8 +38,8 @@ pub enum Retention {
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn open_run(state: &StateStore, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
-    let newest = match newest_of(state, stack, base_url) {
+pub fn open_run(state: &StateStore, owner: &RunOwner) -> Result<Option<RunSummary>, JournalError> {
+    let newest = match newest_of(state, owner) {
         Err(JournalError::LaterUnreadable { .. }) => None,
         newest => newest?,
     };
@@ -65,18 +65,14 @@ pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, Jour
 ///
 /// # Errors
 /// A later run of the stack cannot be read; the directory.
-fn newest_of<'s>(
-    state: &'s StateStore,
-    stack: Option<&str>,
-    base_url: &str,
-) -> Result<Option<(RunHead, RunFile<'s>)>, JournalError> {
-    for file in stored::files_of(state, stack)?.into_iter().rev() {
+fn newest_of<'s>(state: &'s StateStore, owner: &RunOwner) -> Result<Option<(RunHead, RunFile<'s>)>, JournalError> {
+    for file in stored::files_of(state, owner.stack())?.into_iter().rev() {
         match RunHead::read(&file) {
-            Some(head) if head.is_of(stack, base_url) => return Ok(Some((head, file))),
+            Some(head) if head.is_of(owner) => return Ok(Some((head, file))),
             Some(_) => {}
             None => {
                 let read = file.bytes().and_then(|bytes| parse(&file.path, &bytes));
-                read.map_or_else(|error| pass_over(&file.path, error, stack), |_| Ok(()))?;
+                read.map_or_else(|error| pass_over(&file.path, error, owner.stack()), |_| Ok(()))?;
             }
         }
     }
@@ -113,6 +109,8 @@ fn ended_well(bytes: &[u8]) -> bool {
 #[derive(Deserialize)]
 struct RunHead {
     run: RunId,
+    #[serde(default)]
+    sandbox: Option<String>,
     plan: PlanHead,
 }
 
@@ -140,8 +138,8 @@ impl RunHead {
         serde_json::from_slice::<First>(line).ok().map(|first| first.header.header)
     }
 
-    fn is_of(&self, stack: Option<&str>, base_url: &str) -> bool {
-        self.plan.stack.as_deref() == stack && self.plan.service.base_url == base_url
+    fn is_of(&self, RunOwner { stack, base_url, sandbox }: &RunOwner) -> bool {
+        self.plan.stack == *stack && self.plan.service.base_url == *base_url && self.sandbox == *sandbox
     }
 }
 
@@ -185,13 +183,21 @@ pub fn find(state: &StateStore, text: &str) -> Result<RunRecord, JournalError> {
     load(state, &run)
 }
 
-/// Whose runs are meant by `last`.
+/// Whose runs are meant.
 #[derive(Debug, Clone)]
 pub struct RunOwner {
     /// The stack, if there is one.
     pub stack: Option<String>,
     /// The service.
     pub base_url: String,
+    /// The embedded service, as `RunHeader` names it.
+    pub sandbox: Option<String>,
+}
+
+impl RunOwner {
+    fn stack(&self) -> Option<&str> {
+        self.stack.as_deref()
+    }
 }
 
 /// The same for a command that changes something: `last` is the newest of one stack on one service.
@@ -209,9 +215,9 @@ fn run_of(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunId, Jou
     }
 }
 
-fn last(state: &StateStore, RunOwner { stack, base_url }: &RunOwner) -> Result<RunId, JournalError> {
+fn last(state: &StateStore, owner: &RunOwner) -> Result<RunId, JournalError> {
     const SHOWN: usize = 5;
-    if let Some((newest, _)) = newest_of(state, stack.as_deref(), base_url)? {
+    if let Some((newest, _)) = newest_of(state, owner)? {
         return Ok(newest.run);
     }
     let whose =
@@ -219,7 +225,10 @@ fn last(state: &StateStore, RunOwner { stack, base_url }: &RunOwner) -> Result<R
     let others: BTreeSet<String> = stored::files(state)?
         .into_iter()
         .filter_map(|path| RunHead::read(&RunFile::new(state, path)))
-        .map(|head| format!("{} on {}", whose(head.plan.stack.as_deref()), head.plan.service.base_url))
+        .map(|head| match (whose(head.plan.stack.as_deref()), head.sandbox) {
+            (whose, Some(sandbox)) => format!("{whose} in the sandbox {sandbox}"),
+            (whose, None) => format!("{whose} on {}", head.plan.service.base_url),
+        })
         .collect();
     let shown = others.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     let there = match others.len() {
@@ -227,7 +236,7 @@ fn last(state: &StateStore, RunOwner { stack, base_url }: &RunOwner) -> Result<R
         count if count > SHOWN => format!("; there are runs {shown} and {} more", count - SHOWN),
         _ => format!("; there are runs {shown}"),
     };
-    let (stack, base_url) = (whose(stack.as_deref()), base_url.clone());
+    let (stack, base_url) = (whose(owner.stack()), owner.base_url.clone());
     Err(JournalError::NoLast { stack, base_url, state: state.place(), there })
 }
 
@@ -262,7 +271,7 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
     let begun = stored::path(state, &newest);
     for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun) {
         // It may have continued this run.
-        pass_over(&path, error, whose.stack.as_deref())?;
+        pass_over(&path, error, whose.stack())?;
     }
     load(state, &newest)
 }
@@ -308,14 +317,10 @@ pub struct LastAction {
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn last_actions(
-    state: &StateStore,
-    stack: Option<&str>,
-    base_url: &str,
-) -> Result<BTreeMap<Key, LastAction>, JournalError> {
+pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key, LastAction>, JournalError> {
     let mut last = BTreeMap::new();
-    let is_of = |line: &[u8]| RunHead::of(line).is_some_and(|head| head.is_of(stack, base_url));
-    stored::each_of(state, stack, is_of, |bytes| {
+    let is_of = |line: &[u8]| RunHead::of(line).is_some_and(|head| head.is_of(owner));
+    stored::each_of(state, owner.stack(), is_of, |bytes| {
         let lines = || bytes.split(|byte| *byte == b'\n');
         let head = lines().next().and_then(RunHead::of);
         let begun = head.and_then(|head| head.run.time()).unwrap_or(Timestamp::MIN);

@@ -17,7 +17,8 @@ use crate::run::RunHeader;
 /// The name of the lock of a run: a digest of service and stack.
 pub(super) fn name(header: &RunHeader) -> String {
     let (base_url, stack) = (machine(&header.plan.service.base_url), header.plan.stack.as_deref());
-    let digest = Sha256::digest(format!("{base_url}\n{}", stack.unwrap_or_default()));
+    let sandbox = header.sandbox.as_deref().unwrap_or_default();
+    let digest = Sha256::digest(format!("{base_url}{sandbox}\n{}", stack.unwrap_or_default()));
     HEXLOWER.encode(&digest[..12])
 }
 

@@ -29,10 +29,15 @@ fn header(run: &str) -> RunHeader {
         user: Some("ada".to_owned()),
         resumes: None,
         rolls_back: None,
+        sandbox: None,
         in_force: None,
         trigger: RunTrigger::default(),
         plan,
     }
+}
+
+fn owner(stack: &str) -> RunOwner {
+    RunOwner { stack: Some(stack.to_owned()), base_url: "https://a.example".to_owned(), sandbox: None }
 }
 
 fn begin(state: &StateStore, run: &str) -> Result<Journal, JournalError> {
@@ -77,15 +82,15 @@ async fn another_runner_reads_what_a_run_stored_and_what_it_left() {
     journal.outcome(&done(1)).await.expect("noted");
     journal.intent(&intent(2), Urgency::Immediate).await.expect("stored");
     assert_eq!(intents(&other, RUN), [key(1), key(2)], "before the run has ended");
-    let open = open_run(&other, Some("shop"), "https://a.example").expect("read");
+    let open = open_run(&other, &owner("shop")).expect("read");
     assert_eq!(open.map(|open| open.run.to_string()).as_deref(), Some(RUN));
     journal.close(closing()).await.expect("stored");
     drop(journal);
     let record = load(&other, &RunId::new(RUN).expect("an id")).expect("the run");
     assert!(record.closing.is_some() && record.entries.len() == 3 && !record.torn);
-    let last = last_actions(&other, Some("shop"), "https://a.example").expect("read");
+    let last = last_actions(&other, &owner("shop")).expect("read");
     assert_eq!(last.iter().map(|(key, last)| (key.clone(), last.left_in_place)).collect::<Vec<_>>(), [(key(1), true)]);
-    assert!(last_actions(&other, Some("other"), "https://a.example").expect("read").is_empty());
+    assert!(last_actions(&other, &owner("other")).expect("read").is_empty());
     // What has ended is one object, and a removed run is none.
     let StateStore::Bucket(bucket, _) = &other else { unreachable!("a bucket") };
     assert_eq!(bucket.names("runs").expect("a list"), [format!("{RUN}.jsonl")]);
@@ -325,7 +330,7 @@ fn a_service_on_this_machine_has_one_lock_however_its_address_is_written() {
 #[tokio::test]
 async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be_read() {
     let names = ["000", "001", "002"].map(|milliseconds| format!("2026-11-22T05-00-00-{milliseconds}-shop-0001"));
-    let owner = RunOwner { stack: Some("shop".to_owned()), base_url: "https://a.example".to_owned() };
+    let owner = owner("shop");
     for (damage, is_refused) in [
         (&b"{\"header\":{\"format_version\":1}}\n"[..], true),
         (b"{\"header\":{\"format_version\":9}}\n", true),

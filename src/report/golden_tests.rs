@@ -232,6 +232,7 @@ fn record(plan: &Plan, outcome: &Outcome, text: &str) -> RunRecord {
         trigger,
         resumes: None,
         rolls_back: None,
+        sandbox: None,
         in_force: None,
         plan: plan.clone(),
     };

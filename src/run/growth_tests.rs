@@ -56,6 +56,7 @@ fn run(count: usize) -> (RunRecord, Live) {
         trigger: RunTrigger::default(),
         resumes: None,
         rolls_back: None,
+        sandbox: None,
         in_force: None,
         plan,
     };

@@ -31,6 +31,10 @@ pub struct RunHeader {
     /// The run that this one rolls back.
     #[serde(default)]
     pub rolls_back: Option<RunId>,
+    /// The file of the embedded service, and when it was made: all of these services have one address. Nothing for another
+    /// service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// What decides beside the plan; nothing in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_force: Option<InForce>,

@@ -43,6 +43,9 @@ pub struct RunSummary {
     /// The later run that applied and verified all definitions of the stack, so that nothing is left of this one.
     #[serde(default)]
     pub superseded_by: Option<RunId>,
+    /// The embedded service, as the header names it.
+    #[serde(skip)]
+    pub sandbox: Option<String>,
     /// It applies all definitions of its stack.
     #[serde(skip)]
     pub is_of_whole_stack: bool,
@@ -100,6 +103,7 @@ impl RunSummary {
             rolls_back: record.header.rolls_back.clone(),
             resumed_by: None,
             superseded_by: None,
+            sandbox: record.header.sandbox.clone(),
             allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
             is_of_whole_stack: matches!(plan.source.origin, PlanOrigin::Directory(_))
                 && plan.source.filters.is_empty()
@@ -120,7 +124,8 @@ impl RunSummary {
 
     /// Whether this run, which began later, leaves nothing of `earlier`.
     pub fn supersedes(&self, earlier: &RunSummary) -> bool {
-        let is_same = self.stack == earlier.stack && self.base_url == earlier.base_url;
+        let is_same =
+            self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
         is_same && self.is_of_whole_stack && self.status == RunStatus::Finished && self.done == self.planned.whole()
     }
 }

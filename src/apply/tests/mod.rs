@@ -140,6 +140,7 @@ impl Bench {
                 trigger: RunTrigger::default(),
                 resumes: None,
                 rolls_back: None,
+                sandbox: None,
                 in_force: None,
                 plan: self.plan.clone(),
             },

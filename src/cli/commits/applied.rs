@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::cli::commits::base::{self, LookupError};
-use crate::cli::{Context, Result, Stack, state};
+use crate::cli::{Context, Result, Stack, settings, state};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal;
@@ -42,11 +42,11 @@ pub fn judge_missing(
     }
     let history = applied_definitions(stack, commits, &missing);
     let store = state::store(context)?;
-    let (name, base_url) = (plan.stack.clone(), plan.service.base_url.clone());
+    let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
     // The journal of a long time is much to read.
     let journal = OnceCell::new();
     let last_action = |key: &Key| {
-        let actions = journal.get_or_init(|| journal::last_actions(store, name.as_deref(), &base_url));
+        let actions = journal.get_or_init(|| journal::last_actions(store, &owner));
         actions.as_ref().ok()?.get(key).copied()
     };
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.

@@ -152,6 +152,7 @@ impl Bench {
             trigger: RunTrigger::default(),
             resumes: None,
             rolls_back: None,
+            sandbox: None,
             in_force: None,
             plan: plan.clone(),
         }

@@ -1,7 +1,7 @@
 use std::fs;
 
 use serde_json::json;
-use trueup::journal::{self, Journal, JournalError, Retention};
+use trueup::journal::{self, Journal, JournalError, Retention, RunOwner};
 use trueup::run::RunRecorder as _;
 use trueup::run::{ChangeProgress, ChangeResult, Confirmation, RunStatus, Urgency, Verification};
 use trueup::sandbox::Scenario;
@@ -139,7 +139,8 @@ async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     let history = journal::history(&bench.state()).unwrap();
     let lines: Vec<_> = history.runs.iter().map(|run| (run.status, run.done, run.is_open())).collect();
     assert_eq!(lines, [(RunStatus::Finished, 4, false), (RunStatus::Unfinished, 0, true)]);
-    let unfinished = || journal::open_run(&bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
+    let owner = RunOwner { stack: Some("shop".to_owned()), base_url: bench.running.base_url(), sandbox: None };
+    let unfinished = || journal::open_run(&bench.state(), &owner).unwrap();
     assert_eq!(unfinished().unwrap().run, open.run);
     let record = journal::find(&bench.state(), "last").unwrap();
     assert!(all_done(&bench.resume(&record).await));
@@ -147,7 +148,7 @@ async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     assert!(history.runs.iter().all(|run| !run.is_open()));
     assert!(unfinished().is_none());
     assert_eq!(history.runs[1].resumed_by, Some(history.runs[2].run.clone()));
-    let last = journal::last_actions(&bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
+    let last = journal::last_actions(&bench.state(), &owner).unwrap();
     let in_place = last.into_iter().filter(|(_, last)| last.left_in_place).map(|(key, _)| key);
     assert_eq!(in_place.collect::<Vec<_>>(), ["a", "b", "c", "d"].map(key));
     // The resumed run stays with the one that resumed it.

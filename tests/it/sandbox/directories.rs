@@ -16,11 +16,17 @@ fn stage() -> Stage {
 /// Runs a command in a directory of the stage; its output.
 #[track_caller]
 fn run(stage: &Stage, directory: &str, line: &str) -> String {
+    run_to(0, stage, directory, line)
+}
+
+/// The same for a command that ends with `code`.
+#[track_caller]
+fn run_to(code: i32, stage: &Stage, directory: &str, line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let output = stage.command(&words).current_dir(stage.path(directory)).output().expect("the program starts");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-    assert!(output.status.success(), "trueup {line}\n{stdout}\n{stderr}");
+    assert_eq!(output.status.code(), Some(code), "trueup {line}\n{stdout}\n{stderr}");
     stdout + &stderr
 }
 
@@ -59,6 +65,44 @@ fn a_reset_deletes_the_sandbox_of_this_directory_alone() {
     run(&stage, "one", "sandbox --reset");
     assert_eq!(run(&stage, "one", "sandbox --reset"), "This directory has no sandbox.\n");
     stage.run("sandbox --reset --data x.redb").code(64).stderr_contains("cannot be used with");
+}
+
+/// A stage with the same stack in both directories, applied in the first.
+fn applied_and_copied(options: &str) -> Stage {
+    let stage = stage();
+    stage.write("two/endpoints/trueup.yaml", "stack: one\nnamespaces: [shop]\n");
+    run(&stage, "one", &format!("apply endpoints --yes {options}"));
+    stage
+}
+
+#[test]
+fn a_copy_of_a_stack_in_another_sandbox_knows_nothing_of_the_runs_of_the_first() {
+    for options in ["--sandbox", "--sandbox=x.redb", "--sandbox --state ../runs"] {
+        let stage = applied_and_copied(options);
+        run(&stage, "one", &format!("drift endpoints {options}"));
+        // Not 3, which is drift.
+        run_to(2, &stage, "two", &format!("drift endpoints {options}"));
+        let text = run(&stage, "two", &format!("plan endpoints {options}"));
+        assert!(text.contains("1 to create") && !text.contains("deleted outside"), "{text}");
+        let text = run_to(1, &stage, "two", &format!("rollback last --config endpoints/trueup.yaml {options}"));
+        assert!(text.contains("there is no run of stack `one` on http://sandbox.localhost"), "{text}");
+        assert!(text.contains("; there are runs of stack `one` in the sandbox `"), "{text}");
+    }
+}
+
+// Windows gives a file the time of another one of its name that was deleted just before.
+#[cfg(not(windows))]
+#[test]
+fn a_sandbox_that_begins_anew_knows_nothing_of_the_runs_before_it() {
+    for options in ["--sandbox", "--sandbox=x.redb"] {
+        let stage = applied_and_copied(options);
+        match options {
+            "--sandbox" => drop(run(&stage, "one", "sandbox --reset")),
+            _ => stage.remove("one/x.redb"),
+        }
+        let planned = run(&stage, "one", &format!("plan endpoints {options}"));
+        assert!(planned.contains("1 to create") && !planned.contains("deleted outside"), "{planned}");
+    }
 }
 
 #[test]
