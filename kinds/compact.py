@@ -173,9 +173,8 @@ class Tree:
             names = [word[len("name="):] for word in added if word.startswith("name=")]
             words = ["  |" + (names or [name])[0]]
             words += [flag for flag in ("required", "needed", "fill", "immutable") if group.get(flag) or flag in added]
-            if group.get("default"):
-                words.append("default=" + group["default"])
-            words += [word for word in added if word.startswith("default=")]
+            defaults = [word for word in added if word.startswith("default=")]
+            words += [word for word in defaults or ["default=" + group.get("default", "")] if word != "default="]
             lines.append(" ".join(words) + ": " + " ".join(members))
         return lines, {member for _, members in found.values() for member in members}
 

@@ -112,6 +112,8 @@ fn field(line: &'static str) -> Field {
             field.mirrors = Some(source);
         } else if let Some(default) = word.strip_prefix("default=") {
             field.default = Some(default);
+        } else if let Some(namespace) = word.strip_prefix("namespace=") {
+            field.namespace = Some(namespace);
         } else {
             add_rule(&mut field.rules, word);
         }

@@ -138,6 +138,8 @@ pub struct Field {
     pub mirrors: Option<&'static str>,
     /// The text that the service writes where it is left out.
     pub default: Option<&'static str>,
+    /// The namespace of a reference that names none, where that is not the referrer's own.
+    pub namespace: Option<&'static str>,
     /// What else is allowed.
     pub rules: Vec<(Part, Rule)>,
     message: OnceLock<&'static Message>,
@@ -407,8 +409,8 @@ impl Group {
 impl Field {
     fn new(name: &'static str, kind: FieldKind) -> Self {
         let (flags, refers_to, rules) = (Vec::new(), Vec::new(), Vec::new());
-        let (mirrors, default, message) = (None, None, OnceLock::new());
-        Self { name, kind, is_list: false, flags, refers_to, mirrors, default, rules, message }
+        let (mirrors, default, namespace, message) = (None, None, None, OnceLock::new());
+        Self { name, kind, is_list: false, flags, refers_to, mirrors, default, namespace, rules, message }
     }
 
     /// Whether this is said of it.

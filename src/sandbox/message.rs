@@ -42,6 +42,11 @@ impl<'a> BodyPath<'a> {
         Self { parent: Some(self), step: Step::Item(index) }
     }
 
+    /// Whether it is in an item of a list.
+    pub fn is_in_list(&self) -> bool {
+        matches!(self.step, Step::Item(_)) || self.parent.is_some_and(Self::is_in_list)
+    }
+
     /// The error for a value that breaks a rule, in the words of the live service.
     pub fn breaks(&self, rule: &Rule<'_>, got: impl fmt::Display) -> ErrorResponse {
         let got = got.to_string();

@@ -9,7 +9,6 @@
 mod admin;
 mod answer;
 mod clock;
-mod endpoint;
 mod fault;
 mod gate;
 mod log;

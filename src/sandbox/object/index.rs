@@ -13,10 +13,9 @@ use super::kind::{Key, ObjectKind, Place};
 use super::record::{Referrer, StoredObject, ViewReference, raw_json};
 use super::reference::References;
 use super::served::ServedObject;
-use super::spec::{self, Reader, Verb, WriteMode};
+use super::spec::{self, FillContext, Reader, Verb, WriteMode};
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
-use crate::sandbox::endpoint::spec::FillContext;
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 
 const COUNTERS: &str = "counter";
@@ -154,11 +153,8 @@ impl Objects {
             if let Some(version) = version.filter(|version| version.parse() != Ok(before.version)) {
                 return Err(mismatch(version, before.version));
             }
-            let StoredObject { labels, annotations, description, disable, mut spec, .. } = sent;
-            if !kind.is_endpoint() {
-                spec = spec::carried(kind, &before.spec, &spec)?;
-            }
-            let spec = mode.replaced(&before.spec, spec)?;
+            let StoredObject { labels, annotations, description, disable, spec, .. } = sent;
+            let spec = mode.replaced(kind, &before.spec, spec::carried(kind, &before.spec, &spec)?)?;
             let modified = Some(written(now));
             let record = StoredObject { labels, annotations, description, disable, spec, modified, ..before };
             self.put(inner, kind, record)

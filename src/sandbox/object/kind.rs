@@ -67,7 +67,7 @@ impl ObjectKind {
         self.described.name
     }
 
-    /// Whether it is the kind that has a reader of its own.
+    /// Whether it is the endpoint, of which one without a target leads nowhere.
     pub fn is_endpoint(&self) -> bool {
         self.name() == "endpoint"
     }

@@ -15,10 +15,9 @@ use super::kind::{Key, ObjectKind};
 use super::record::{Referrer, StoredObject, ViewReference, raw_json, strings};
 use super::request::{self, Named, Target};
 use super::served::{ListContents, ServedObject};
-use super::spec::{Reader, Verb, WriteMode};
+use super::spec::{FillContext, Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
-use crate::sandbox::endpoint::spec::FillContext;
 
 const TARGETS: [&str; 4] = ["ip", "dns_name", "dns_name_advanced", "service_info"];
 

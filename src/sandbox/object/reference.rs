@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::kind::{ObjectKind, Place};
 use crate::kind::{self, Field, FieldKind};
@@ -41,12 +42,21 @@ impl References {
     }
 }
 
-/// The kinds that a reference with this written kind (`site`, `site.Object`, `ves.io.schema.site.Object`, nothing) names.
+/// The kinds that a reference with this written kind (`site`, `site.Object`, `ves.io.schema.site.Object`, nothing) names:
+/// one to which the field can refer, or all of those.
 pub fn referred(field: &Field, written: &str) -> Vec<String> {
-    match written.strip_suffix(".Object").unwrap_or(written).rsplit('.').next() {
-        Some(word) if !word.is_empty() => vec![word.to_owned()],
-        _ => field.refers_to.iter().map(ToString::to_string).collect(),
+    let word = written.strip_suffix(".Object").unwrap_or(written).rsplit('.').next().unwrap_or_default();
+    match field.refers_to.is_empty() && !word.is_empty() || field.refers_to.contains(&word) {
+        true => vec![word.to_owned()],
+        false => field.refers_to.iter().map(ToString::to_string).collect(),
     }
+}
+
+/// The uid of an object that may not be stored here, derived from its names.
+pub fn derived_uid(names: &[&str]) -> String {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&Sha256::digest(names.join("/"))[..16]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 fn places(from: &Place, spec: &str) -> Vec<Place> {

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::form;
 use super::kind::ObjectKind;
 use super::record::{StoredObject, raw_json};
-use super::spec::{Reader, Verb, WriteMode};
+use super::spec::{FillContext, Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::endpoint::rules;
-use crate::sandbox::endpoint::spec::FillContext;
 use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule};
 
 /// Where an object's name is read: the path always wins over the body.
@@ -56,7 +55,7 @@ pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResp
         Named::ByPath(name) => name.to_owned(),
     };
     // A zone and a domain are called as their domain.
-    if !(["dns_domain", "dns_zone"].contains(&kind.name()) && rules::is_hostname(&name)) {
+    if !(["dns_domain", "dns_zone"].contains(&kind.name()) && form::is_hostname(&name)) {
         check_name(&name, place.field("name"))?;
     }
     check_name(namespace, place.field("namespace"))?;
@@ -88,7 +87,7 @@ fn check_name(name: &str, at: BodyPath<'_>) -> Result<(), ErrorResponse> {
     if name.is_empty() {
         return Err(at.breaks(&REQUIRED, "an empty string"));
     }
-    if rules::is_name(name) { Ok(()) } else { Err(at.breaks(&RULE, name)) }
+    if form::is_name(name) { Ok(()) } else { Err(at.breaks(&RULE, name)) }
 }
 
 fn description(metadata: &Message<'_>) -> Result<String, ErrorResponse> {

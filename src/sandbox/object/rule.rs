@@ -5,21 +5,25 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use crate::kind::{self, Field, Part, Rule, Unit};
+use super::form;
+use crate::kind::{self, Field, FieldKind, Flag, Part, Rule, Unit};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::endpoint::rules;
 use crate::sandbox::message::{self, BodyPath};
 use crate::sandbox::selector::Selector;
 
-/// The error for a value that breaks a rule on this part of a field. An enumeration is checked as its number.
+/// The error for a value that breaks a rule on this part of a field. An enumeration is checked as its number. The service
+/// accepts anything for what the vendor keeps for itself.
 pub fn check(field: &Field, part: Part, value: &Value, place: BodyPath<'_>) -> Result<(), ErrorResponse> {
-    let broken = field.rules.iter().filter(|(of, _)| *of == part).find_map(|(_, rule)| broken(rule, value));
-    let Some((name, constraint)) = broken else { return Ok(()) };
-    let of = match value {
-        Value::String(_) => "string",
-        Value::Array(_) => "repeated",
-        Value::Object(_) if matches!(field.kind, kind::FieldKind::Map(_)) => "map",
-        Value::Object(_) => "message",
+    let mut rules = field.rules.iter().filter(|(of, _)| *of == part && !field.is(Flag::Internal));
+    let broken = rules.find_map(|(_, rule)| Some((rule, broken(rule, value)?)));
+    let Some((rule, (name, constraint))) = broken else { return Ok(()) };
+    let of = match (value, &field.kind) {
+        (Value::String(_), _) => "string",
+        (Value::Array(_), _) => "repeated",
+        (Value::Object(_), FieldKind::Map(_)) => "map",
+        (Value::Object(_), _) => "message",
+        (_, FieldKind::Enum(_)) => "enum",
+        (_, FieldKind::Integer { bits: 32, is_signed: false }) => "uint32",
         _ => "number",
     };
     let part = match part {
@@ -28,9 +32,41 @@ pub fn check(field: &Field, part: Part, value: &Value, place: BodyPath<'_>) -> R
         Part::Keys => "map.keys.",
         Part::Values => "map.values.",
     };
-    let should = format!("within {name} {constraint}");
-    let got = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-    Err(place.breaks(&message::Rule::new(&format!("{part}{of}.{name}"), &constraint, &should), got))
+    let (name, should) = (format!("{part}{of}.{name}"), should(field, rule, value));
+    Err(place.breaks(&message::Rule::new(&name, &constraint, &should), in_words(field, value)))
+}
+
+/// What a value must be to keep a rule.
+fn should(field: &Field, rule: &Rule, value: &Value) -> String {
+    match (rule, &field.kind) {
+        (_, FieldKind::Enum(id)) if value.is_number() => {
+            let names = kind::values(id).iter().filter(|(_, number)| broken(rule, &(*number).into()).is_none());
+            format!("one of {}", names.map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
+        }
+        (Rule::Pattern(pattern), _) => format!("a text that matches {pattern}"),
+        (Rule::Unique | Rule::UniqueValues, _) => "without repetition".to_owned(),
+        (Rule::UniqueNames, _) => "without two items of the same name".to_owned(),
+        (Rule::Format(_), _) => {
+            let problem = value.as_str().filter(|_| is_selector(rule)).and_then(|text| Selector::parse(text).err());
+            problem.map_or_else(|| rule.words(), |problem| format!("{} ({problem})", rule.words()))
+        }
+        _ => rule.words(),
+    }
+}
+
+fn is_selector(rule: &Rule) -> bool {
+    matches!(rule, Rule::Format(forms) if forms.contains(&"k8s_label_selector"))
+}
+
+/// A value as a message names it, of an enumeration by its name.
+fn in_words(field: &Field, value: &Value) -> String {
+    match (value, &field.kind) {
+        (Value::Number(number), FieldKind::Enum(id)) => {
+            kind::word(id, &number.to_string()).map_or_else(|| number.to_string(), ToOwned::to_owned)
+        }
+        (Value::Array(items), _) if items.is_empty() => "nil".to_owned(),
+        _ => written(value),
+    }
 }
 
 /// The vendor's name of a rule that the value breaks, and what it asks for.
@@ -138,13 +174,13 @@ fn repeats<'v>(values: impl Iterator<Item = &'v Value>) -> bool {
 
 fn has_form(form: &str, text: &str) -> bool {
     match form {
-        "ip" => rules::is_address(text),
+        "ip" => form::is_address(text),
         "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
         "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
-        "ipv4_prefix" => rules::is_ipv4_prefix(text),
-        "ipv6_prefix" => rules::is_ipv6_prefix(text),
-        "ip_prefix" => rules::is_ipv4_prefix(text) || rules::is_ipv6_prefix(text),
-        "hostname" => rules::is_hostname(text),
+        "ipv4_prefix" => form::is_ipv4_prefix(text),
+        "ipv6_prefix" => form::is_ipv6_prefix(text),
+        "ip_prefix" => form::is_ipv4_prefix(text) || form::is_ipv6_prefix(text),
+        "hostname" => form::is_hostname(text),
         "k8s_label_selector" => Selector::parse(text).is_ok(),
         _ => true,
     }

@@ -8,13 +8,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::kind::ObjectKind;
-use super::record::raw_json;
-use super::reference::{is_reference, referred};
+use super::ordered::in_order;
+use super::reference::{derived_uid, is_reference, referred};
 use super::rule;
 use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Part};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
-use crate::sandbox::endpoint::spec::{self as endpoint, FillContext, derived_uid};
 use crate::sandbox::message::{self, BodyPath, Message, REQUIRED, Rule, camel};
 
 type Object = Map<String, Value>;
@@ -82,7 +81,12 @@ enum Removed {
 
 impl WriteMode {
     /// What a replace of `before` stores.
-    pub fn replaced(self, before: &RawValue, sent: Box<RawValue>) -> Result<Box<RawValue>, ErrorResponse> {
+    pub fn replaced(
+        self,
+        kind: &ObjectKind,
+        before: &RawValue,
+        sent: Box<RawValue>,
+    ) -> Result<Box<RawValue>, ErrorResponse> {
         if self.removed == Removed::Dropped {
             return Ok(sent);
         }
@@ -93,31 +97,29 @@ impl WriteMode {
                 value.clone_from(was);
             }
         }
-        raw_json(&spec)
+        in_order(kind.described.spec, spec)
     }
 }
 
 impl Reader<'_> {
     /// Reads, checks and fills the spec of a request.
     pub fn read(&self, kind: &ObjectKind, spec: &Value) -> Result<Box<RawValue>, ErrorResponse> {
-        if kind.is_endpoint() {
-            return endpoint::read(spec, self.context);
-        }
-        raw_json(&self.message(kind.described.spec, spec, BodyPath::root("spec"), Level::Top)?)
+        in_order(kind.described.spec, self.message(kind.described.spec, spec, BodyPath::root("spec"))?)
     }
 
     /// The spec of an object in which nothing is set but what is filled in.
     pub fn empty(&self, kind: &ObjectKind) -> Result<Box<RawValue>, ErrorResponse> {
         // Where something is required there is a spec without it.
-        self.read(kind, &json!({})).or_else(|_| raw_json(&without_choices(kind.described.spec)))
+        self.read(kind, &json!({})).or_else(|_| in_order(kind.described.spec, without_choices(kind.described.spec)))
     }
 }
 
-/// Two options of a group are refused at the top level of a spec alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
-    Top,
-    Below,
+/// What the service knows when it fills in references.
+#[derive(Clone, Copy, Debug)]
+pub struct FillContext<'a> {
+    pub tenant: &'a str,
+    /// The namespace of the object that is written.
+    pub namespace: &'a str,
 }
 
 /// Reads specs, each for the same request.
@@ -148,12 +150,12 @@ impl Site<'_> {
 }
 
 impl Reader<'_> {
-    fn message(&self, id: &str, value: &Value, place: BodyPath<'_>, level: Level) -> Result<Object, ErrorResponse> {
+    fn message(&self, id: &str, value: &Value, place: BodyPath<'_>) -> Result<Object, ErrorResponse> {
         let described = kind::message(id);
         let sent = Message::new(value, place)?;
         let mut chosen = Vec::new();
         for group in &described.groups {
-            chosen.push(self.choice(group, &described.fields, &sent, level)?);
+            chosen.push(self.choice(group, &described.fields, &sent)?);
         }
         let mut object = Object::new();
         if let (Unknown::Kept, Value::Object(sent)) = (self.mode.unknown, value) {
@@ -167,7 +169,11 @@ impl Reader<'_> {
             let value = match group {
                 Some(group) if chosen[group].is_some_and(|(name, _)| name == field.name) => {
                     let value = chosen[group].map_or(&Value::Null, |(_, value)| value);
-                    if value.is_null() { choice_of_null(field) } else { self.field(field, value, place, false)? }
+                    if value.is_null() {
+                        self.without_value(field, place)?
+                    } else {
+                        self.field(field, value, place, false)?
+                    }
                 }
                 Some(_) => continue,
                 None => {
@@ -213,13 +219,13 @@ impl Reader<'_> {
         group: &Group,
         fields: &[Field],
         sent: &Message<'v>,
-        level: Level,
     ) -> Result<Option<(&'static str, &'v Value)>, ErrorResponse> {
         let is_taken = |name: &&str| fields.iter().any(|field| field.name == *name && self.takes(field));
         let members = || group.members.iter().copied().filter(is_taken);
-        let chosen = match level {
-            Level::Top => sent.one_of(members())?,
-            Level::Below => members().filter_map(|name| Some((name, sent.find(name)?))).next_back(),
+        // The service accepts two options in the items of lists, and refuses them at the top.
+        let chosen = match sent.place.is_in_list() {
+            true => members().filter_map(|name| Some((name, sent.find(name)?))).next_back(),
+            false => sent.one_of(members())?,
         };
         let default = group.default.filter(|default| members().any(|name| name == *default));
         match (chosen, default) {
@@ -229,6 +235,18 @@ impl Reader<'_> {
                 Err(sent.place.field(group.name).breaks(&rule, "nil"))
             }
             _ => Ok(chosen),
+        }
+    }
+
+    /// What an option has that is chosen without a value: of a message what becomes of an empty one. No rule applies to
+    /// another one.
+    fn without_value(&self, field: &Field, above: BodyPath<'_>) -> Result<Value, ErrorResponse> {
+        match &field.kind {
+            FieldKind::Empty => Ok(json!({})),
+            // What is filled beyond the data may lack anything.
+            FieldKind::Message(id) if !field.is_list && self.mode.fill == Fill::Every => Ok(without_choices(id).into()),
+            FieldKind::Message(_) if !field.is_list => self.field(field, &json!({}), above, false),
+            _ => Ok(unset(field)),
         }
     }
 
@@ -249,7 +267,10 @@ impl Reader<'_> {
         is_optional: bool,
     ) -> Result<Value, ErrorResponse> {
         let place = above.field(field.name);
-        let site = Site { field, part: Part::Value, is_optional, place };
+        let is_enumeration = !field.is_list && matches!(field.kind, FieldKind::Enum(_));
+        // What is required of a list or an enumeration is what its rules say of an empty list, or of the number 0.
+        let is_ruled = is_required(field) && self.takes(field) && (field.is_list || is_enumeration);
+        let site = Site { field, part: Part::Value, is_optional: is_optional && !is_ruled, place };
         let read = if field.is_list {
             let mut items = Vec::new();
             for (index, item) in message::items(value, place)?.iter().enumerate() {
@@ -260,10 +281,15 @@ impl Reader<'_> {
             site.check(&items)?;
             items
         } else if value.is_null() {
+            if is_enumeration {
+                site.check(&0.into())?;
+            }
             zero(&field.kind)
         } else {
             self.value(&field.kind, value, site)?
         };
+        let default = field.default.filter(|_| rule::is_zero(&read));
+        let read = default.map_or(read, Value::from);
         if is_optional && self.takes(field) && is_enforced(field) && rule::is_zero(&read) {
             return Err(place.breaks(&REQUIRED, if read.is_null() { "nil" } else { "an empty string" }));
         }
@@ -313,7 +339,7 @@ impl Reader<'_> {
             FieldKind::Any => Ok(value.clone()),
             FieldKind::Empty => Message::new(value, place).map(|_| json!({})),
             FieldKind::Message(id) => {
-                let mut object = self.message(id, value, place, Level::Below)?;
+                let mut object = self.message(id, value, place)?;
                 site.check(value)?;
                 if is_reference(id) {
                     self.complete(site, id, &mut object)?;
@@ -344,7 +370,8 @@ impl Reader<'_> {
         if is_empty(object, "name") {
             return Err(site.place.field("name").breaks(&REQUIRED, "an empty string"));
         }
-        for (key, value) in [("tenant", self.context.tenant), ("namespace", self.context.namespace)] {
+        let namespace = site.field.namespace.unwrap_or(self.context.namespace);
+        for (key, value) in [("tenant", self.context.tenant), ("namespace", namespace)] {
             if is_empty(object, key) {
                 object.insert(key.to_owned(), value.into());
             }
@@ -370,7 +397,7 @@ pub fn carried(kind: &ObjectKind, before: &RawValue, sent: &RawValue) -> Result<
     let read = |spec: &RawValue| serde_json::from_str::<Object>(spec.get()).map_err(ErrorResponse::internal);
     let mut spec = read(sent)?;
     carry(kind.described.spec, &read(before)?, &mut spec, BodyPath::root("spec"))?;
-    raw_json(&spec)
+    in_order(kind.described.spec, spec)
 }
 
 fn carry(id: &str, before: &Object, spec: &mut Object, place: BodyPath<'_>) -> Result<(), ErrorResponse> {
@@ -404,11 +431,15 @@ fn differ(one: Option<&Value>, other: Option<&Value>) -> bool {
     value(one) != value(other)
 }
 
-/// The service requires texts and messages alone, and nothing that it keeps for itself or has given up.
+/// The service requires nothing that it keeps for itself or has given up.
+fn is_required(field: &Field) -> bool {
+    field.is(Flag::Required) && !field.is(Flag::Internal) && !field.is(Flag::Deprecated)
+}
+
+/// Texts and messages must be there; other fields only where a rule says so.
 fn is_enforced(field: &Field) -> bool {
-    let is_kept = field.is(Flag::Internal) || field.is(Flag::Deprecated);
     let is_text_or_message = matches!(field.kind, FieldKind::Text | FieldKind::Message(_) | FieldKind::Timestamp);
-    field.is(Flag::Required) && !is_kept && !field.is_list && is_text_or_message
+    is_required(field) && !field.is_list && is_text_or_message
 }
 
 /// A word or a number of an enumeration.
@@ -457,21 +488,12 @@ fn zero(kind: &FieldKind) -> Value {
     }
 }
 
-/// What an option has that is chosen without a value: no rule applies to it.
-fn choice_of_null(field: &Field) -> Value {
-    match &field.kind {
-        FieldKind::Empty => json!({}),
-        FieldKind::Message(id) if !field.is_list => without_choices(id),
-        _ => unset(field),
-    }
-}
-
 /// A message in which nothing is set.
-fn without_choices(id: &str) -> Value {
+fn without_choices(id: &str) -> Object {
     let message = kind::message(id);
     let fields = message.fields.iter().filter(|field| message.group_of(field.name).is_none());
     let shown = fields.filter(|field| !field.is(Flag::ReadOnly) && !field.is(Flag::Unanswered));
-    Value::Object(shown.map(|field| (field.name.to_owned(), unset(field))).collect())
+    shown.map(|field| (field.name.to_owned(), unset(field))).collect()
 }
 
 /// A secret as it is answered: that there is one, and nothing of it.
@@ -482,7 +504,7 @@ fn stripped(kind: &FieldKind, value: Value) -> Value {
         (FieldKind::Map(of), Value::Object(entries)) => {
             entries.into_iter().map(|(key, value)| (key, stripped(of, value))).collect::<Object>().into()
         }
-        (FieldKind::Message(id), _) => without_choices(id),
+        (FieldKind::Message(id), _) => without_choices(id).into(),
         (kind, _) => zero(kind),
     }
 }

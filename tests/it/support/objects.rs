@@ -129,7 +129,7 @@ impl Specs {
             if is_needed || Some(field.name) == lead || is_free && self.once_in(sparse) {
                 match self.field(field, depth) {
                     Some(value) => _ = object.insert(field.name.to_owned(), value),
-                    None if is_needed && !field.is_list => return None,
+                    None if is_needed && !(field.is_list && may_have(field, 0)) => return None,
                     None => {}
                 }
             }
@@ -175,7 +175,7 @@ impl Specs {
                 }
             }
         }
-        (items.len() == count).then(|| items.into())
+        (!items.is_empty() && may_have(field, items.len())).then(|| items.into())
     }
 
     fn value(&mut self, field: &Field, kind: &FieldKind, part: Part, depth: usize) -> Option<Value> {
@@ -294,22 +294,24 @@ fn is_written_in_full(field: &Field) -> bool {
     is_written(field) && !field.is(Flag::Secret)
 }
 
+/// Whether a list may have so many items.
+fn may_have(field: &Field, count: usize) -> bool {
+    field.rules.iter().filter(|(of, _)| *of == Part::Value).all(|(_, rule)| match rule {
+        Rule::Range { unit: Unit::Items, least, most } => {
+            least.is_none_or(|least| least.parse().is_ok_and(|least: usize| least <= count))
+                && most.is_none_or(|most| most.parse().is_ok_and(|most: usize| count <= most))
+        }
+        Rule::ItemCounts(counts) => counts.contains(&count.to_string().as_str()),
+        _ => true,
+    })
+}
+
 /// How many items a list may have, the fewer the better.
 fn count(field: &Field) -> Option<usize> {
-    let is_count = |count: usize| {
-        field.rules.iter().filter(|(of, _)| *of == Part::Value).all(|(_, rule)| match rule {
-            Rule::Range { unit: Unit::Items, least, most } => {
-                least.is_none_or(|least| least.parse().is_ok_and(|least: usize| least <= count))
-                    && most.is_none_or(|most| most.parse().is_ok_and(|most: usize| count <= most))
-            }
-            Rule::ItemCounts(counts) => counts.contains(&count.to_string().as_str()),
-            _ => true,
-        })
-    };
     // Two messages that differ in what is written may mean the same.
     let is_one = field.below().is_some() && field.rules.contains(&(Part::Value, Rule::Unique));
     let counts = if is_one { [1, 2, 3, 4, 8] } else { [2, 1, 3, 4, 8] };
-    counts.into_iter().find(|count| is_count(*count))
+    counts.into_iter().find(|count| may_have(field, *count))
 }
 
 /// Texts that have the form and keep these rules.
@@ -346,7 +348,7 @@ fn texts(field: &Field, rules: Vec<&Rule>) -> Vec<String> {
 }
 
 /// Texts that patterns of the description ask for.
-const PATTERNED: [&str; 12] = [
+const PATTERNED: [&str; 13] = [
     "10:30 AM",
     "arn:aws:iam::123456789012:role/a",
     "ami-0123abcd",
@@ -359,6 +361,7 @@ const PATTERNED: [&str; 12] = [
     "projects/a",
     "GET",
     "65000:1",
+    "200",
 ];
 
 /// A few texts of each form that the vendor names.
