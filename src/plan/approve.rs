@@ -1,7 +1,9 @@
 //! The approval of a plan: guards, unknown reads, consents and the digest are checked, and the result is the
 //! one value that an apply accepts.
 
-use super::{Allowances, Digest, GuardHit, GuardLimits, Plan};
+use std::collections::BTreeSet;
+
+use super::{Allowances, Digest, GuardHit, GuardLimits, GuardName, Plan};
 use crate::model::Scope;
 
 /// A plan that was approved: the only thing an apply accepts, and [`Plan::approve`] the only way
@@ -58,6 +60,23 @@ pub enum ApprovalError {
         /// Which lists, with the reason.
         lists: Vec<(Scope, String)>,
     },
+}
+
+impl ApprovalError {
+    /// The consents that the plan lacks, as `--allow` takes them; none where nothing allows it.
+    pub fn consents(&self) -> Vec<String> {
+        match self {
+            // A guard can hit several namespaces.
+            ApprovalError::Guards { guards } => {
+                let names: BTreeSet<GuardName> = guards.iter().map(|guard| guard.name).collect();
+                names.iter().map(ToString::to_string).collect()
+            }
+            ApprovalError::Changes { names } => names.clone(),
+            ApprovalError::OtherDigest { .. } | ApprovalError::NoDigest { .. } | ApprovalError::Unknown { .. } => {
+                Vec::new()
+            }
+        }
+    }
 }
 
 fn describe(guards: &[GuardHit]) -> String {

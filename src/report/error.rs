@@ -82,16 +82,12 @@ impl Refusal {
             reason,
             digest: digest.to_owned(),
             guards: Vec::new(),
-            allow: Vec::new(),
+            allow: error.consents(),
             unknown: Vec::new(),
         };
         match error {
-            ApprovalError::Guards { guards } => {
-                let mut allow: Vec<String> = guards.iter().map(|guard| guard.name.to_string()).collect();
-                allow.dedup();
-                Self { guards: guards.clone(), allow, ..refusal(RefusalReason::Guards) }
-            }
-            ApprovalError::Changes { names } => Self { allow: names.clone(), ..refusal(RefusalReason::Changes) },
+            ApprovalError::Guards { guards } => Self { guards: guards.clone(), ..refusal(RefusalReason::Guards) },
+            ApprovalError::Changes { .. } => refusal(RefusalReason::Changes),
             ApprovalError::OtherDigest { .. } => refusal(RefusalReason::OtherDigest),
             ApprovalError::NoDigest { .. } => refusal(RefusalReason::NotADigest),
             ApprovalError::Unknown { lists } => {

@@ -100,7 +100,7 @@ fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
     let page = stage.run(&format!("{line} --format html"));
     page.code(1)
         .stdout_contains("<h1>Drift of 4 stacks</h1>")
-        .stdout_contains("<strong>Failed.</strong> <code>tenants/poor</code>: there is no API token")
+        .stdout_contains("<strong>Failed:</strong> <code>tenants/poor</code>: there is no API token")
         .stderr_ignored();
     let markdown = stage.run(&format!("{line} --format markdown"));
     markdown

@@ -337,7 +337,7 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     stage
         .run("fleet report checks --format html")
         .code(5)
-        .stdout_contains("<strong>Incomplete.</strong>")
+        .stdout_contains("<strong>Incomplete:</strong>")
         .stdout_contains(&format!("<b>{unknown}</b> stack{} unknown", if unknown == 1 { "" } else { "s" }));
     stage.run("fleet report checks --format prometheus").code(5).stdout_contains("trueup_drift_report_problems 1");
     stage.run(&format!("fleet report {path}")).code(5).stdout_contains(&format!("== {path}\nINCOMPLETE  "));

@@ -71,7 +71,7 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
     }
     for SharedReason { reason, is_failed, names } in fleet.without_result() {
         let text = line![Line::some_of(names.into_iter(), NAMES), ": ", foreign(reason), "."];
-        page.banner(if is_failed { "Failed." } else { "Unknown." }, &draw(&text));
+        page.banner(if is_failed { "Failed:" } else { "Unknown:" }, &draw(&text));
     }
 }
 

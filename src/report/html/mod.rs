@@ -189,8 +189,9 @@ impl Page {
                 (row.k, row.n) = (format!("{name}: {}", row.k), format!("{name}: {}", row.n));
             }
             let word = self.content.words.get(row.a).unwrap_or(&row.a);
+            let why = if row.a == "blocked" { &row.t } else { &row.r };
             // What the row says is safe for a terminal already, and escaped here for the page.
-            self.plain.push(safe::html(&format!("{word:<10}{}  ({})", row.k, row.r)));
+            self.plain.push(safe::html(&format!("{word:<10}{}  ({why})", row.k)));
         }
         self.notes.extend(view.notes.iter().map(|note| draw(&line![whose(), note.clone()])));
     }
@@ -200,7 +201,8 @@ impl Page {
             if *part == PlanPart::Others && is_alone {
                 self.content.ours = Some(self.content.changes.len());
             }
-            for item in items.iter().rev() {
+            // What can hurt most first, each rank in the order of names.
+            for item in items.chunk_by(|a, b| a.rank() == b.rank()).rev().flatten() {
                 match item {
                     Item::Blocked(held) => {
                         let edits = self.edits(&held.change.as_ref().map(edits::of).unwrap_or_default());
@@ -233,11 +235,16 @@ impl Page {
         let known = row.change.map(|change| known(change, now)).unwrap_or_default();
         // What is known of the object may begin as since when it is known: once is enough.
         let known = known.into_iter().filter(|line| line.0.first() != row.since.0.first());
-        let known = [row.since.clone()].into_iter().chain(known).filter(|line| !line.is_empty());
+        // The reasons are filters of the page: why one object is blocked is none.
+        let (reason, why) = match row.is_blocked {
+            true => (line!["blocked"], row.why.clone()),
+            false => (row.because(), Line::default()),
+        };
+        let known = [why, row.since.clone()].into_iter().chain(known).filter(|line| !line.is_empty());
         self.content.changes.push(PageRow {
             p: row.change.and_then(|change| change.place.as_ref()).map(at),
             t: plain(&Line::joined(known, "; ")),
-            ..PageRow::new(row.key, action, &row.because(), edits)
+            ..PageRow::new(row.key, action, &reason, edits)
         });
     }
 
@@ -296,7 +303,7 @@ impl Page {
         let (_, word) = alarm.kind.word();
         let items = alarm.items.iter().map(|item| format!("<br>{}", draw(item)));
         let text = draw(&alarm.text) + &items.collect::<String>();
-        self.banner(&format!("{}.", capital(word)), &text);
+        self.banner(&format!("{}:", capital(word)), &text);
     }
 
     fn banner(&mut self, title: &str, text: &str) {

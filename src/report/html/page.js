@@ -10,8 +10,7 @@
   const signOf = (action) => SIGN_OF[wordOf(action)] || SIGNS[action];
   const CLASS_OF = { deleted: 'delete', unmanaged: 'create' };
   const classOf = (action) => CLASS_OF[wordOf(action)] || action;
-  const WARN = new Set(['drift', 'unannotated', 'drift and pending', 'adopts', 'deleted outside', 'deleted outside, or its create failed', 'not managed']);
-  const BAD = new Set(['behind base']);
+  const WARN = /^(drift|unannotated|adopts|deleted outside|not managed|unmanaged)/;
   // Rows that are drawn at once; the others follow when the reader comes near the end.
   const FIRST = 36;
   const CHUNK = 100;
@@ -83,7 +82,7 @@
   };
 
   const tag = (reason) => {
-    const kind = BAD.has(reason) ? 'tag bad' : WARN.has(reason) ? 'tag warn' : 'tag';
+    const kind = reason === 'behind base' ? 'tag bad' : WARN.test(reason) ? 'tag warn' : 'tag';
     return element('span', kind, reason);
   };
 
@@ -143,16 +142,16 @@
       const own = new Set(entry.map((index) => data.changes[index].t || ''));
       if (own.size === 1 && change.t) body.append(element('p', '', change.t));
       body.append(element('h3', 'part', `The same in all ${number(entry.length)}: ${number(edits.length)} ${values}`));
-    } else if (change.t) body.append(element('p', '', change.t));
+    } else if (change.t && change.a !== 'blocked') body.append(element('p', '', change.t));
     if (!edits.length) { /* Nothing to compare. */ }
     else if (change.a === 'create' || change.a === 'delete') {
       const flat = element('div', 'flat');
       for (const edit of edits) {
-        for (const [sign, text] of edit.l) {
+        edit.l.forEach(([sign, text], line) => {
           const row = lineOf(sign, text);
-          row.insertBefore(element('span', 'name', edit.n), row.lastChild);
+          row.insertBefore(element('span', 'name', line ? '' : edit.n), row.lastChild);
           flat.append(row);
-        }
+        });
       }
       if (edits.length) body.append(flat);
     } else {
@@ -195,9 +194,10 @@
   // What a closed box says of its change: the values of a replace, else its place or what is known.
   const brief = (change) => {
     const box = element('span', 'fields');
-    if (change.a === 'blocked') box.textContent = change.t;
-    else if (change.a === 'replace' || change.a === 'annotate') {
-      data.edits[change.e].forEach((edit, index) => {
+    const edits = data.edits[change.e];
+    if (change.a === 'blocked') box.textContent = change.t || change.p || '';
+    else if (edits.length && (change.a === 'replace' || change.a === 'annotate')) {
+      edits.forEach((edit, index) => {
         const gone = edit.l.filter((line) => line[0] === '-');
         const come = edit.l.filter((line) => line[0] === '+');
         if (index) box.append(', ');
@@ -253,6 +253,7 @@
 
   const chips = (id, values, chosen, counts) => {
     const box = at(id);
+    box.hidden = values.length < 2;
     if (!box.childElementCount) {
       for (const value of values) {
         const chip = element('button', '', id === 'actions' ? wordOf(value) : value);
@@ -291,6 +292,7 @@
     at('status').textContent = found.count === data.changes.length
       ? `${number(found.count)} change${found.count === 1 ? '' : 's'}`
       : `${number(found.count)} of ${number(data.changes.length)} changes`;
+    at('status').append(`: − ${data.sides[0]}, + ${data.sides[1]}`);
     at('ours').checked = state.ours;
     chips('actions', actions, state.actions, found.actions);
     chips('reasons', reasons, state.reasons, found.reasons);
@@ -341,15 +343,12 @@
     search.focus();
   });
 
-  const themes = [['', 'Auto', 'as the system says'], ['light', 'Light', 'light'], ['dark', 'Dark', 'dark']];
+  const themes = ['auto', 'light', 'dark'];
   let theme = 0;
   at('theme').addEventListener('click', () => {
     theme = (theme + 1) % themes.length;
-    const [name, text, words] = themes[theme];
-    if (name) document.documentElement.dataset.theme = name;
-    else delete document.documentElement.dataset.theme;
-    at('theme').textContent = text;
-    at('theme').setAttribute('aria-label', `Colours: ${words}`);
+    document.documentElement.dataset.theme = themes[theme];
+    at('theme').textContent = `Colours: ${themes[theme]}`;
   });
 
   document.addEventListener('keydown', (event) => {

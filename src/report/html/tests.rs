@@ -194,7 +194,7 @@ fn a_fleet_is_one_page() {
     };
     assert!(names("tenants/one: ") > 0 && names("tenants/two: ") > 0);
     assert!(
-        text.contains("<strong>Failed.</strong> <code>tenants/three</code>: ") && text.contains("401 Unauthorized"),
+        text.contains("<strong>Failed:</strong> <code>tenants/three</code>: ") && text.contains("401 Unauthorized"),
         "{text}"
     );
 }

@@ -414,16 +414,9 @@ fn of_alarms(alarms: Vec<Alarm<'_>>) -> Blocks<'_> {
 /// Why a plan is not applied, with what allows it where something can.
 pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a> {
     let mut blocks = Blocks::default();
-    let allow = |blocks: &mut Blocks<'a>, names: Vec<String>| {
-        let flags: Vec<String> = names.iter().map(|name| format!("--allow {}", safe::shell(name))).collect();
-        blocks.item(line!["to allow it: ", code(flags.join(" "))]);
-    };
     match refusal {
         ApprovalError::Guards { guards } => {
             guards.iter().for_each(|guard| blocks.labelled(Role::Wrong, "refused", facts::guard(guard)));
-            let mut names: Vec<String> = guards.iter().map(|guard| guard.name.to_string()).collect();
-            names.dedup();
-            allow(&mut blocks, names);
         }
         ApprovalError::Unknown { lists } => {
             blocks.append(unknown(lists.iter().map(|(scope, reason)| (scope, reason.as_str()))));
@@ -452,8 +445,12 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
             });
             blocks.item(line!["plan again: ", code(view.plan_command())]);
         }
-        ApprovalError::Changes { names } => allow(&mut blocks, names.iter().take(FIELDS).cloned().collect()),
-        ApprovalError::Guards { .. } | ApprovalError::Unknown { .. } | ApprovalError::NoDigest { .. } => {}
+        ApprovalError::Guards { .. } | ApprovalError::Changes { .. } => {
+            let names = refusal.consents().into_iter().take(FIELDS);
+            let flags: Vec<String> = names.map(|name| format!("--allow {}", safe::shell(&name))).collect();
+            blocks.item(line!["to allow it: ", code(flags.join(" "))]);
+        }
+        ApprovalError::Unknown { .. } | ApprovalError::NoDigest { .. } => {}
     }
     blocks.line(line!["nothing was sent"]);
     blocks

@@ -138,6 +138,14 @@ fn a_removed_definition_is_deleted_and_a_protected_one_blocked() {
 }
 
 #[test]
+fn a_refusal_names_each_consent_once_however_many_namespaces_need_it() {
+    let stage = Stage::example("03-repository");
+    stage.run("apply . --sandbox --yes --quiet").code(0);
+    let refused = stage.run("rollback last --sandbox --yes --quiet");
+    refused.code(6).stderr_contains("\n  to allow it: --allow mass-change --allow empty-namespace\n");
+}
+
+#[test]
 fn emptying_a_namespace_needs_its_own_word() {
     let stage = Stage::example("05-prune-story");
     stage.run("apply . --sandbox --yes --quiet").code(0);
