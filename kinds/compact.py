@@ -18,13 +18,16 @@ UPPER = ("max", "max_len", "max_bytes", "max_items", "max_pairs", "max_ports", "
 
 
 def overrides():
-    """What is known beyond the facts: the words to add to a field or group, by message and name."""
+    """What is known beyond the facts: the words to add to a field or group, and what it is for, by message and name."""
     found = {}
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "overrides.txt"), encoding="utf-8") as file:
         for line in file:
-            words = line.split("#")[0].split()
-            if words:
-                found[words[0], words[1]] = words[2:]
+            words, _, meaning = line.partition(" -- ")
+            words = words.split("#")[0].split()
+            if len(words) > 1:
+                added, known = found.setdefault((words[0], words[1]), ([], []))
+                added += words[2:]
+                known += [meaning.strip()] if meaning else []
     return found
 
 
@@ -148,13 +151,14 @@ class Tree:
                       if letter in there and letter not in letters]
         if is_required(first):
             words.append("required")
-        added = OVERRIDES.pop((name, key), [])
+        added, meaning = OVERRIDES.pop((name, key), ([], []))
         words += [word for word in added if "=" not in word]
         words += [flag for flag in ("secret", "immutable", "read_only", "deprecated", "internal") if first.get(flag)]
         if first.get("refs"):
             words.append("to=" + ",".join(sorted(first["refs"])))
         rules = spelled(rules_of(first))
-        return " ".join(words + sorted(rules + [word for word in added if "=" in word]))
+        rules += [word for word in added if "=" in word]
+        return " ".join(words + sorted(rules) + ["-- " + text for text in meaning])
 
     def groups(self, message, sides):
         """Groups are those of create, then of replace, with the members of all; never those of get alone."""
@@ -169,7 +173,7 @@ class Tree:
                     members += [member for member in group["members"] if member not in members]
         lines = []
         for name, (group, members) in found.items():
-            added = OVERRIDES.pop((message, "|" + name), [])
+            added, _ = OVERRIDES.pop((message, "|" + name), ([], []))
             names = [word[len("name="):] for word in added if word.startswith("name=")]
             words = ["  |" + (names or [name])[0]]
             words += [flag for flag in ("required", "needed", "fill", "immutable") if group.get(flag) or flag in added]
@@ -204,6 +208,8 @@ def main():
         enum = enums[name]
         values = ["%s=%s" % (value, "" if number is None else number) for value, number in enum["values"]]
         out.append("enum %s %s\n" % (name, " ".join(values)))
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "metadata.txt"), encoding="utf-8") as file:
+        out.append(file.read())
     for name in sorted(tree.lines):
         out.append("\n".join(["message " + name] + tree.lines[name]) + "\n")
     if OVERRIDES:

@@ -120,13 +120,8 @@ impl CurrentObject {
             parts.into_iter().map(|(name, part)| (name.to_owned(), part.unwrap_or_default().0)).collect();
         change(&mut tree);
         let kind = self.live.endpoint.key.kind;
-        match kind.is_endpoint() {
-            true => shape::ENDPOINT.prune(&mut tree),
-            false => {
-                shape::ENDPOINT.get("metadata").prune(&mut tree["metadata"]);
-                tree["spec"] = kind::pruned(kind.message(), &tree["spec"], Flag::CreateOnly);
-            }
-        }
+        tree["metadata"] = kind::pruned(kind::metadata(), &tree["metadata"], Flag::CreateOnly);
+        tree["spec"] = kind::pruned(kind.message(), &tree["spec"], Flag::CreateOnly);
         if let Some(version) = &self.live.resource_version {
             tree["resource_version"] = version.as_str().into();
         }

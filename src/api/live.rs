@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::kind::{self, KindName};
+use crate::kind::{self, KindName, Message, snake};
 use crate::model::{
     Described, Endpoint, Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Spec,
     UnknownField, UnsupportedItem, WireMetadata, WireSpec, neutral,
-    shape::{self, ShapeNode, snake},
 };
 
 use super::metadata::Metadata;
@@ -297,7 +296,7 @@ pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce()
         Err(_) => {
             let mut tree = tree();
             let mut unknown = Vec::new();
-            strip(&shape::SPEC, &mut tree, "spec", &mut unknown);
+            strip(KindName::ENDPOINT.message(), &mut tree, "spec", &mut unknown);
             (serde_json::from_value(tree).map_err(|error| describe(&error))?, unknown)
         }
     };
@@ -346,41 +345,41 @@ fn has_references(endpoint: &Endpoint) -> bool {
     endpoint.spec.endpoint().is_none_or(|spec| spec.place.is_some())
 }
 
-/// Takes what the model does not know out of `tree`, and notes it. The service writes unset fields
-/// as `null`, zero or empty (API.md 3.1): an unknown field like that says nothing and is not noted.
-fn strip(level: &ShapeNode, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
+/// Takes what the description does not know out of `tree`, and notes it. The service writes unset fields as `null`, zero or
+/// empty (API.md 3.1): an unknown field like that says nothing and is not noted.
+fn strip(message: &Message, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
     match tree {
         Json::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                strip(level, item, &format!("{path}[{index}]"), unknown);
+                strip(message, item, &format!("{path}[{index}]"), unknown);
             }
         }
         Json::Object(map) => {
-            let chosen = level
-                .options()
-                .iter()
-                .any(|option| map.iter().any(|(key, value)| snake(key) == *option && !value.is_null() && value != ""));
-            let strangers: Vec<String> = map.keys().filter(|key| level.child(&snake(key)).is_none()).cloned().collect();
+            let is_chosen = |(key, value): (&String, &Json)| {
+                !value.is_null() && value != "" && message.group_of(&snake(key)).is_some()
+            };
+            let is_open = !message.groups.is_empty() && !map.iter().any(is_chosen);
+            let strangers: Vec<String> =
+                map.keys().filter(|key| message.field(&snake(key)).is_none()).cloned().collect();
             for key in strangers {
                 let value = map.remove(&key).unwrap_or_default();
                 if !kind::is_zero(&value) {
-                    let blocks = !level.options().is_empty() && !chosen;
-                    unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks });
+                    unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks: is_open });
                 }
             }
             for (key, value) in map.iter_mut() {
                 let key = snake(key);
-                if let Some(child) = level.level(&key) {
-                    let before = unknown.len();
-                    strip(child, value, &format!("{path}.{key}"), unknown);
-                    // A choice that the model does not know reads as none; the note that it blocks keeps a
-                    // replace away.
-                    if !child.options().is_empty()
-                        && value.as_object().is_some_and(|group| group.values().all(Json::is_null))
-                        && unknown.len() > before
-                    {
-                        *value = Json::Null;
-                    }
+                // An option without fields may have some that are newer.
+                let Some(field) = message.field(&key) else { continue };
+                let below = kind::message(field.below().unwrap_or_default());
+                let before = unknown.len();
+                strip(below, value, &format!("{path}.{key}"), unknown);
+                // A choice that the description does not know reads as none; the note that it blocks keeps a replace away.
+                if !below.groups.is_empty()
+                    && value.as_object().is_some_and(|group| group.values().all(Json::is_null))
+                    && unknown.len() > before
+                {
+                    *value = Json::Null;
                 }
             }
         }

@@ -5,7 +5,7 @@ use super::rule::Unit;
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Kind, Message, Part, Rule};
 
 /// The words of a field's flags.
-const FLAGS: [(&str, Flag); 10] = [
+const FLAGS: [(&str, Flag); 11] = [
     ("required", Flag::Required),
     ("secret", Flag::Secret),
     ("immutable", Flag::Immutable),
@@ -16,6 +16,7 @@ const FLAGS: [(&str, Flag); 10] = [
     ("replace_only", Flag::ReplaceOnly),
     ("unanswered", Flag::Unanswered),
     ("filled", Flag::Filled),
+    ("needed", Flag::Needed),
 ];
 
 /// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak]`
@@ -95,6 +96,7 @@ fn group(line: &'static str) -> Group {
 }
 
 fn field(line: &'static str) -> Field {
+    let (line, meaning) = line.split_once(" -- ").unwrap_or((line, ""));
     let mut words = line.split_whitespace();
     let name = words.next().expect("a field has a name");
     let kind = words.next().expect("a field has a type");
@@ -102,7 +104,7 @@ fn field(line: &'static str) -> Field {
         Some(item) => (item, true),
         None => (kind, false),
     };
-    let mut field = Field { is_list, ..Field::new(name, field_kind(kind)) };
+    let mut field = Field { is_list, meaning, ..Field::new(name, field_kind(kind)) };
     for word in words {
         if let Some((_, flag)) = FLAGS.iter().find(|(name, _)| *name == word) {
             field.flags.push(*flag);

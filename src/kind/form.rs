@@ -4,17 +4,60 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Whether a text has a form; nothing where the program does not know what the vendor takes for one.
-pub(super) fn has_form(form: &str, text: &str) -> Option<bool> {
+use super::{Selector, label};
+
+/// Why a text does not have a form, empty where the form says all; nothing where it has it, or where the program does not know
+/// what the vendor takes for one.
+pub(super) fn fault(form: &str, text: &str) -> Option<String> {
+    let fails = |is_good: bool| (!is_good).then(String::new);
     match form {
-        "ip" => Some(text.parse::<IpAddr>().is_ok()),
-        "ipv4" => Some(text.parse::<Ipv4Addr>().is_ok()),
-        "ipv6" => Some(text.parse::<Ipv6Addr>().is_ok()),
-        "ip_prefix" => Some(text.parse::<IpNet>().is_ok()),
-        "ipv4_prefix" => Some(text.parse::<Ipv4Net>().is_ok()),
-        "ipv6_prefix" => Some(text.parse::<Ipv6Net>().is_ok()),
-        // Whether the service takes wildcards in a host name is not known.
+        "ip" => fails(text.parse::<IpAddr>().is_ok()),
+        "ipv4" => fails(text.parse::<Ipv4Addr>().is_ok()),
+        "ipv6" => fails(text.parse::<Ipv6Addr>().is_ok()),
+        "ip_prefix" => fails(text.parse::<IpNet>().is_ok()),
+        "ipv4_prefix" => fails(text.parse::<Ipv4Net>().is_ok()),
+        "ipv6_prefix" => fails(text.parse::<Ipv6Net>().is_ok()),
+        "k8s_label_key" => label::key_fault(text).map(str::to_owned),
+        "k8s_label_value" => label::value_fault(text).map(str::to_owned),
+        "hostname" => host_name_fault(text.strip_suffix('.').unwrap_or(text)).map(str::to_owned),
+        "k8s_label_selector" => Selector::parse(text).err().map(|error| error.to_string()),
         _ => None,
+    }
+}
+
+/// Why a text is not a host name by the rule of protoc-gen-validate, which the vendor's has its name from (RFC 1034). Its
+/// length is another rule.
+fn host_name_fault(name: &str) -> Option<&'static str> {
+    let fault_of_part = |part: &str| {
+        let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        match part {
+            "" => Some("a part between dots is empty"),
+            _ if part.len() > 63 => Some("a part between dots is longer than 63 characters"),
+            _ if part.starts_with('-') || part.ends_with('-') => Some("a part begins or ends with `-`"),
+            _ if !part.bytes().all(is_inner) => Some("only letters, digits, `-` and dots are allowed"),
+            _ => None,
+        }
+    };
+    name.split('.').find_map(fault_of_part)
+}
+
+/// A text of this form as it is written to compare it: prefixes without the bits behind them.
+pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
+    match form {
+        "ip_prefix" | "ipv4_prefix" | "ipv6_prefix" => Some(text.parse::<IpNet>().ok()?.trunc().to_string()),
+        _ => None,
+    }
+}
+
+/// A text of this form as an example; empty where its name says all.
+pub fn example(form: &str) -> &'static str {
+    match form {
+        "ip" => "an IPv4 or IPv6 address",
+        "ipv4_prefix" => "an IPv4 prefix such as 192.0.2.0/24",
+        "ipv6_prefix" => "an IPv6 prefix such as 2001:db8::/32",
+        "hostname" => "a host name such as shop.example.net",
+        "k8s_label_selector" => "for example `tier in (web, db),!legacy`",
+        _ => "",
     }
 }
 
@@ -34,6 +77,9 @@ pub(super) fn words(form: &str) -> String {
         "hostname_or_ip" => "host name or IP address",
         "hostport" => "host with a port",
         "vh_domain" => "domain of a virtual host",
+        "dns_1035_label" => {
+            "name of lower-case letters, digits and `-`, a letter first, a letter or digit last, at most 63"
+        }
         "dns_1123_label" => "DNS label",
         "mac" => "MAC address",
         "uri" => "URI",
@@ -46,6 +92,7 @@ pub(super) fn words(form: &str) -> String {
         "hex" => "hexadecimal text",
         "ves_object_name" => "name of an object",
         "k8s_label_selector" => "label selector",
+        "k8s_label_key" => "label key",
         "k8s_label_value" => "label value",
         other => return other.replace('_', " "),
     };

@@ -116,7 +116,7 @@ fn pruned_below(message: &Message, live: &Json, absent: Flag) -> Json {
     let known = without_zeros(message, entries.clone());
     let of_entry = |(key, value): (&String, &Json)| {
         let Some(field) = message.field(&message.spelled(key)) else {
-            return (!value.is_null()).then(|| (key.clone(), value.clone()));
+            return Some((key.clone(), value.clone()));
         };
         // An option that was never set would be a second choice.
         let is_unset = message.group_of(field.name).is_some() && !known.contains_key(field.name);

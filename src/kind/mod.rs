@@ -9,12 +9,14 @@ mod fixed;
 mod form;
 mod hidden;
 mod items;
+pub mod label;
 mod merge;
 mod mirror;
 mod name;
 mod references;
 mod rule;
 pub mod sealed;
+mod selector;
 mod spec;
 mod takeover;
 mod untaken;
@@ -25,11 +27,13 @@ pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
 pub use items::alike;
+pub use label::PLATFORM_PREFIX;
 pub use merge::{merged, pruned};
 pub use mirror::is_mirror;
 pub use name::KindName;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit, expression};
+pub use selector::{Requirement, Selector, SelectorError};
 pub use spec::{canonical, is_group, keys_of, named, significant, unit_of, units};
 pub use takeover::{taken_over, with_unnamed};
 pub use untaken::taken;
@@ -142,6 +146,8 @@ pub struct Field {
     pub namespace: Option<&'static str>,
     /// What else is allowed.
     pub rules: Vec<(Part, Rule)>,
+    /// What it is for; empty where nothing says it.
+    pub meaning: &'static str,
     message: OnceLock<&'static Message>,
 }
 
@@ -168,6 +174,8 @@ pub enum Flag {
     Unanswered,
     /// The service fills it where it is left out.
     Filled,
+    /// A definition must have it, whatever the service takes.
+    Needed,
 }
 
 /// What is written at a field.
@@ -230,6 +238,11 @@ pub fn message(id: &str) -> &'static Message {
     static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new(), false));
     let Some(known) = INDEX.messages.get(id) else { return &NONE };
     known.message.get_or_init(|| decode::message(known.block, is_reference(id)))
+}
+
+/// The fields of the metadata of every object.
+pub fn metadata() -> &'static Message {
+    message("metadata")
 }
 
 /// Whether the message with this id is a reference to another object.
@@ -316,6 +329,24 @@ impl Kind {
         reached(self.spec)
     }
 
+    /// The key of the mapping of its spec that contains a key, the nearest one to the top; not of one in a list or a map.
+    pub fn home(&self, key: &str) -> Option<&'static str> {
+        let mut level = vec![("spec", self.spec)];
+        let mut seen = BTreeSet::new();
+        while !level.is_empty() {
+            if let Some((home, _)) = level.iter().find(|(_, id)| message(id).field(key).is_some()) {
+                return Some(home);
+            }
+            let mappings = level.iter().filter(|(_, id)| seen.insert(*id)).flat_map(|(_, id)| &message(id).fields);
+            let below = mappings.filter_map(|field| match field.kind {
+                FieldKind::Message(id) if !field.is_list && !field.is(Flag::ReadOnly) => Some((field.name, id)),
+                _ => None,
+            });
+            level = below.collect();
+        }
+        None
+    }
+
     /// The paths of its secrets, such as `spec.tls_certificates.private_key`; items of lists and values of maps have no
     /// step of their own, and a message within itself is followed once.
     pub fn secrets(&self) -> Vec<String> {
@@ -385,7 +416,16 @@ impl Message {
         // A secret that is left out is the service's: it has one.
         let is_left_out =
             || [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly, Flag::Secret].iter().any(|flag| field.is(*flag));
-        field.is(Flag::Required) && is_enforced_kind() && !is_left_out() && self.group_of(field.name).is_none()
+        let is_required = || field.is(Flag::Required) && is_enforced_kind() && !is_left_out();
+        (field.is(Flag::Needed) || is_required()) && self.group_of(field.name).is_none()
+    }
+
+    /// The fields that a definition with these values lacks.
+    pub fn missing<'m>(&'m self, values: &Map<String, Json>) -> impl Iterator<Item = &'m Field> {
+        let is_there = |field: &Field| {
+            values.get(field.name).is_some_and(|value| !field.is(Flag::Needed) || !field.is_unset(value))
+        };
+        self.fields.iter().filter(move |field| self.enforces(field) && !is_there(field))
     }
 
     /// The group that this key is a member of.
@@ -409,8 +449,8 @@ impl Group {
 impl Field {
     fn new(name: &'static str, kind: FieldKind) -> Self {
         let (flags, refers_to, rules) = (Vec::new(), Vec::new(), Vec::new());
-        let (mirrors, default, namespace, message) = (None, None, None, OnceLock::new());
-        Self { name, kind, is_list: false, flags, refers_to, mirrors, default, namespace, rules, message }
+        let (mirrors, default, namespace, meaning, message) = (None, None, None, "", OnceLock::new());
+        Self { name, kind, is_list: false, flags, refers_to, mirrors, default, namespace, rules, meaning, message }
     }
 
     /// Whether this is said of it.
@@ -418,11 +458,33 @@ impl Field {
         self.flags.contains(&flag)
     }
 
+    /// An item of it as it is written to compare it with the others.
+    pub fn canonical<'v>(&self, item: &'v Json) -> Cow<'v, Json> {
+        let form = self.rules.iter().find_map(|(of, rule)| match rule {
+            Rule::Format(forms) if *of == Part::Items => forms.first(),
+            _ => None,
+        });
+        let canonical = item.as_str().zip(form).and_then(|(text, form)| form::canonical(form, text));
+        canonical.map_or(Cow::Borrowed(item), |text| Cow::Owned(text.into()))
+    }
+
     /// The rules of a part of it that a value breaks, each with what is said of that. Those of a field that the vendor keeps for
     /// itself are not enforced.
     pub fn broken(&self, part: Part, value: &Json) -> impl Iterator<Item = (&Rule, String)> {
         let rules = self.rules.iter().filter(move |(of, _)| *of == part && !self.is(Flag::Internal));
         rules.filter_map(|(_, rule)| Some((rule, rule.broken(self, value)?)))
+    }
+
+    /// Whether a rule excludes this number of its enumeration.
+    fn excludes(&self, number: &str) -> bool {
+        self.rules.iter().any(|(_, rule)| matches!(rule, Rule::NotIn(numbers) if numbers.contains(&number)))
+    }
+
+    /// The names of its enumeration that no rule excludes.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> {
+        let is_free = |number: &Option<i32>| number.is_none_or(|number| !self.excludes(&number.to_string()));
+        let values = self.enumeration().map(values).unwrap_or_default();
+        values.iter().filter(move |(_, number)| is_free(number)).map(|(name, _)| *name)
     }
 
     /// Whether it may refer to the kind that a reference names. The service writes kinds in several ways, each with the name in

@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use regex::Regex;
 use serde_json::{Number, Value as Json};
 
-use super::form::{self, has_form};
+use super::form;
 use super::{Field, values};
 
 /// Which part of a field a rule is about.
@@ -120,10 +121,14 @@ impl Rule {
                 (!expression(pattern)?.is_match(text)).then(|| "does not match".to_owned())
             }
             (Rule::Format(forms), Json::String(text)) => {
-                let other = forms.iter().find(|form| has_form(form, text) == Some(false))?;
-                Some(format!("is not a valid {}", form::words(other)))
+                let (form, fault) = forms.iter().find_map(|form| Some((form, form::fault(form, text)?)))?;
+                let why = if fault.is_empty() { fault } else { format!(": {fault}") };
+                Some(format!("is not a valid {}{why}", form::words(form)))
             }
-            (Rule::Unique, Json::Array(items)) => twice(items.iter()).then(|| "has an item twice".to_owned()),
+            (Rule::Unique, Json::Array(items)) => {
+                let items = items.iter().filter(|item| !item.is_null()).map(|item| field.canonical(item));
+                twice(items).then(|| "has an item twice".to_owned())
+            }
             (Rule::UniqueValues, Json::Object(entries)) => {
                 twice(entries.values()).then(|| "has a value twice".to_owned())
             }
@@ -143,6 +148,14 @@ impl Rule {
     /// Whether it is about what the parts of a value are, and not about how many there are.
     pub fn is_about_parts(&self) -> bool {
         matches!(self, Rule::Unique | Rule::UniqueValues | Rule::UniqueNames | Rule::OneNonzero)
+    }
+
+    /// A text that keeps it, in words; empty where the rule says all.
+    pub fn example(&self) -> &'static str {
+        match self {
+            Rule::Format(forms) => forms.first().map_or("", |form| form::example(form)),
+            _ => "",
+        }
     }
 
     /// The rule in words.
@@ -248,7 +261,7 @@ fn shortest(number: &Number) -> String {
     number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), |number| number.to_string())
 }
 
-fn twice<'v>(mut values: impl Iterator<Item = &'v Json>) -> bool {
+fn twice<V: Hash + Eq>(mut values: impl Iterator<Item = V>) -> bool {
     let mut seen = HashSet::new();
     !values.all(|value| seen.insert(value))
 }

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::definition::{self, Examined, is_other_kind};
+use super::definition::{Examined, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
-use super::object::{self, ObjectRead};
+use super::object::examine;
 use super::options::LoadLimits;
 use super::overlays::{Overlay, Overlays};
 use super::rules::StackRules;
@@ -61,18 +61,6 @@ pub(super) fn prepare<'s>(
     prepared
 }
 
-/// Reads a document that is to be a definition, of whatever kind.
-pub(super) fn examine(root: &Item<'_>, context: &ReadContext<'_>) -> Examined {
-    let read = root.described().and_then(|kind| object::read(root, kind, &context.rules));
-    match read {
-        None => definition::examine(root, &context.rules),
-        Some(ObjectRead { object: Some(endpoint), problems, notes, sealed }) if problems.is_empty() => {
-            Examined::Endpoint { endpoint: Box::new(endpoint), sealed, notes }
-        }
-        Some(ObjectRead { problems, .. }) => Examined::Bad { problems },
-    }
-}
-
 /// Reads a file whole.
 pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
@@ -81,7 +69,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
-        match examine(&prepared.item, context) {
+        match examine(&prepared.item, &context.rules) {
             Examined::Skipped => {}
             Examined::Bad { problems } => read.problems.extend(problems),
             Examined::Endpoint { endpoint, sealed, notes } => {

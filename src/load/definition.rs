@@ -1,16 +1,14 @@
-//! A document as an endpoint, with every problem of it at once: what the decoder finds in the shape,
-//! what the model finds in the values, and what the stack's settings forbid. A problem that only
-//! follows from another one is left out.
+//! What every document of a definition has, whatever its kind: which documents are none, the keys that are left out, and the
+//! places of the problems that the model finds. A problem that only follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, first_line, is_free};
+use super::fields::{FieldProblem, Fields, first_line, is_free};
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::overlays::REMOVE;
-use super::rules::StackRules;
 use super::suggestion::did_you_mean;
-use crate::kind::{self, KindName};
-use crate::model::shape::{ENDPOINT, NodeKind, SERVICE_KEYS, ShapeNode, snake};
-use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, SealedSecrets, Segment, WireEndpoint};
+use crate::kind;
+use crate::model::shape::{SERVICE_KEYS, snake};
+use crate::model::{Endpoint, Location, Problem, SealedSecrets, Segment};
 
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
@@ -37,65 +35,6 @@ pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
     OTHER_KINDS.contains(&kind) || (has_version && ["plan", "snapshot", "run"].contains(&kind))
 }
 
-/// Reads a document that is to be a definition.
-pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
-    if is_other_kind(root) {
-        return Examined::Skipped;
-    }
-    let mut decoder = Decoder::new(KeySpelling::Both).with_shape(&ENDPOINT);
-    let mut notes = Vec::new();
-    let Value::Map(_) = &root.value else {
-        if let Value::Refused = root.value {
-            return Examined::Bad { problems: Vec::new() };
-        }
-        let what = format!("the document is {}, not an endpoint", root.kind());
-        let at = first_line(root);
-        return Examined::Bad { problems: vec![at.error(what, "a mapping with `metadata` and `spec` is needed")] };
-    };
-    if let Some(problems) = unknown_kind(root) {
-        return Examined::Bad { problems };
-    }
-    let raw = match Fields::open(&mut decoder, root, &root.span, Vec::new()) {
-        Some(mut fields) => {
-            let raw = document(&mut fields, &mut notes);
-            fields.finish();
-            raw
-        }
-        None => WireEndpoint::default(),
-    };
-    let faults = decoder.faults;
-    let mut found = model::check(&raw);
-    let endpoint = match raw.clone().endpoint() {
-        Ok(endpoint) => Some(endpoint),
-        Err(problems) => {
-            found.extend(problems);
-            None
-        }
-    };
-    found.extend(rules.check(&raw, endpoint.as_ref()));
-    found.retain(|problem| !faults.iter().any(|fault| follows(problem, fault)));
-    match endpoint {
-        Some(endpoint) if faults.is_empty() && found.is_empty() => {
-            notes.extend(model::warnings(&raw).iter().map(|problem| located(problem, root).into_note()));
-            Examined::Endpoint { endpoint: Box::new(endpoint), sealed: SealedSecrets::default(), notes }
-        }
-        _ => {
-            let rendered = found.iter().map(|problem| located(problem, root));
-            Examined::Bad {
-                problems: faults.into_iter().filter_map(|fault| fault.diagnostic).chain(rendered).collect(),
-            }
-        }
-    }
-}
-
-fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> WireEndpoint {
-    fields.given("kind");
-    no_removal(fields);
-    service_keys(fields, notes);
-    // Every value has the type of its node, which is that of the wire form.
-    serde_json::from_value(mapping(fields, &ENDPOINT)).unwrap_or_default()
-}
-
 /// Only a document of an overlay removes.
 pub(super) fn no_removal(fields: &mut Fields<'_, '_, '_>) {
     if let Some(entry) = fields.skip(REMOVE) {
@@ -117,49 +56,10 @@ pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diag
     }
 }
 
-/// Nothing else can be said of a document whose kind is unknown.
-fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
-    let entry = root.entries().iter().find(|entry| entry.key == "kind" && !entry.item.is_null())?;
-    let at = entry.value_at();
-    let Some(text) = entry.item.text() else {
-        let problem = at.error(format!("`kind` is {}", entry.item.kind()), "the name of a kind is needed here");
-        // What was refused is a problem already.
-        return Some(if let Value::Refused = entry.item.value { Vec::new() } else { vec![problem] });
-    };
-    let help = "to list the kinds: trueup kinds; to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
-    KindName::find(text).is_none().then(|| vec![unknown_kind_error(&at, text).with_help(help)])
-}
-
 /// The error for a text that is no kind, with the nearest one.
 pub(super) fn unknown_kind_error(at: &TextSpan<'_>, text: &str) -> Diagnostic {
     let near = did_you_mean(text, kind::all().map(|kind| kind.name), String::new);
     at.error(format!("unknown kind `{text}`"), near)
-}
-
-/// The values of a mapping, by the shape.
-pub(super) fn mapping(fields: &mut Fields<'_, '_, '_>, shape: &ShapeNode) -> Json {
-    let value = |node: &ShapeNode| Some((node.key.to_owned(), value(fields, node)?));
-    shape.children.iter().filter_map(value).collect()
-}
-
-/// The value of one key, by the shape; nothing where it is absent, null or wrong.
-fn value(fields: &mut Fields<'_, '_, '_>, node: &ShapeNode) -> Option<Json> {
-    match node.kind {
-        NodeKind::Mapping => fields.nested(node.key, |fields| mapping(fields, node)),
-        NodeKind::References => fields.list(node.key, |fields| mapping(fields, node)).map(Json::from),
-        NodeKind::Text | NodeKind::Word => fields.text(node.key).map(Json::from),
-        NodeKind::Integer | NodeKind::Seconds => fields.integer(node.key).map(Json::from),
-        NodeKind::Flag => fields.boolean(node.key).map(Json::from),
-        NodeKind::TextList => fields.texts(node.key).map(Json::from),
-        NodeKind::TextMap => {
-            Some(fields.map(node.key)?.into_iter().map(|(key, text)| (key, Json::from(text))).collect())
-        }
-        NodeKind::Empty => match fields.choice(node.key) {
-            EmptyOption::Absent => None,
-            EmptyOption::Null => Some(Json::Null),
-            EmptyOption::Set => Some(Json::Object(serde_json::Map::new())),
-        },
-    }
 }
 
 /// Whether `problem` only follows from `fault`.

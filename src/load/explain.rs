@@ -17,7 +17,7 @@ use super::text::SourceText;
 use super::tree::Documents;
 use super::variable::{self, Variables, substitute};
 use crate::kind::KindName;
-use crate::model::shape::{NodeKind, order};
+use crate::model::shape::order;
 use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
 
 /// A definition as it is in force, value by value.
@@ -229,7 +229,7 @@ impl Explainer<'_, '_, '_> {
             return field.value(self.endpoint);
         }
         match Level::at(self.endpoint.key.kind, path) {
-            Level::Shape(node) if node.kind == NodeKind::Empty => Json::Object(serde_json::Map::new()),
+            Level::Empty => Json::Object(serde_json::Map::new()),
             _ => Json::Null,
         }
     }
@@ -286,9 +286,10 @@ fn path_of(field: &Field, kind: KindName) -> Option<Vec<String>> {
 fn is_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> bool {
     let is_one = match Level::at(kind, path) {
         Level::Secret | Level::Unknown => return false,
-        Level::Shape(node) => node.kind == NodeKind::Empty,
-        Level::Value => true,
-        Level::Object(_) | Level::Message(_) | Level::Several(_) => entry.item.entries().is_empty(),
+        Level::Value | Level::Empty => true,
+        // Labels that are none change none.
+        Level::Several(_) if path.len() == 2 => false,
+        Level::Object(_) | Level::Metadata | Level::Message(_) | Level::Several(_) => entry.item.entries().is_empty(),
     };
     !entry.item.is_null() && (is_one || !matches!(entry.item.value, Value::Map(_)))
 }

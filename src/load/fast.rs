@@ -1,6 +1,5 @@
-//! The reader without places: a file's documents straight into the typed form of an endpoint, or into the values that the
-//! description of another kind gives them. It answers only where it sees everything that the careful reader would see, and
-//! gives up at the first doubt.
+//! The reader without places: a file's documents straight into the values that the description of their kind gives them. It
+//! answers only where it sees everything that the careful reader would see, and gives up at the first doubt.
 
 use std::fmt;
 
@@ -10,20 +9,15 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use super::definition::names_other_kind;
 use super::plain::Spec;
 use super::text::{Language, SourceText};
-use crate::kind::{Kind, KindName};
-use crate::model::{Json, WireEndpoint, WireMetadata, WireSpec};
+use crate::kind::{self, Kind, KindName};
+use crate::model::{Json, WireMetadata};
 
 /// A document as it is written.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every document is an endpoint; a box would cost an allocation each"
-)]
-pub(super) enum PlainDocument {
-    /// An endpoint.
-    Endpoint(WireEndpoint),
-    /// An object of another kind.
-    Object { kind: &'static Kind, metadata: Option<WireMetadata>, spec: Json },
+pub(super) struct PlainDocument {
+    pub(super) kind: &'static Kind,
+    pub(super) metadata: WireMetadata,
+    pub(super) spec: Json,
 }
 
 /// The documents of a file, `None` where the careful reader has to look.
@@ -62,31 +56,23 @@ impl<'de> Visitor<'de> for DocumentVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlainDocument, A::Error> {
         let doubt = || A::Error::custom("a doubt");
-        let mut kind: Option<&'static Kind> = None;
-        let (mut metadata, mut endpoint, mut object) = (None, None, None);
+        let (mut kind, mut metadata, mut spec) = (KindName::ENDPOINT.kind(), None, None);
         let mut seen: Vec<String> = Vec::with_capacity(3);
         while let Some(key) = map.next_key::<String>()? {
             if seen.contains(&key) {
                 return Err(doubt());
             }
-            match (key.as_str(), kind) {
-                ("kind", _) if endpoint.is_none() => {
-                    let name = KindName::find(&map.next_value::<String>()?).ok_or_else(doubt)?;
-                    kind = Some(name.kind()).filter(|_| !name.is_endpoint());
-                }
-                ("metadata", _) => metadata = map.next_value::<Option<WireMetadata>>()?,
-                ("spec", None) => endpoint = map.next_value::<Option<WireSpec>>()?,
-                ("spec", Some(kind)) => object = Some(map.next_value_seed(Spec(kind.message()))?),
+            match key.as_str() {
+                "kind" if spec.is_none() => kind = kind::find(&map.next_value::<String>()?).ok_or_else(doubt)?,
+                "metadata" => metadata = map.next_value::<Option<WireMetadata>>()?,
+                "spec" => spec = Some(map.next_value_seed(Spec(kind.message()))?),
                 _ => return Err(doubt()),
             }
             seen.push(key);
         }
-        match (kind, object) {
-            (Some(kind), Some(spec)) => Ok(PlainDocument::Object { kind, metadata, spec }),
-            // An empty document may be a comment or a mistake, which the careful reader decides.
-            (None, _) if metadata.is_some() || endpoint.is_some() => {
-                Ok(PlainDocument::Endpoint(WireEndpoint { metadata, spec: endpoint }))
-            }
+        // An empty document may be a comment or a mistake, which the careful reader decides.
+        match (metadata, spec) {
+            (Some(metadata), Some(spec)) => Ok(PlainDocument { kind, metadata, spec }),
             _ => Err(doubt()),
         }
     }

@@ -8,9 +8,9 @@ use super::item::{Item, MapEntry, TextSpan, Value};
 use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
-use crate::kind::{Field, Flag, Message};
-use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, camel, snake};
-use crate::model::{EmptyOption, Segment};
+use crate::kind::{self, Field, Flag, Kind, Message};
+use crate::model::Segment;
+use crate::model::shape::{camel, snake};
 
 /// Unknown keys of one mapping that are reported one by one, each with what is allowed there.
 const MOST_UNKNOWN: usize = 50;
@@ -50,10 +50,8 @@ impl<'i, 's> Place<'i, 's> {
 pub(super) struct Decoder {
     pub(super) faults: Vec<FieldProblem>,
     spelling: KeySpelling,
-    /// What says where an unknown key belongs.
-    shape: Option<&'static ShapeNode>,
-    /// The kind of the object, whose description may be older than a key.
-    pub(super) kind: Option<&'static str>,
+    /// The kind of the object, whose description says where an unknown key belongs, and may be older than it.
+    pub(super) kind: Option<&'static Kind>,
 }
 
 /// Which spellings of a key are read.
@@ -67,12 +65,13 @@ pub(super) enum KeySpelling {
 
 impl Decoder {
     pub(super) fn new(spelling: KeySpelling) -> Self {
-        Self { faults: Vec::new(), spelling, shape: None, kind: None }
+        Self { faults: Vec::new(), spelling, kind: None }
     }
 
-    /// The same with a shape that says where an unknown key belongs.
-    pub(super) fn with_shape(self, shape: &'static ShapeNode) -> Self {
-        Self { shape: Some(shape), ..self }
+    /// The key of the mapping that an unknown key belongs under.
+    fn home(&self, key: &str) -> Option<&'static str> {
+        let is_of_metadata = kind::metadata().field(key).is_some();
+        self.kind.and_then(|kind| if is_of_metadata { Some("metadata") } else { kind.home(key) })
     }
 
     pub(super) fn fault(&mut self, path: &[Segment], diagnostic: Diagnostic) {
@@ -285,36 +284,10 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         self.decoder.text(&entry.item, &entry.value_at(), &path)
     }
 
-    pub(super) fn integer(&mut self, name: &'static str) -> Option<i64> {
-        let entry = self.given(name)?;
-        let path = self.join(name);
-        self.decoder.integer(&entry.item, &entry.value_at(), &path)
-    }
-
     pub(super) fn boolean(&mut self, name: &'static str) -> Option<bool> {
         let entry = self.given(name)?;
         let path = self.join(name);
         self.decoder.boolean(&entry.item, &entry.value_at(), &path)
-    }
-
-    /// An option without fields.
-    pub(super) fn choice(&mut self, name: &'static str) -> EmptyOption {
-        let Some(entry) = self.entry(name) else { return EmptyOption::Absent };
-        if entry.item.is_null() {
-            return EmptyOption::Null;
-        }
-        if let Value::Map(_) = entry.item.value {
-            self.nested(name, |_| ());
-            return EmptyOption::Set;
-        }
-        let path = self.join(name);
-        if let Value::Refused = entry.item.value {
-            self.decoder.wrong(&path, &entry.value_at(), &entry.item, "a mapping");
-            return EmptyOption::Absent;
-        }
-        let what = format!("`{name}` is {}, but it has no value", described(&entry.item));
-        self.decoder.fault(&path, entry.value_at().error(what, format!("write `{name}: {{}}`")));
-        EmptyOption::Absent
     }
 
     /// The mapping under `name`; what `read` does not ask for is reported.
@@ -329,53 +302,6 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         let value = read(&mut fields);
         fields.finish();
         Some(value)
-    }
-
-    /// The items of the list under `name`, each with its path and place.
-    fn items(&mut self, name: &'static str) -> Option<Vec<(&'i Item<'s>, TextSpan<'i>, Vec<Segment>)>> {
-        let entry = self.given(name)?;
-        let path = self.join(name);
-        let Value::List(items) = &entry.item.value else {
-            self.decoder.wrong(&path, &entry.value_at(), &entry.item, "a list");
-            return None;
-        };
-        let items = items.iter().enumerate().map(|(index, item)| {
-            let mut path = path.clone();
-            path.push(index.into());
-            let at = if item.span.is_empty() { entry.key_at } else { first_line(item) };
-            (item, at, path)
-        });
-        Some(items.collect())
-    }
-
-    pub(super) fn texts(&mut self, name: &'static str) -> Option<Vec<String>> {
-        let mut texts = Vec::new();
-        for (item, at, path) in self.items(name)? {
-            if item.is_null() {
-                self.decoder.wrong(&path, &at, item, "a text");
-            } else if let Some(text) = self.decoder.text(item, &at, &path) {
-                texts.push(text);
-            } else {
-                // The place in the list must stay right for the messages that follow.
-                texts.push(String::new());
-            }
-        }
-        Some(texts)
-    }
-
-    pub(super) fn list<T>(
-        &mut self,
-        name: &'static str,
-        mut read: impl FnMut(&mut Fields<'i, 's, '_>) -> T,
-    ) -> Option<Vec<T>> {
-        let mut values = Vec::new();
-        for (item, at, path) in self.items(name)? {
-            if let Some(mut fields) = Fields::open(self.decoder, item, &at, path) {
-                values.push(read(&mut fields));
-                fields.finish();
-            }
-        }
-        Some(values)
     }
 
     /// A mapping of texts whose keys are free; `null` is kept as absence.
@@ -438,24 +364,22 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             let allowed = match (names.as_slice(), self.decoder.kind) {
                 ([], _) => "nothing is allowed here".to_owned(),
                 (names, Some(kind)) if names.len() > MOST_ALLOWED => {
-                    format!(
-                        "to list the {} fields that are allowed here: trueup explain {kind}.{}",
-                        names.len(),
-                        keys()
-                    )
+                    let (count, kind) = (names.len(), kind.name);
+                    format!("to list the {count} fields that are allowed here: trueup explain {kind}.{}", keys())
                 }
                 (names, _) => format!("allowed here: {}", names.join(", ")),
             };
-            let beside = match (&label, self.decoder.shape.and_then(|shape| shape.home(&snake(&entry.key)))) {
+            let beside = match (&label, self.decoder.home(&snake(&entry.key))) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, Some(home)) if !self.path.last().is_some_and(|last| *last == Segment::from(home)) => {
                     format!("it belongs under `{home}`")
                 }
                 _ => String::new(),
             };
-            let allowed = match self.decoder.kind.filter(|_| label.is_none() && keys().starts_with("spec")) {
+            let is_newer = |kind: &&Kind| kind.name != kind::ENDPOINT && label.is_none() && keys().starts_with("spec");
+            let allowed = match self.decoder.kind.filter(is_newer) {
                 Some(kind) => {
-                    let path = format!("{kind}.{}.{}", keys(), snake(&entry.key));
+                    let path = format!("{}.{}.{}", kind.name, keys(), snake(&entry.key));
                     format!("{allowed}; if it is newer than this trueup, list it in trueup.yaml: `unchecked: [{path}]`")
                 }
                 None => allowed,
@@ -479,8 +403,8 @@ pub(super) fn first_line<'s>(item: &Item<'s>) -> TextSpan<'s> {
 
 /// Whether the keys directly below a path are free texts.
 pub(super) fn is_free<'p>(path: impl IntoIterator<Item = &'p str>) -> bool {
-    let node = path.into_iter().try_fold(&ENDPOINT, ShapeNode::child);
-    node.is_some_and(|node| node.kind == NodeKind::TextMap)
+    let path: Vec<&str> = path.into_iter().collect();
+    matches!(path[..], ["metadata", "labels" | "annotations"])
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::diagnostic::Diagnostic;
 use super::text::{Position, SourceText};
 use super::tree::{AliasTarget, NodeId, NodeShape, Tag, TextStyle, Tree};
-use crate::kind::{self, Kind};
+use crate::kind::{self, Kind, KindName};
 use crate::model::{Json, SourceLocation};
 
 /// Values of one document after every alias is followed.
@@ -131,6 +131,11 @@ impl<'s> Item<'s> {
             Value::Text(text, _) => Some(text),
             Value::List(_) | Value::Map(_) | Value::Refused => None,
         }
+    }
+
+    /// The kind of a document, that of one that names no known kind.
+    pub(super) fn described_kind(&self) -> &'static Kind {
+        self.described().unwrap_or(KindName::ENDPOINT.kind())
     }
 
     /// The kind of a document of another kind than endpoint.

@@ -384,21 +384,12 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
     let documents = fast::read(source, context.limits.documents)?;
     let mut found = Vec::with_capacity(documents.len());
     for (document, plain) in documents.into_iter().enumerate() {
-        let (endpoint, problems) = match plain {
-            PlainDocument::Endpoint(raw) => {
-                let mut problems = model::check(&raw);
-                problems.extend(context.rules.check(&raw, None));
-                problems.extend(model::warnings(&raw));
-                (raw.endpoint().ok()?, problems)
-            }
-            PlainDocument::Object { kind, metadata, spec } => {
-                let (object, problems) = object::assembled(kind, metadata, Some(spec), &context.rules);
-                (object?, problems)
-            }
-        };
-        if !problems.is_empty() {
+        let PlainDocument { kind, metadata, spec } = plain;
+        if !model::warnings(&metadata).is_empty() {
             return None;
         }
+        let (object, problems) = object::assembled(kind, metadata, Some(spec), &context.rules);
+        let endpoint = object.ok().filter(|_| problems.is_empty())?;
         if context.overlays.changes(&endpoint.key) || !context.rules.fits(&endpoint) {
             return None;
         }
@@ -419,7 +410,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
     for (key, overlay, mut item, applied) in context.overlays.left(&mut read.problems) {
         let mut inner = Vec::new();
         variable::substitute(&mut item, context.variables, &mut inner);
-        match careful::examine(&item, context) {
+        match object::examine(&item, &context.rules) {
             definition::Examined::Endpoint { endpoint, sealed, notes }
                 if inner.is_empty() && !overlay.is_about_removal() =>
             {

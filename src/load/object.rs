@@ -1,41 +1,65 @@
-//! A document of another kind than endpoint: its object, or everything that is wrong with it by the description of its
-//! kind, in one pass with the places. What is written at the position of a secret is in no message.
+//! A document of a definition: its object, or everything that is wrong with it by the description of its kind and by what the
+//! settings of the stack forbid, in one pass with the places. What is written at the position of a secret is in no message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Number, json};
 
-use super::definition::{follows, located, mapping, no_removal, service_keys};
+use super::definition::{Examined, follows, is_other_kind, located, no_removal, service_keys, unknown_kind_error};
 use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, Fields, KeySpelling, Place, described, first_line};
-use super::item::{self, Item, TextSpan, Value as Written};
+use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part};
-use crate::model::shape::ENDPOINT;
-use crate::model::{self, Described, Endpoint, Json, Problem, SealedSecrets, Segment, WireEndpoint, WireMetadata};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part, Rule};
+use crate::model::{
+    self, Described, Endpoint, Json, Problem, SealedSecrets, Segment, WireEndpoint, WireMetadata, WireSpec,
+};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
+/// Bytes of a text that is shown in the message about it.
+const LONGEST_SHOWN: usize = 60;
 /// Problems of one document after which its lists and maps are not read on.
 const MOST_PROBLEMS: usize = 200;
 
-/// What was found in such a document.
-#[derive(Debug)]
-pub(super) struct ObjectRead {
-    /// The object; nothing where there are problems.
-    pub(super) object: Option<Endpoint>,
-    pub(super) problems: Vec<Diagnostic>,
-    pub(super) notes: Vec<Diagnostic>,
-    /// Its secrets in their sealed form, by digest.
-    pub(super) sealed: SealedSecrets,
+/// Reads a document that is to be a definition.
+pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
+    if is_other_kind(root) {
+        return Examined::Skipped;
+    }
+    let Written::Map(_) = &root.value else {
+        if let Written::Refused = root.value {
+            return Examined::Bad { problems: Vec::new() };
+        }
+        let what = format!("the document is {}, not an endpoint", root.kind());
+        let at = first_line(root);
+        return Examined::Bad { problems: vec![at.error(what, "a mapping with `metadata` and `spec` is needed")] };
+    };
+    if let Some(problems) = unknown_kind(root) {
+        return Examined::Bad { problems };
+    }
+    read(root, root.described_kind(), rules)
 }
 
-/// Reads such a document.
-pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<ObjectRead> {
+/// Nothing else can be said of a document whose kind is unknown.
+fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
+    let entry = root.entries().iter().find(|entry| entry.key == "kind" && !entry.item.is_null())?;
+    let at = entry.value_at();
+    let Some(text) = entry.item.text() else {
+        let problem = at.error(format!("`kind` is {}", entry.item.kind()), "the name of a kind is needed here");
+        // What was refused is a problem already.
+        return Some(if let Written::Refused = entry.item.value { Vec::new() } else { vec![problem] });
+    };
+    let help = "to list the kinds: trueup kinds; to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
+    KindName::find(text).is_none().then(|| vec![unknown_kind_error(&at, text).with_help(help)])
+}
+
+/// Reads such a document, which is a mapping.
+fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
     let mut decoder = Decoder::new(KeySpelling::Both);
     let mut notes = Vec::new();
-    decoder.kind = Some(kind.name);
+    decoder.kind = Some(kind);
     let mut reader = ObjectReader {
         kind: kind.name,
         rules,
@@ -43,52 +67,79 @@ pub(super) fn read(root: &Item<'_>, kind: &Kind, rules: &StackRules) -> Option<O
         notes: Vec::new(),
         sealed: SealedSecrets::default(),
     };
-    let mut fields = Fields::open(&mut decoder, root, &root.span, Vec::new())?;
-    let at = fields.entry("kind")?.value_at();
-    no_removal(&mut fields);
-    service_keys(&mut fields, &mut notes);
-    let metadata = fields.nested("metadata", |fields| mapping(fields, ENDPOINT.get("metadata")));
-    let spec = fields.given("spec").map(|entry| {
-        let place = Place::of(entry, vec!["spec".into()]);
-        reader.message(fields.decoder, place, kind.spec)
-    });
-    fields.finish();
-    if spec.is_none() && !decoder.is_faulty(&["spec".into()]) {
-        decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
+    let (mut metadata, mut spec) = (None, None);
+    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
+        let first = root.entries().first().map_or(root.span, |entry| entry.key_at);
+        let at = fields.given("kind").map_or(first, MapEntry::value_at);
+        no_removal(&mut fields);
+        service_keys(&mut fields, &mut notes);
+        metadata = fields.nested("metadata", |fields| WireMetadata {
+            name: fields.text("name"),
+            namespace: fields.text("namespace"),
+            labels: fields.map("labels"),
+            annotations: fields.map("annotations"),
+            description: fields.text("description"),
+            disable: fields.boolean("disable"),
+        });
+        let written = fields.given("spec");
+        spec = written.and_then(|entry| {
+            let place = Place::of(entry, vec!["spec".into()]);
+            reader.message(fields.decoder, place, kind.spec)
+        });
+        fields.finish();
+        if written.is_none() && !decoder.is_faulty(&["spec".into()]) {
+            decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
+        }
     }
-    let metadata = serde_json::from_value(metadata.unwrap_or_default()).ok();
-    let (object, mut found) = assembled(kind, metadata, spec.flatten(), rules);
+    let metadata = metadata.unwrap_or_default();
+    let warnings = model::warnings(&metadata);
+    let (object, mut found) = assembled(kind, metadata, spec, rules);
     found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
+    let is_faulty = !decoder.faults.is_empty();
     let mut problems: Vec<Diagnostic> = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic).collect();
     problems.extend(found.iter().map(|problem| located(problem, root)));
-    notes.append(&mut reader.notes);
-    let object = object.filter(|_| problems.is_empty());
-    Some(ObjectRead { object, problems, notes, sealed: reader.sealed })
+    match object {
+        Ok(endpoint) if problems.is_empty() && !is_faulty => {
+            notes.append(&mut reader.notes);
+            notes.extend(warnings.iter().map(|problem| located(problem, root).into_note()));
+            Examined::Endpoint { endpoint: Box::new(endpoint), sealed: reader.sealed, notes }
+        }
+        Err(refused) if problems.is_empty() && !is_faulty => {
+            Examined::Bad { problems: refused.iter().map(|problem| located(problem, root)).collect() }
+        }
+        _ => Examined::Bad { problems },
+    }
 }
 
-/// The object with this metadata and spec, if it has a key, and what is wrong with the metadata.
+/// The object with this metadata and spec, or why it is none; and what its rules find beyond its description.
 pub(super) fn assembled(
-    kind: &Kind,
-    metadata: Option<WireMetadata>,
+    kind: &'static Kind,
+    metadata: WireMetadata,
     spec: Option<Json>,
     rules: &StackRules,
-) -> (Option<Endpoint>, Vec<Problem>) {
-    let namespace = metadata.as_ref().and_then(|metadata| metadata.namespace.as_deref()).unwrap_or_default();
-    let mut spec = spec.unwrap_or_default();
+) -> (Result<Endpoint, Vec<Problem>>, Vec<Problem>) {
+    let mut found = model::check(&metadata);
+    found.extend(names(&metadata, kind));
     let name = KindName::from(kind);
-    kind::add_namespaces(name.message(), &mut spec, namespace);
-    let spec = Described::written(name, spec);
-    let object = metadata.clone().unwrap_or_default().described(spec).ok();
-    let raw = WireEndpoint { metadata, spec: None };
-    let mut found = model::check(&raw);
-    found.extend(rules.check(&raw, object.as_ref()));
-    found.extend(names(&raw, kind));
+    let object = if name.is_endpoint() {
+        endpoint(metadata.clone(), spec)
+    } else {
+        let mut spec = spec.unwrap_or_default();
+        kind::add_namespaces(name.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
+        metadata.clone().described(Described::written(name, spec))
+    };
+    found.extend(rules.check(&metadata, object.as_ref().ok()));
     (object, found)
 }
 
+fn endpoint(metadata: WireMetadata, spec: Option<Json>) -> Result<Endpoint, Vec<Problem>> {
+    let spec = spec.map(serde_json::from_value::<WireSpec>).transpose();
+    let spec = spec.map_err(|error| vec![Problem::value(vec!["spec".into()], error.to_string(), "")])?;
+    WireEndpoint { metadata: Some(metadata), spec }.endpoint()
+}
+
 /// What is wrong with where an object is, beyond what holds for every kind.
-fn names(raw: &WireEndpoint, kind: &Kind) -> Vec<Problem> {
-    let metadata = raw.metadata.clone().unwrap_or_default();
+fn names(metadata: &WireMetadata, kind: &Kind) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (key, value) in [("name", &metadata.name), ("namespace", &metadata.namespace)] {
         if value.as_ref().is_none_or(String::is_empty) {
@@ -96,8 +147,8 @@ fn names(raw: &WireEndpoint, kind: &Kind) -> Vec<Problem> {
             problems.push(Problem::value(vec!["metadata".into()], what, format!("an object needs a `{key}`")));
         }
     }
-    let namespace = metadata.namespace.unwrap_or_default();
-    if !namespace.is_empty() && !kind.can_be_in(&namespace) {
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    if !namespace.is_empty() && !kind.can_be_in(namespace) {
         let what = format!("an object of the kind `{}` cannot be in the namespace `{namespace}`", kind.name);
         let allowed = kind.namespaces.join("` or `").replace("user", "a namespace of your own");
         problems.push(Problem::value(
@@ -134,7 +185,9 @@ impl ObjectReader<'_> {
             }
             let mut below = place.path.clone();
             below.push(field.name.into());
-            if entry.item.is_null() {
+            let is_no_word =
+                matches!(field.kind, FieldKind::Enum(_)) && !field.is_list && entry.item.text() == Some("");
+            if entry.item.is_null() || is_no_word {
                 if field.kind == FieldKind::Empty {
                     let what = format!("`{}` has no value", field.name);
                     fields.decoder.fault(&below, entry.key_at.error(what, format!("write `{}: {{}}`", field.name)));
@@ -146,6 +199,11 @@ impl ObjectReader<'_> {
             self.at.extend([".", field.name]);
             let value = self.field(fields.decoder, Place::of(entry, below), field, is_option);
             self.at.truncate(length);
+            if field.is(Flag::Deprecated) && value.as_ref().is_some_and(|value| is_option || !field.is_unset(value)) {
+                let what = format!("`{}` is deprecated by the vendor", field.name);
+                let (source, range) = (entry.key_at.source, entry.key_at.range());
+                self.notes.push(Diagnostic::note(what, source, range, "sent as it is"));
+            }
             let is_empty = value.as_ref().is_some_and(|value| value == "");
             if is_option && !is_empty {
                 chosen.insert(field.name, entry.key_at);
@@ -161,8 +219,8 @@ impl ObjectReader<'_> {
         for group in &message.groups {
             exclusive(decoder, &place, group, &chosen);
         }
-        for field in message.fields.iter().filter(|field| message.enforces(field)) {
-            if !values.contains_key(field.name) && !is_faulty(decoder, &place, field.name) {
+        for field in message.missing(&values) {
+            if !is_faulty(decoder, &place, field.name) {
                 let what = format!("`{}` is missing", field.name);
                 decoder.fault(&place.path, place.at.error(what, "it is required"));
             }
@@ -182,7 +240,7 @@ impl ObjectReader<'_> {
             return self.secret(decoder, &place, field);
         }
         let value = self.unsealed(decoder, &place, field)?;
-        if is_option || !field.is_unset(&value) {
+        if is_option && value != "" || !field.is_unset(&value) {
             check(decoder, &place, field, Part::Value, &value);
         }
         Some(value)
@@ -196,7 +254,7 @@ impl ObjectReader<'_> {
             decoder.wrong(&place.path, &place.at, place.item, "a list");
             return None;
         };
-        let mut values = Vec::with_capacity(items.len());
+        let (mut values, mut is_whole) = (Vec::with_capacity(items.len()), true);
         for (index, item) in items.iter().enumerate() {
             if decoder.faults.len() > MOST_PROBLEMS {
                 return None;
@@ -205,15 +263,22 @@ impl ObjectReader<'_> {
             path.push(index.into());
             let at = if item.span.is_empty() { place.at } else { first_line(item) };
             let place = Place { item, at, path };
-            if item.is_null() {
-                decoder.wrong(&place.path, &place.at, item, "a value");
-            } else if let Some(value) = self.value(decoder, &place, field, &field.kind) {
-                check(decoder, &place, field, Part::Items, &value);
-                values.push(value);
+            let value = self.value(decoder, &place, field, &field.kind).filter(|_| !item.is_null());
+            match &value {
+                _ if item.is_null() => decoder.wrong(&place.path, &place.at, item, "a value"),
+                Some(value) => check(decoder, &place, field, Part::Items, value),
+                None => {}
             }
+            is_whole &= value.is_some();
+            values.push(value.unwrap_or_default());
         }
-        // A list that lost an item to a fault would be counted short.
-        (values.len() == items.len()).then_some(Json::Array(values))
+        let values = Json::Array(values);
+        if is_whole {
+            return Some(values);
+        }
+        // What is wrong with one item hides nothing that is wrong with the list.
+        check(decoder, place, field, Part::Value, &values);
+        None
     }
 
     fn value(
@@ -255,7 +320,7 @@ impl ObjectReader<'_> {
                 }
                 Some(value)
             }
-            FieldKind::Enum(id) => word(decoder, place, id),
+            FieldKind::Enum(id) => word(decoder, place, field, id),
             FieldKind::Map(inner) => {
                 let Written::Map(entries) = &item.value else {
                     decoder.wrong(path, at, item, "a mapping");
@@ -354,13 +419,41 @@ fn has_text(message: &Message, value: &Json) -> bool {
 fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Json) {
     // A part that is wrong is not in the value, or not as it will be.
     let is_faulty = decoder.is_faulty(&place.path);
-    for (rule, broken) in field.broken(part, value).filter(|(rule, _)| !(is_faulty && rule.is_about_parts())) {
-        let what = format!("`{}` {broken}", place.name());
-        // Of a form the message says all.
-        let is_form = matches!(rule, kind::Rule::Format(_));
-        let label = if is_form { String::new() } else { format!("allowed: {}", rule.words()) };
-        decoder.fault(&place.path, place.at.error(what, label));
+    for (rule, broken) in field.broken(part, value) {
+        match (rule, value, &place.item.value) {
+            (Rule::Unique, Json::Array(values), Written::List(items)) => twice(decoder, place, field, values, items),
+            (rule, ..) if is_faulty && rule.is_about_parts() => {}
+            (Rule::In(words), Json::String(text), _) => unknown_word(decoder, place, text, words),
+            (Rule::Format(_), Json::String(text), _) if text.len() <= LONGEST_SHOWN => {
+                decoder.fault(&place.path, place.at.error(format!("`{text}` {broken}"), rule.example()));
+            }
+            _ => {
+                let what = format!("`{}` {broken}", place.name());
+                decoder.fault(&place.path, place.at.error(what, format!("allowed: {}", rule.words())));
+            }
+        }
     }
+}
+
+/// Each item that the list has a second time.
+fn twice(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, values: &[Json], items: &[Item<'_>]) {
+    let mut seen = HashMap::new();
+    for (index, (value, item)) in values.iter().zip(items).enumerate().filter(|(_, (value, _))| !value.is_null()) {
+        let Some(first) = seen.insert(field.canonical(value), item) else { continue };
+        let mut path = place.path.clone();
+        path.push(index.into());
+        let (at, first) = (first_line(item), first_line(first));
+        let text = value.as_str().map(|text| format!(" `{text}`")).unwrap_or_default();
+        let error = at.error(format!("duplicate item{text}"), "second time here");
+        decoder.fault(&path, error.also(first.source, first.range(), "first time here"));
+    }
+}
+
+/// A text that is none of some words, with the nearest of them.
+fn unknown_word(decoder: &mut Decoder, place: &Place<'_, '_>, text: &str, words: &[&str]) {
+    let what = format!("unknown value `{text}` for `{}`", place.name());
+    let near = did_you_mean(text, words.iter().copied(), String::new);
+    decoder.fault(&place.path, place.at.error(what, near).with_help(format!("one of {}", words.join(", "))));
 }
 
 /// At most one option of a group, and one where the group needs one and has no default.
@@ -370,15 +463,16 @@ fn exclusive(
     group: &Group,
     chosen: &BTreeMap<&'static str, TextSpan<'_>>,
 ) {
-    let mut set = group.members.iter().filter_map(|member| Some((member, chosen.get(member)?)));
-    let Some((first, first_at)) = set.next() else {
+    let mut set: Vec<_> = group.members.iter().filter_map(|member| Some((member, chosen.get(member)?))).collect();
+    set.sort_by_key(|(_, at)| at.range().start);
+    let Some(((first, first_at), others)) = set.split_first() else {
         if group.needs_choice() && !group.members.iter().any(|member| is_faulty(decoder, place, member)) {
             let what = format!("none of {} is set", quoted(&group.members));
             decoder.fault(&place.path, place.at.error(what, "set one of them"));
         }
         return;
     };
-    for (second, at) in set {
+    for (second, at) in others {
         let what = format!("`{first}` and `{second}` cannot both be set");
         let error = at.error(what, "one of them").also(first_at.source, first_at.range(), "the other one");
         decoder.fault(&place.path, error);
@@ -416,16 +510,14 @@ fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, bits: u8, is_signed: bo
 }
 
 /// A name of an enumeration, or its number.
-fn word(decoder: &mut Decoder, place: &Place<'_, '_>, id: &str) -> Option<Json> {
+fn word(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, id: &str) -> Option<Json> {
     let Some(text) = place.item.text() else { return given(decoder, place, None, "a word") };
-    if let Some(word) = kind::word(id, text) {
-        return Some(word.into());
+    let words: Vec<&str> = field.words().collect();
+    let word = kind::word(id, text).filter(|word| words.contains(word));
+    if word.is_none() {
+        unknown_word(decoder, place, text, &words);
     }
-    let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
-    let what = format!("unknown value `{text}` for `{}`", place.name());
-    let near = did_you_mean(text, names.iter().copied(), String::new);
-    decoder.fault(&place.path, place.at.error(what, near).with_help(format!("one of {}", names.join(", "))));
-    None
+    word.map(Json::from)
 }
 
 /// A reference names a kind that its field takes.

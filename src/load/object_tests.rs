@@ -49,7 +49,7 @@ fn every_problem_of_an_object_is_found_at_its_place_in_one_go() {
          loadbalancer_algorithm: [1]\n",
     );
     let expected = [
-        "5: `ip` is not a valid IPv4 address []",
+        "5: `192.0.2.400` is not a valid IPv4 address []",
         "7: `public_ip` and `private_name` cannot both be set [one of them]",
         "8: `port` is 70000 [allowed: 1 to 65535]",
         "9: `port` and `lb_port` cannot both be set [one of them]",

@@ -28,9 +28,7 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
         let key = level.spelled(&change.key).into_owned();
         // What selects the definition changes nothing.
         let selects = match level {
-            Level::Shape(node) if node.key == "metadata" => matches!(&*key, "name" | "namespace"),
-            // The root of an endpoint has no key.
-            Level::Shape(node) => node.key.is_empty() && key == "kind",
+            Level::Metadata => matches!(&*key, "name" | "namespace"),
             Level::Object(_) => key == "kind",
             _ => false,
         };

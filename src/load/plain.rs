@@ -1,4 +1,4 @@
-//! The spec of an object of another kind than endpoint as the fast reader sees it: values by the description, straight from
+//! The spec of an object as the fast reader sees it: values by the description, straight from
 //! the parser. Whatever would be a problem or a note is an error here, and the careful reader looks at the document.
 
 use std::fmt;
@@ -38,8 +38,9 @@ impl<'de> Visitor<'de> for MessageVisitor {
         let (mut values, mut nulls) = (Map::new(), Vec::new());
         let mut chosen: Vec<&str> = Vec::new();
         while let Some(field) = map.next_key_seed(Key(message))? {
-            // What is left out with a note, and what is sealed.
-            if field.is(Flag::ReadOnly) || field.is(Flag::Secret) || nulls.contains(&field.name) {
+            // What has a note, and what is sealed.
+            let is_plain = ![Flag::ReadOnly, Flag::Secret, Flag::Deprecated].iter().any(|flag| field.is(*flag));
+            if !is_plain || nulls.contains(&field.name) {
                 return Err(doubt());
             }
             let Entry::Vacant(place) = values.entry(field.name) else { return Err(doubt()) };
@@ -58,8 +59,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
             let set = group.members.iter().filter(|member| chosen.contains(member)).count();
             set == 1 || set == 0 && !group.needs_choice()
         };
-        let is_whole = |field: &Field| !message.enforces(field) || values.contains_key(field.name);
-        match message.groups.iter().all(one_of_each) && message.fields.iter().all(is_whole) {
+        match message.groups.iter().all(one_of_each) && message.missing(&values).next().is_none() {
             true => Ok(Json::Object(values)),
             false => Err(doubt()),
         }
@@ -136,7 +136,7 @@ impl<'de> DeserializeSeed<'de> for FieldSeed {
             true => deserializer.deserialize_seq(Items(field))?,
             false => (One { field, kind: &field.kind }).deserialize(deserializer)?,
         };
-        let is_checked = is_option || !field.is_unset(&value);
+        let is_checked = is_option && value != "" || !field.is_unset(&value);
         good(field, Part::Value, value, is_checked)
     }
 }
@@ -244,7 +244,10 @@ impl<'de> Visitor<'de> for One {
             }
             FieldKind::Text | FieldKind::Bytes => Ok(text.into()),
             FieldKind::Timestamp | FieldKind::Duration if self.kind.has(text) => Ok(text.into()),
-            FieldKind::Enum(id) => kind::word(id, text).map(Json::from).ok_or_else(doubt),
+            FieldKind::Enum(id) => {
+                let word = kind::word(id, text).filter(|word| self.field.words().any(|one| one == *word));
+                word.map(Json::from).ok_or_else(doubt)
+            }
             _ => Err(doubt()),
         }
     }

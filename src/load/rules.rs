@@ -7,7 +7,7 @@ use super::config::Config;
 use super::suggestion::did_you_mean;
 use crate::model::{
     APPLIED, COMMIT_DIGITS, Endpoint, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Ownership, Problem, STACK, Segment,
-    WireEndpoint, is_ownership_annotation,
+    WireMetadata, is_ownership_annotation,
 };
 
 /// Labels and annotations that fit into `trueup/applied` beside every other field, whatever they are.
@@ -40,15 +40,13 @@ impl StackRules {
     }
 
     /// What the settings forbid.
-    pub(super) fn check(&self, raw: &WireEndpoint, endpoint: Option<&Endpoint>) -> Vec<Problem> {
+    pub(super) fn check(&self, metadata: &WireMetadata, endpoint: Option<&Endpoint>) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let metadata = raw.metadata.as_ref();
-        if let Some(namespace) = metadata.and_then(|metadata| metadata.namespace.as_deref()) {
+        if let Some(namespace) = &metadata.namespace {
             self.namespace(namespace, &mut problems);
         }
-        let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
         for (key, _) in
-            annotations.into_iter().flatten().filter(|(key, value)| is_ownership_annotation(key) && value.is_some())
+            metadata.annotations.iter().flatten().filter(|(key, value)| is_ownership_annotation(key) && value.is_some())
         {
             let path = vec!["metadata".into(), "annotations".into(), Segment::Key(key.clone().into())];
             let what = format!("a definition may not set `{key}`");

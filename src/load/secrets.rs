@@ -140,7 +140,7 @@ impl Search<'_, '_> {
             }
             // Elsewhere it is found where it is written: aliases can expand to very much.
             NodeShape::Alias { target: AliasTarget::Node(target) } => match level {
-                Level::Shape(_) | Level::Value | Level::Unknown => {}
+                Level::Metadata | Level::Value | Level::Empty | Level::Unknown => {}
                 _ => self.part(*target, level, depth),
             },
             NodeShape::Alias { target: AliasTarget::Missing(name) } if is_secret => self.text(&format!("*{name}")),

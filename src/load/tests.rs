@@ -12,7 +12,7 @@ use super::rules::StackRules;
 use super::text::{ReaderKind, SourceText};
 use super::variable::Variables;
 use super::*;
-use crate::model::{Endpoint, Field, Key, WireEndpoint};
+use crate::model::{Endpoint, Field, Key};
 
 fn source(path: &str, text: &str) -> Option<SourceText> {
     SourceText::new(&path.into(), text.as_bytes().to_vec()).ok()
@@ -24,15 +24,6 @@ fn context(variables: &Variables) -> ReadContext<'_> {
         variables,
         overlays: Overlays::default(),
         limits: LoadLimits::default(),
-    }
-}
-
-impl PlainDocument {
-    fn endpoint(self) -> Option<WireEndpoint> {
-        match self {
-            PlainDocument::Endpoint(endpoint) => Some(endpoint),
-            PlainDocument::Object { .. } => None,
-        }
     }
 }
 
@@ -49,14 +40,15 @@ fn agree(path: &str, text: &str) -> Result<(), TestCaseError> {
         return Ok(());
     }
     let Some(documents) = fast::read(&source, 100) else { return Ok(()) };
-    let raws: Vec<WireEndpoint> = documents.into_iter().filter_map(PlainDocument::endpoint).collect();
     let slow = carefully(&source);
-    let bad = |raw: &WireEndpoint| !model::check(raw).is_empty() || raw.clone().endpoint().is_err();
-    if raws.iter().any(bad) {
+    let rules = StackRules::default();
+    let assembled = |plain: PlainDocument| object::assembled(plain.kind, plain.metadata, Some(plain.spec), &rules);
+    let (objects, problems): (Vec<_>, Vec<_>) = documents.into_iter().map(assembled).unzip();
+    if objects.iter().any(Result::is_err) || problems.iter().any(|problems| !problems.is_empty()) {
         prop_assert!(!slow.problems.is_empty(), "only the fast reader refuses:\n{text}");
         return Ok(());
     }
-    let fast: Vec<Endpoint> = raws.into_iter().filter_map(|raw| raw.endpoint().ok()).collect();
+    let fast: Vec<Endpoint> = objects.into_iter().filter_map(Result::ok).collect();
     let careful: Vec<Endpoint> = slow.found.into_iter().map(|found| found.endpoint).collect();
     prop_assert!(slow.problems.is_empty(), "only the careful reader refuses:\n{text}\n{:?}", slow.problems);
     prop_assert_eq!(fast, careful, "the readers differ:\n{}", text);
@@ -496,52 +488,4 @@ fn a_scalar_replaced_by_its_bytes_reads_as_the_new_one() {
             assert_eq!(value, "new", "{path:?}\n{edited}");
         }
     }
-}
-
-/// Whether the typed reader and the description take a document; nothing where it is not one of an endpoint.
-fn both(text: &str) -> Option<(bool, bool)> {
-    let source = source("a.yaml", text)?;
-    let tree = super::tree::Documents::new(&source).next()?.ok()?;
-    let mut problems = Vec::new();
-    let item = super::item::resolve(&tree, &source, &mut problems)?;
-    let kind = item.get("kind").and_then(|kind| kind.text());
-    if kind != Some(crate::kind::ENDPOINT) || !problems.is_empty() {
-        return None;
-    }
-    let rules = StackRules::default();
-    let typed = matches!(super::definition::examine(&item, &rules), super::definition::Examined::Endpoint { .. });
-    let described = super::object::read(&item, crate::kind::find("endpoint")?, &rules)?;
-    Some((typed, described.problems.is_empty()))
-}
-
-#[test]
-fn the_description_of_an_endpoint_takes_what_the_typed_reader_takes() {
-    use proptest::strategy::ValueTree as _;
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let mut texts: Vec<String> = Vec::new();
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/bodies")).expect("the bodies") {
-        let text = std::fs::read_to_string(entry.expect("a file").path()).expect("a file");
-        let bodies: Vec<crate::model::Json> = serde_json::from_str(&text).expect("a list");
-        texts.extend(bodies.into_iter().filter_map(|mut case| {
-            case["body"].as_object_mut()?.insert("kind".to_owned(), "endpoint".into());
-            Some(case["body"].to_string())
-        }));
-    }
-    assert!(texts.len() > 100, "{} bodies", texts.len());
-    texts.extend((0..5_000).map(|_| {
-        let text = document().new_tree(&mut runner).expect("a document").current();
-        format!("kind: endpoint\n{}", text.replace("kind: endpoint", ""))
-    }));
-    let (mut taken, mut refused) = (0, 0);
-    for text in texts {
-        match both(&text) {
-            Some((true, described)) => {
-                assert!(described, "only the description refuses:\n{text}");
-                taken += 1;
-            }
-            Some((false, described)) => refused += usize::from(!described),
-            None => {}
-        }
-    }
-    assert!(taken > 200 && refused > 1_000, "{taken} taken by both, {refused} refused by both");
 }

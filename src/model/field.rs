@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shape::words::UnitForm;
-use super::shape::{SPEC, UNITS, UnitFacts};
+use super::shape::{UNITS, UnitFacts, write_unit};
 use super::{Endpoint, EndpointUnit, Namespace, Spec, StringMap};
 use crate::kind::{self, Digested, KindName};
 
@@ -333,7 +333,7 @@ impl Field {
         }
         let Json::Object(spec) = &mut object["spec"] else { return };
         if kind.is_endpoint() {
-            return SPEC.write_unit(spec, unit, value);
+            return write_unit(kind.message(), spec, unit, value);
         }
         let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
         kind::merged(kind.message(), unit, spec, before, value);

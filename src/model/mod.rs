@@ -15,7 +15,6 @@ mod groups;
 #[cfg(test)]
 pub mod growth_tests;
 mod key;
-pub mod label;
 mod layout;
 mod live;
 mod ownership;
@@ -23,7 +22,6 @@ pub mod policy;
 mod problem;
 mod rules;
 mod run_id;
-mod selector;
 pub mod shape;
 mod snapshot;
 mod spec;
@@ -34,6 +32,8 @@ mod value_digest;
 mod wire;
 mod word;
 
+pub use crate::kind::PLATFORM_PREFIX;
+pub use crate::kind::{Requirement, Selector, SelectorError};
 pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, kind_of};
@@ -41,7 +41,6 @@ pub use endpoint::Endpoint;
 pub use field::{Field, FieldError, Json};
 pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};
 pub use key::{Key, NAME_RULE, Name, NameError, Namespace, Scope};
-pub use label::PLATFORM_PREFIX;
 pub use layout::Layout;
 pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem};
 pub use ownership::{
@@ -51,7 +50,6 @@ pub use ownership::{
 pub use problem::{Location, Problem, Segment};
 pub use rules::{check, warnings};
 pub use run_id::RunId;
-pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};
 pub use spec::{Described, Spec};
 pub use string_map::StringMap;

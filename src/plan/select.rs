@@ -123,7 +123,7 @@ impl Selection {
         }
         let labels: [Option<&StringMap>; 2] =
             [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
-        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(labels));
+        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key)))
             && !self.except.iter().any(|one| one.matches(key))
@@ -147,7 +147,7 @@ impl Selection {
             *seen = *seen || one.matches(key);
         }
         let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
-        let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(labels));
+        let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
         matched.selector = matched.selector || labels.into_iter().flatten().any(|labels| meets(&labels));
         matched.all_together = matched.all_together || self.selects(key, definition, live);
     }

@@ -1,5 +1,4 @@
-//! The kinds of the API, and what the fields of one are, from their description. An endpoint's fields are those of its
-//! shape, which knows more.
+//! The kinds of the API, and what the fields of one are, from their description.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -11,8 +10,7 @@ use super::facts::plan::Command;
 use super::line::{Line, Part, code, foreign, line};
 use super::view::{Block, Blocks, Table};
 use super::{Answer, TextView, document};
-use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind};
-use crate::model::shape::{ENDPOINT, FieldStatus, ShapeNode, snake};
+use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, snake};
 
 /// All kinds.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -180,21 +178,25 @@ pub fn explain(path: &str) -> Option<Result<Described, UnknownField>> {
         keys.insert(0, kind::ENDPOINT.to_owned());
     }
     let kind = kind::find(&keys[0])?;
-    let found = if kind.name == kind::ENDPOINT { of_endpoint(&keys[1..]) } else { of_kind(kind, &keys[1..]) };
+    let found = fields(kind, &keys[1..]);
     Some(found.map(|(field, below)| Described { kind: DescribedKind::new(kind), field, below }))
 }
 
 type Found = Result<(Option<DescribedField>, Vec<DescribedField>), UnknownField>;
 
-/// The field with these keys below a kind, and those below it.
-fn of_kind(kind: &Kind, keys: &[String]) -> Found {
-    let mut above = format!("{}.spec", kind.name);
-    let mut message = kind.message();
+/// The field with these keys below a kind, and those below it; of the kind alone those of its spec.
+fn fields(kind: &Kind, keys: &[String]) -> Found {
+    let (part, keys) = keys.split_first().map_or(("spec", keys), |(part, keys)| (part.as_str(), keys));
+    let mut message = match part {
+        "spec" => kind.message(),
+        "metadata" => kind::metadata(),
+        _ => {
+            let known = ["metadata", "spec"].map(str::to_owned).to_vec();
+            return Err(UnknownField { above: kind.name.to_owned(), key: part.to_owned(), known });
+        }
+    };
+    let mut above = format!("{}.{part}", kind.name);
     let mut found = None;
-    let (first, keys) = keys.split_first().map_or((None, keys), |(first, keys)| (Some(first), keys));
-    if let Some(key) = first.filter(|key| *key != "spec") {
-        return Err(UnknownField { above: kind.name.to_owned(), key: key.clone(), known: vec!["spec".to_owned()] });
-    }
     for key in keys {
         let Some(field) = message.field(key) else {
             let known = message.fields.iter().map(|field| field.name.to_owned()).collect();
@@ -206,23 +208,6 @@ fn of_kind(kind: &Kind, keys: &[String]) -> Found {
         found = Some(described);
     }
     let below = message.fields.iter().map(|field| DescribedField::new(&above, field, message.group_of(field.name)));
-    Ok((found, below.collect()))
-}
-
-/// The same of an endpoint, from its shape.
-fn of_endpoint(keys: &[String]) -> Found {
-    let mut above = kind::ENDPOINT.to_owned();
-    let (mut node, mut found) = (&ENDPOINT, None);
-    for key in keys {
-        let Some(child) = node.child(key) else {
-            let known = node.children.iter().map(|child| child.key.to_owned()).collect();
-            return Err(UnknownField { above, key: key.clone(), known });
-        };
-        found = Some(DescribedField::of_shape(&above, child, node.options()));
-        above = format!("{above}.{key}");
-        node = child;
-    }
-    let below = node.children.iter().map(|child| DescribedField::of_shape(&above, child, node.options()));
     Ok((found, below.collect()))
 }
 
@@ -255,19 +240,6 @@ impl DescribedField {
             notes: notes(field),
             exclusive: group.map(|group| group.members.clone()).unwrap_or_default(),
             required: field.is(Flag::Required),
-        }
-    }
-
-    fn of_shape(above: &str, node: &ShapeNode, options: &'static [&'static str]) -> Self {
-        let deprecated = (node.status == FieldStatus::Deprecated).then(|| "deprecated by the vendor".to_owned());
-        Self {
-            path: format!("{above}.{}", node.key),
-            r#type: node.kind.words().to_owned(),
-            allowed: Some(node.rule.words()).filter(|words| !words.is_empty()).into_iter().collect(),
-            default: Some(node.default.to_owned()).filter(|default| !default.is_empty()),
-            notes: std::iter::once(node.meaning.to_owned()).chain(deprecated).collect(),
-            exclusive: if options.contains(&node.key) { options.to_vec() } else { Vec::new() },
-            required: false,
         }
     }
 
@@ -363,7 +335,9 @@ fn notes(field: &Field) -> Vec<String> {
         Flag::Internal => "for the vendor's own use",
         Flag::ReplaceOnly => "not in a create",
         Flag::Unanswered => "in no answer of the service",
+        Flag::Needed => "a definition needs it",
         Flag::Filled => "filled in by the service where it is left out",
     });
-    refers_to.into_iter().chain(flags.map(str::to_owned)).collect()
+    let meaning = Some(field.meaning.to_owned()).filter(|meaning| !meaning.is_empty());
+    meaning.into_iter().chain(refers_to).chain(flags.map(str::to_owned)).collect()
 }

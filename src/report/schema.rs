@@ -1,7 +1,6 @@
-//! JSON Schemas of what trueup reads and writes. Their structure comes from the types that are read
-//! and written, so that they cannot fall behind; a definition's descriptions and limits come from the
-//! shape, as those of `explain` do. The schema of a definition accepts what `load` accepts:
-//! both spellings of a key, `${name}` in values, and the root keys that only the service writes.
+//! JSON Schemas of what trueup reads and writes. Their structure comes from the types that are read and written, so that they
+//! cannot fall behind; that of a definition comes from the description of its kind. The schema of a definition accepts what
+//! `load` accepts: both spellings of a key, `${name}` in values, and the root keys that only the service writes.
 
 mod kind;
 
@@ -27,10 +26,10 @@ use super::stacks::StackList;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
 use crate::drift::DriftState;
-use crate::kind::Kind;
+use crate::kind::{Kind, KindName};
 use crate::load::config;
-use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
-use crate::model::{Json, Snapshot, WireEndpoint};
+use crate::model::shape::{SERVICE_KEYS, camel};
+use crate::model::{Json, Snapshot};
 use crate::run::{RUN_KIND, RunDocument};
 
 macro_rules! kinds {
@@ -62,7 +61,7 @@ macro_rules! kinds {
 
 kinds! {
     /// A document of a definition file
-    Definition = "definition" => definition(DefinitionKind::Whole),
+    Definition = "definition" => kind::object(KindName::ENDPOINT.kind(), DefinitionKind::Whole),
     /// A document of an overlay
     Overlay = "overlay" => overlay(),
     /// trueup.yaml
@@ -146,10 +145,7 @@ pub fn of(of: SchemaKind) -> Json {
 
 /// The schema of a definition or an overlay of an object of a kind, draft 2020-12.
 pub fn of_kind(kind: &Kind, part: DefinitionKind) -> Json {
-    let mut schema = definition(part);
-    if kind.name != crate::kind::ENDPOINT {
-        schema = kind::object(kind, schema["properties"]["metadata"].take(), part);
-    }
+    let mut schema = kind::object(kind, part);
     schema["$schema"] = DRAFT.into();
     schema["title"] = match part {
         DefinitionKind::Whole => format!("an object of the kind {}, as trueup reads it", kind.name),
@@ -168,19 +164,20 @@ pub fn of_kinds<'k>(kinds: impl IntoIterator<Item = &'k Kind>, part: DefinitionK
             DefinitionKind::Overlay => SchemaKind::Overlay,
         });
     }
-    let endpoint = definition(part);
-    let metadata = json!({"$ref": "#/$defs/metadata"});
-    let mut definitions = Map::from_iter([("metadata".to_owned(), endpoint["properties"]["metadata"].clone())]);
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let is_of = |kind: Json| json!({"required": ["kind"], "properties": {"kind": kind}});
-    let mut rules = vec![json!({"if": {"not": is_of(json!({"enum": names}))}, "then": endpoint})];
-    for kind in kinds {
-        let mut object = kind::object(kind, metadata.clone(), part);
+    let mut definitions = Map::new();
+    let mut rule = |is_it: Json, kind: &Kind| {
+        let mut object = kind::object(kind, part);
         if let Json::Object(shared) = object["$defs"].take() {
             definitions.extend(shared);
         }
         object.as_object_mut().map(|parts| parts.remove("$defs"));
-        rules.push(json!({"if": is_of(json!({"const": kind.name})), "then": object}));
+        json!({"if": is_it, "then": object})
+    };
+    let mut rules = vec![rule(json!({"not": is_of(json!({"enum": names}))}), KindName::ENDPOINT.kind())];
+    for kind in kinds {
+        rules.push(rule(is_of(json!({"const": kind.name})), kind));
     }
     json!({
         "$schema": DRAFT,
@@ -282,7 +279,9 @@ pub enum DefinitionKind {
 
 /// The schema of an overlay of an object of any kind: of an endpoint in full, of others without their spec.
 fn overlay() -> Json {
-    let endpoint = definition(DefinitionKind::Overlay);
+    let mut endpoint = kind::object(KindName::ENDPOINT.kind(), DefinitionKind::Overlay);
+    let definitions = endpoint["$defs"].take();
+    endpoint.as_object_mut().map(|parts| parts.remove("$defs"));
     let names: Vec<&str> =
         crate::kind::all().map(|kind| kind.name).filter(|name| *name != crate::kind::ENDPOINT).collect();
     let mut properties = endpoint["properties"].clone();
@@ -297,6 +296,7 @@ fn overlay() -> Json {
         "if": is_other,
         "then": object,
         "else": endpoint,
+        "$defs": definitions,
     })
 }
 
@@ -317,170 +317,6 @@ fn service_keys(properties: &mut Map<String, Json>) {
         properties.insert(camel(key), written.clone());
         properties.insert(key.to_owned(), written);
     }
-}
-
-fn definition(kind: DefinitionKind) -> Json {
-    let mut settings = SchemaSettings::draft2020_12();
-    // Every place of the tree has its own node, which takes the words of its path.
-    settings.inline_subschemas = true;
-    let mut schema = settings.into_generator().into_root_schema_for::<WireEndpoint>().to_value();
-    describe(&mut schema, &ENDPOINT, kind);
-    if let Some(properties) = schema["properties"].as_object_mut() {
-        properties.insert("kind".to_owned(), json!({"const": "endpoint", "description": "May be left out."}));
-        service_keys(properties);
-    }
-    if kind == DefinitionKind::Overlay {
-        let text = "Changes to the definition with this name and namespace in one environment. `null` sets a value to its \
-                    default.";
-        schema["description"] = text.into();
-        removal(&mut schema);
-        return schema;
-    }
-    schema["description"] = "One endpoint of the service mesh.".into();
-    schema
-}
-
-/// Adds which keys a mapping needs, in either spelling.
-fn needed(node: &mut Json, shape: &ShapeNode) {
-    let (plain, spelled): (Vec<&str>, Vec<&str>) = shape.needs.iter().partition(|key| camel(key) == **key);
-    if !plain.is_empty() {
-        node["required"] = json!(plain);
-    }
-    if !spelled.is_empty() {
-        let either = |key: &&str| json!({"anyOf": [{"required": [key]}, {"required": [camel(key)]}, {"type": "null"}]});
-        node["allOf"] = spelled.iter().map(either).collect();
-    }
-}
-
-/// Gives a node and everything below it the words and limits of its shape.
-fn describe(node: &mut Json, shape: &ShapeNode, kind: DefinitionKind) {
-    words(node, shape);
-    limits(node, shape.rule, kind);
-    if shape.status == FieldStatus::Deprecated {
-        node["deprecated"] = true.into();
-    }
-    let Some(object) = node.as_object_mut() else { return };
-    if let Some(items) = object.get_mut("items") {
-        describe(items, shape, kind);
-        if !items.get("properties").is_some_and(Json::is_object)
-            && let Some(items) = items.as_object_mut()
-        {
-            // The words are those of the list.
-            items.remove("description");
-        }
-    }
-    let Some(properties) = object.get_mut("properties").and_then(Json::as_object_mut) else { return };
-    for (name, property) in properties.iter_mut() {
-        if let Some(child) = shape.child(name) {
-            describe(property, child, kind);
-        }
-    }
-    both_spellings(properties);
-    // An overlay names its object, and beside that what it changes.
-    if kind == DefinitionKind::Whole || shape.key == "metadata" {
-        needed(node, shape);
-    }
-}
-
-fn both_spellings(properties: &mut Map<String, Json>) {
-    let others: Vec<(String, Json)> = properties
-        .iter()
-        .filter_map(|(name, property)| {
-            let other = camel(name);
-            let mut property = property.clone();
-            property["description"] = format!("Another spelling of `{name}`, which is what trueup writes.").into();
-            property["deprecated"] = true.into();
-            (other != *name).then_some((other, property))
-        })
-        .collect();
-    properties.extend(others);
-}
-
-fn words(node: &mut Json, shape: &ShapeNode) {
-    let mut text = shape.meaning.to_owned();
-    let rule = shape.rule.words();
-    if !rule.is_empty() {
-        text.push_str(&format!(" Allowed: {rule}."));
-    }
-    if !shape.default.is_empty() {
-        text.push_str(&format!(" Default: {}.", shape.default));
-    }
-    node["description"] = text.into();
-}
-
-fn limits(node: &mut Json, rule: FieldRule, kind: DefinitionKind) {
-    let is_list = node.get("items").is_some();
-    match rule {
-        // The items of a list pass by here with the rule of their list.
-        FieldRule::Items(least, most) if is_list => {
-            node["minItems"] = least.into();
-            node["maxItems"] = most.into();
-        }
-        FieldRule::Free | FieldRule::Items(..) => {}
-        FieldRule::Label => {
-            node["pattern"] = r"^([a-z]([-a-z0-9]{0,61}[a-z0-9])?|.*\$\{[^}]+\}.*)$".into();
-        }
-        FieldRule::Range(least, most) => {
-            let digits = json!({"type": "string", "pattern": "^[0-9]+$"});
-            let integer = json!({"type": "integer", "minimum": least, "maximum": most});
-            any_of(node, vec![integer, digits, variable(), json!({"type": "null"})]);
-        }
-        // A schema counts characters: no text of more characters has fewer bytes.
-        FieldRule::Bytes(most) => node["maxLength"] = most.into(),
-        FieldRule::Characters(_, most) => node["maxLength"] = most.into(),
-        FieldRule::Map(_, value) => {
-            node["additionalProperties"]["maxLength"] = value.into();
-        }
-        FieldRule::Words(words) => {
-            let mut allowed: Vec<Json> = words.iter().copied().map(Json::from).collect();
-            allowed.extend(["".into(), Json::Null]);
-            any_of(node, vec![json!({"enum": allowed}), variable()]);
-        }
-        FieldRule::Options(_, options) if kind == DefinitionKind::Overlay => {
-            exclusive(node, GroupRule::AtMostOne, options);
-        }
-        FieldRule::Options(needed, options) => exclusive(node, needed, options),
-    }
-    // A label's value without quotes may look like a number.
-    if let Some(values) = node.get_mut("additionalProperties").filter(|values| values.is_object()) {
-        values["type"] = json!(["string", "number", "boolean", "null"]);
-    }
-}
-
-fn any_of(node: &mut Json, schemas: Vec<Json>) {
-    if let Some(object) = node.as_object_mut() {
-        for key in ["type", "format", "minimum", "maximum"] {
-            object.remove(key);
-        }
-    }
-    node["anyOf"] = schemas.into();
-}
-
-/// An exclusive group. What is `null` or empty is absent, as it is to the service.
-fn exclusive(node: &mut Json, needed: GroupRule, options: &[&str]) {
-    let given = |name: &str| {
-        let given = |name: &str| json!({"required": [name], "properties": {name: {"not": {"enum": [null, ""]}}}});
-        let other = camel(name);
-        if other == name { given(name) } else { json!({"anyOf": [given(name), given(&other)]}) }
-    };
-    let mut choices: Vec<Json> = options.iter().map(|option| given(option)).collect();
-    if needed == GroupRule::AtMostOne {
-        let none: Vec<Json> = choices.iter().map(|choice| json!({"not": choice})).collect();
-        choices.push(json!({"allOf": none}));
-    }
-    // A value that is null as a whole is absent.
-    let nullable =
-        node.get("type").is_some_and(|kind| kind.as_array().is_some_and(|kinds| kinds.contains(&"null".into())));
-    if nullable {
-        choices.push(json!({"type": "null"}));
-        // `required` speaks of objects alone, and so is met by null.
-        for choice in &mut choices {
-            if choice.get("type").is_none() {
-                *choice = json!({"type": "object", "allOf": [choice.clone()]});
-            }
-        }
-    }
-    node["oneOf"] = choices.into();
 }
 
 #[cfg(test)]

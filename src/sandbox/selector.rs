@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{self, Requirement, SelectorError, StringMap};
+use crate::kind::{self, Requirement, SelectorError};
 
 /// A selector; the empty one selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Selector(Vec<Requirement>);
 impl Selector {
     /// Reads a selector.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
-        if text.trim().is_empty() { Ok(Self::default()) } else { model::Selector::parse(text).map(Self) }
+        if text.trim().is_empty() { Ok(Self::default()) } else { kind::Selector::parse(text).map(Self) }
     }
 
     /// Whether it selects everything.
@@ -21,8 +21,7 @@ impl Selector {
     }
 
     /// Whether it selects an object with these labels.
-    pub fn matches(&self, labels: BTreeMap<String, String>) -> bool {
-        let labels: StringMap = labels.into_iter().collect();
-        self.0.iter().all(|requirement| requirement.matches(&labels))
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.0.iter().all(|requirement| requirement.matches(|key| labels.get(key)))
     }
 }

@@ -1,96 +1,169 @@
-//! The attributes of a resource as the object that the provider sends: a block is a list of at most one object,
-//! an empty message is a flag, and an unset value is `null`, empty, zero or false.
+//! The attributes of a resource as the object that the provider sends, by the description of its kind: a block is a list of at
+//! most one object, an empty message is a flag, and an unset value is `null`, empty, zero or false. Every attribute that is set
+//! has its place in the object, or is named as one that has none. Nothing of a secret is read.
 
-mod described;
+use serde_json::{Map, Number, Value};
 
-use serde_json::{Map, Value};
-
-use crate::kind::KindName;
-use crate::model::shape::{ENDPOINT, NodeKind};
-use crate::model::{Endpoint, Problem, WireEndpoint, check};
+use crate::kind::{self, Field, FieldKind, Flag, KindName};
+use crate::model::{Described, Endpoint, Problem, WireEndpoint, WireMetadata, check};
 
 /// The object that the attributes describe, or why there is none, as a fragment.
 pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Endpoint, String> {
-    if kind.is_endpoint() { endpoint(attributes) } else { described::object(kind, attributes) }
-}
-
-fn endpoint(attributes: &Map<String, Value>) -> Result<Endpoint, String> {
-    let mut metadata = Map::new();
-    let mut spec = Map::new();
-    let is_metadata = |name: &str| ENDPOINT.at("metadata").is_some_and(|node| node.child(name).is_some());
-    for (name, value) in attributes {
-        let target = if is_metadata(name) { &mut metadata } else { &mut spec };
-        if name != "id"
-            && let Some(value) = wire(name, value)?
-        {
-            target.insert(name.clone(), value);
-        }
+    let (metadata, mut spec): (Map<_, _>, Map<_, _>) =
+        attributes.clone().into_iter().partition(|(name, _)| kind::metadata().field(name).is_some());
+    // That of the resource, which no object has.
+    spec.remove("id");
+    let mut reader = Reader::default();
+    let metadata = reader.message("metadata", &metadata, "");
+    let spec = reader.message(kind.kind().spec, &spec, "");
+    if let Some(problem) = reader.problem() {
+        return Err(problem);
     }
-    let object = serde_json::json!({ "metadata": metadata, "spec": spec });
-    let wire: WireEndpoint = serde_json::from_value(object).map_err(|error| plain(&error))?;
-    let problems = check(&wire);
-    if problems.is_empty() { wire.endpoint().map_err(|problems| first(&problems)) } else { Err(first(&problems)) }
+    let metadata: WireMetadata = serde_json::from_value(metadata).map_err(|error| error.to_string())?;
+    let problems = check(&metadata);
+    if !problems.is_empty() {
+        return Err(first(&problems));
+    }
+    let object = if kind.is_endpoint() {
+        let spec = serde_json::from_value(spec).map_err(|error| error.to_string())?;
+        WireEndpoint { metadata: Some(metadata), spec }.endpoint()
+    } else {
+        metadata.described(Described::written(kind, spec))
+    };
+    object.map_err(|problems| first(&problems))
 }
 
 fn first(problems: &[Problem]) -> String {
     problems.first().map(|problem| problem.message.clone()).unwrap_or_default()
 }
 
-/// What serde says without a place: the JSON is made here, so a place would be of no use.
-fn plain(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or(&text).to_owned()
+/// What was found that no definition can say.
+#[derive(Default)]
+struct Reader {
+    /// Attributes that the kind does not have.
+    unknown: Vec<String>,
+    /// Attributes whose value has another type.
+    misfits: Vec<String>,
+    /// Attributes that are secrets.
+    secrets: Vec<String>,
 }
 
-/// The value as a request has it; nothing where it is unset. Why it has none, where it is neither.
-fn wire(name: &str, value: &Value) -> Result<Option<Value>, String> {
-    let kind = ENDPOINT.find(name).map(|node| node.kind);
-    Ok(match (kind, value) {
-        (_, Value::Null) => None,
-        (Some(NodeKind::Empty), value) => is_set(name, value)?.then(|| Value::Object(Map::new())),
-        (Some(NodeKind::Flag), value) => is_set(name, value)?.then_some(Value::Bool(true)),
-        (Some(NodeKind::Integer | NodeKind::Seconds), value) => {
-            let number = whole(value).ok_or_else(|| format!("`{name}` is not a whole number"))?;
-            (number != 0).then(|| Value::from(number))
-        }
-        // An empty text is a value of a map.
-        (Some(NodeKind::TextMap), Value::Object(map)) => (!map.is_empty()).then(|| value.clone()),
-        (Some(NodeKind::TextList | NodeKind::References), Value::Array(items)) => {
-            let items: Vec<Value> =
-                items.iter().filter_map(|item| item_of(item).transpose()).collect::<Result<_, _>>()?;
-            (!items.is_empty()).then_some(Value::Array(items))
-        }
-        (Some(NodeKind::TextList | NodeKind::References), item) => item_of(item)?.map(|item| Value::Array(vec![item])),
-        (_, Value::String(text)) if text.is_empty() => None,
-        // A block is a list of one; one that is there counts, although it is empty: it may choose an option.
-        (Some(NodeKind::Mapping), Value::Array(items)) if items.len() > 1 => {
-            return Err(format!("`{name}` has {} blocks, and only one is expected", items.len()));
-        }
-        (Some(NodeKind::Mapping), Value::Array(items)) => match items.first() {
-            Some(item) => item_of(item)?,
-            None => None,
-        },
-        (_, value @ Value::Object(_)) => item_of(value)?,
-        // Attributes that no definition has: unset ones say nothing.
-        (None, Value::Bool(false)) => None,
-        (None, Value::Array(items)) if items.is_empty() => None,
-        (None, Value::Number(number)) if number.as_f64() == Some(0.0) => None,
-        (_, value) => Some(value.clone()),
-    })
-}
+impl Reader {
+    /// All of it, as a fragment.
+    fn problem(&self) -> Option<String> {
+        let some = |paths: &[String], what: &str| {
+            let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+            (!paths.is_empty()).then(|| format!("{what} {}", paths.join(", ")))
+        };
+        let parts = [
+            some(&self.unknown, "its kind has no"),
+            some(&self.misfits, "not of its type:"),
+            some(&self.secrets, "a definition cannot have the secret of"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
 
-/// A block, or an item of a list.
-fn item_of(item: &Value) -> Result<Option<Value>, String> {
-    let Value::Object(map) = item else {
-        return Ok(Some(item.clone()).filter(|item| !item.is_null() && item != ""));
-    };
-    let mut object = Map::new();
-    for (name, value) in map {
-        if let Some(value) = wire(name, value)? {
-            object.insert(name.clone(), value);
+    fn message(&mut self, id: &str, attributes: &Map<String, Value>, above: &str) -> Value {
+        let mut object = Map::new();
+        for (name, value) in attributes {
+            let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            match kind::message(id).field(name) {
+                None if kind::is_zero(value) => {}
+                None => self.unknown.push(path),
+                Some(field) if field.is(Flag::ReadOnly) => {}
+                Some(field) if field.is(Flag::Secret) => {
+                    if !kind::is_zero(value) {
+                        self.secrets.push(path);
+                    }
+                }
+                Some(field) => object.extend(self.field(field, value, &path).map(|value| (name.clone(), value))),
+            }
+        }
+        object.into()
+    }
+
+    /// The value of a field; nothing where it is unset.
+    fn field(&mut self, field: &Field, value: &Value, path: &str) -> Option<Value> {
+        // A number that is no value of the field is not nothing.
+        let is_number = matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Float | FieldKind::Bool);
+        if kind::is_zero(value) && (is_number || !value.is_number()) {
+            return None;
+        }
+        if !field.is_list {
+            return self.one(&field.kind, value, path).filter(|value| !kind::is_zero(value));
+        }
+        let items = match value {
+            Value::Array(items) => items.as_slice(),
+            item => std::slice::from_ref(item),
+        };
+        let items: Vec<Value> = items.iter().filter_map(|item| self.one(&field.kind, item, path)).collect();
+        (!items.is_empty()).then_some(Value::Array(items))
+    }
+
+    /// One value of a kind; nothing where it is unset or does not fit.
+    fn one(&mut self, kind: &FieldKind, value: &Value, path: &str) -> Option<Value> {
+        let fits = match (kind, value) {
+            (_, Value::Null) => return None,
+            (FieldKind::Empty, value) => {
+                return match is_set(path, value) {
+                    Ok(is_set) => is_set.then(|| Map::new().into()),
+                    Err(_) => self.misfit(path),
+                };
+            }
+            (FieldKind::Message(id), Value::Array(blocks)) => {
+                return match blocks.as_slice() {
+                    [] => None,
+                    [block] => self.block(id, block, path),
+                    _ => self.misfit(path),
+                };
+            }
+            (FieldKind::Message(id), block) => return self.block(id, block, path),
+            (FieldKind::Map(of), Value::Object(entries)) => {
+                let mut values = Map::new();
+                for (key, value) in entries {
+                    values.extend(self.one(of, value, &format!("{path}.{key}")).map(|value| (key.clone(), value)));
+                }
+                return (!values.is_empty()).then(|| values.into());
+            }
+            // Configuration may write a text for what Terraform converts.
+            (FieldKind::Bool, Value::String(text)) if matches!(text.as_str(), "true" | "false" | "") => {
+                return Some((text == "true").into());
+            }
+            (FieldKind::Integer { .. } | FieldKind::Float, Value::String(text)) => {
+                return match serde_json::from_str(text) {
+                    Ok(number @ Value::Number(_)) if !text.contains(char::is_whitespace) => {
+                        self.one(kind, &number, path)
+                    }
+                    _ if text.is_empty() => None,
+                    _ => self.misfit(path),
+                };
+            }
+            (FieldKind::Bool, value) => value.is_boolean(),
+            (FieldKind::Integer { .. }, Value::Number(number)) => {
+                return whole(number).map(Value::Number).or_else(|| self.misfit(path));
+            }
+            (FieldKind::Float, value) => value.is_number(),
+            (FieldKind::Any, _) => true,
+            (_, value) => value.is_string(),
+        };
+        if fits { Some(value.clone()) } else { self.misfit(path) }
+    }
+
+    /// A block: one that is there counts, although it is empty: it may choose an option.
+    fn block(&mut self, id: &str, block: &Value, path: &str) -> Option<Value> {
+        match block {
+            Value::Object(attributes) => Some(self.message(id, attributes, path)),
+            Value::Null | Value::Bool(true) => Some(Map::new().into()),
+            Value::Bool(false) => None,
+            _ => self.misfit(path),
         }
     }
-    Ok(Some(Value::Object(object)))
+
+    fn misfit(&mut self, path: &str) -> Option<Value> {
+        self.misfits.push(path.to_owned());
+        None
+    }
 }
 
 /// Whether a flag is set. Configuration may write a text for it, and an option without fields as its block.
@@ -105,15 +178,11 @@ fn is_set(name: &str, value: &Value) -> Result<bool, String> {
     }
 }
 
-/// A number without a fraction. Configuration in JSON syntax may write it as a text, which Terraform converts.
-fn whole(value: &Value) -> Option<u64> {
-    let number: serde_json::Number = match value {
-        Value::Number(number) => number.clone(),
-        Value::String(text) if text.is_empty() => return Some(0),
-        Value::String(text) => serde_json::from_str(text).ok().filter(|_| !text.contains(char::is_whitespace))?,
-        _ => return None,
-    };
+/// A number without a fraction, which Terraform may write as one with.
+fn whole(number: &Number) -> Option<Number> {
     // Exact for every number that a rule allows.
-    let has_value = |number: &f64| number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(number);
-    number.as_u64().or_else(|| number.as_f64().filter(has_value).and_then(|number| format!("{number}").parse().ok()))
+    let has_value = |number: &f64| number.fract() == 0.0 && number.abs() <= f64::from(u32::MAX);
+    let is_whole = number.is_i64() || number.is_u64();
+    let text = number.as_f64().filter(|number| !is_whole && has_value(number)).map(|number| format!("{number}"));
+    if is_whole { Some(number.clone()) } else { text?.parse::<i64>().ok().map(Number::from) }
 }

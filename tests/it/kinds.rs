@@ -78,7 +78,7 @@ fn a_field_of_any_kind_is_explained() {
 fn a_field_of_an_endpoint_is_explained_as_trueup_reads_it() {
     let stage = Stage::new();
     let short = stage.run("explain spec.port").code(0).text().to_owned();
-    assert!(short.contains("0 to 65535") && short.contains("The port of the target."), "{short}");
+    assert!(short.contains("at most 65535") && short.contains("The port of the target."), "{short}");
     assert_eq!(short, stage.run("explain endpoint.spec.port").code(0).text());
     stage.run("explain metadata.labels").code(0).stdout_contains("endpoint.metadata.labels");
 }
@@ -92,7 +92,7 @@ fn an_unknown_field_of_a_kind_is_named_with_the_nearest_one() {
         .stderr_contains("`origin_pool.spec` has no field `prot`")
         .stderr_contains("did you mean `origin_pool.spec.port`?");
     stage.run("explain spec.where.sites").code(64).stderr_contains("did you mean `endpoint.spec.where.site`?");
-    stage.run("explain origin_pool.port").code(64).stderr_contains("it has: spec");
+    stage.run("explain origin_pool.port").code(64).stderr_contains("it has: metadata, spec");
     stage
         .run("explain http_loadbalancer.spec.nowhere")
         .code(64)

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
+use trueup::kind::label;
 use trueup::load;
-use trueup::model::{Endpoint, Key, Name, Namespace, StringMap, label};
+use trueup::model::{Endpoint, Key, Name, Namespace, StringMap};
 
 use crate::strategies;
 use crate::support::{Service, Stage, definition};

@@ -144,7 +144,7 @@ fn what_cannot_be_imported_is_named_and_the_code_says_so() {
         .run("import terraform terraform.tfstate -o endpoints")
         .code(1)
         .stdout_contains("Imported 1 endpoint into endpoints")
-        .stderr_contains("left out: volterra_endpoint.all[1]: unknown field `newer`")
+        .stderr_contains("left out: volterra_endpoint.all[1]: its kind has no `newer`")
         .stderr_contains("1 resource was left out");
 }
 

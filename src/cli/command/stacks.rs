@@ -114,7 +114,7 @@ impl LabelFilter {
     fn select(&self, mut stack: StackEntry) -> Option<StackEntry> {
         let meets = |stack: &StackEntry, environment: Option<&str>| {
             let labels: StringMap = stack.labels(environment).clone().into_iter().collect();
-            self.0.iter().all(|one| one.matches(&labels))
+            self.0.iter().all(|one| one.matches(|key| labels.get(key)))
         };
         if stack.error.is_some() || stack.environments.is_empty() {
             return Some(stack).filter(|stack| stack.error.is_some() || meets(stack, None));

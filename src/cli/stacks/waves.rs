@@ -128,7 +128,7 @@ impl Waves {
 
 impl WaveRule {
     fn selects(&self, labels: &StringMap) -> bool {
-        self.selector.iter().all(|one| one.matches(labels))
+        self.selector.iter().all(|one| one.matches(|key| labels.get(key)))
     }
 
     fn selector(&self) -> String {

@@ -9,6 +9,7 @@ use regex::Regex;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, json};
 
+use crate::kind::label;
 use crate::kind::{self, KindName};
 use crate::load::definition::unknown_kind_error;
 use crate::load::diagnostic::Diagnostic;
@@ -16,7 +17,7 @@ use crate::load::fields::{Decoder, Fields, KeySpelling, Place, first_line};
 use crate::load::item::{Item, TextSpan, Value};
 use crate::load::suggestion::did_you_mean;
 use crate::model::policy::consents;
-use crate::model::{Field, Json, NAME_RULE, Name, Segment, label};
+use crate::model::{Field, Json, NAME_RULE, Name, Segment};
 
 const IN_FILE: &str = "the file is a part of the program, and a test reads it";
 

@@ -7,15 +7,16 @@ use std::ops::Range;
 
 use super::meaning;
 use crate::kind::ENDPOINT as ENDPOINT_KIND;
+use crate::load::level::Level;
 use crate::load::splice::{Splice, line_end, line_start, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
-use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
+use crate::model::shape::{order, snake};
 
 /// The edits that bring a document into canonical form.
 pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
     let writer = Writer { tree, text };
     let at = Position { is_root: true, is_anchored: false };
-    tree.root.map(|root| writer.edits(root, &ENDPOINT, at)).unwrap_or_default()
+    tree.root.map(|root| writer.edits(root, Level::root(None), at)).unwrap_or_default()
 }
 
 /// Where a node is.
@@ -41,11 +42,11 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// The edits of a node, in the order of the text. A mapping that is ordered is one of them, with those of its entries.
-    fn edits(&self, id: NodeId, shape: &'static ShapeNode, at: Position) -> Vec<Splice> {
+    fn edits(&self, id: NodeId, level: Level, at: Position) -> Vec<Splice> {
         let node = self.tree.node(id);
         let at = Position { is_anchored: at.is_anchored || node.anchored, ..at };
         match &node.shape {
-            NodeShape::Map { entries } if shape.kind != NodeKind::TextMap => {
+            NodeShape::Map { entries } if !matches!(level, Level::Several(_)) => {
                 let entries = entries.iter().map(|(key, value)| Entry {
                     key: *key,
                     value: *value,
@@ -60,16 +61,18 @@ impl Writer<'_> {
                 };
                 let is_other = at.is_root && entries.iter().any(is_other);
                 for entry in entries.iter().filter(|entry| !is_other || entry.name != "spec") {
-                    if let Some(child) = shape.level(&entry.name) {
-                        edits.extend(self.edits(entry.value, child, Position { is_root: false, ..at }));
+                    let below = level.below(&entry.name);
+                    if !matches!(below, Level::Value | Level::Unknown) {
+                        edits.extend(self.edits(entry.value, below, Position { is_root: false, ..at }));
                     }
                 }
                 edits.sort_by_key(|edit| edit.range.start);
                 self.ordered(&entries, node.flow, &edits).map_or(edits, |ordered| vec![ordered])
             }
-            NodeShape::List { items } if shape.kind == NodeKind::References => {
-                items.iter().flat_map(|item| self.edits(*item, shape, at)).collect()
-            }
+            NodeShape::List { items } => match level.below("") {
+                below @ Level::Message(_) => items.iter().flat_map(|item| self.edits(*item, below, at)).collect(),
+                _ => Vec::new(),
+            },
             _ => Vec::new(),
         }
     }

@@ -1,16 +1,30 @@
 //! Which keys a file has, and in which order, for everything that writes or formats definitions.
 
-use super::SPEC;
 use crate::model::Json;
 
-/// The keys of the metadata in order.
-const METADATA: [&str; 6] = ["name", "namespace", "description", "disable", "labels", "annotations"];
+/// The keys of the metadata and of the spec of an endpoint in order.
+const KEYS: [&str; 15] = [
+    "name",
+    "namespace",
+    "description",
+    "disable",
+    "labels",
+    "annotations",
+    "dns_name",
+    "dns_name_advanced",
+    "ip",
+    "service_info",
+    "protocol",
+    "port",
+    "health_check_port",
+    "snat_pool",
+    "where",
+];
 
 /// Where a key in snake case is written among the keys beside it. Keys with the same number are in the order of the
 /// alphabet.
 pub fn order(key: &str) -> usize {
-    let known = || METADATA.into_iter().chain(SPEC.children.iter().map(|node| node.key));
-    known().position(|known| known == key).unwrap_or(usize::MAX)
+    KEYS.iter().position(|known| *known == key).unwrap_or(usize::MAX)
 }
 
 /// Whether a definition of an object of `tenant` has to write a key with this value.

@@ -1,7 +1,6 @@
 //! What every reader of a part of the wire form needs: the problems of groups, words and numbers.
 
 use crate::model::problem::steps;
-use crate::model::shape::{FieldRule, ShapeNode};
 use crate::model::{Location, Problem, Segment, Word};
 
 /// A text that is not empty; the service writes an absent one as empty.
@@ -56,20 +55,11 @@ pub(super) fn one_of(words: &[&str]) -> String {
     format!("one of {}", words.join(", "))
 }
 
-/// A number of the spec, 0 where it is not given or outside of the range that its shape allows.
-pub(super) fn number<N: TryFrom<i64> + Default>(
-    problems: &mut Vec<Problem>,
-    value: Option<i64>,
-    node: &ShapeNode,
-) -> N {
-    let Some(number) = value else { return N::default() };
-    let fits = match node.rule {
-        FieldRule::Range(least, most) => u64::try_from(number).is_ok_and(|number| (least..=most).contains(&number)),
-        _ => true,
-    };
-    N::try_from(number).ok().filter(|_| fits).unwrap_or_else(|| {
-        let what = format!("`{}` is {number}", node.key);
-        problems.push(Problem::value(steps!["spec", node.key], what, format!("must be {}", node.rule.words())));
-        N::default()
+/// A port of the spec, 0 where it is not given or none.
+pub(super) fn number(problems: &mut Vec<Problem>, value: Option<i64>, key: &'static str) -> u16 {
+    let number = value.unwrap_or_default();
+    u16::try_from(number).unwrap_or_else(|_| {
+        problems.push(Problem::value(steps!["spec", key], format!("`{key}` is {number}"), "must be 0 to 65535"));
+        0
     })
 }

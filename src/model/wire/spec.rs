@@ -9,11 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::problems::{exclusive, given, number, word};
 use super::{WireDnsNameAdvanced, WireServiceInfo, WireSnatPool, WireWhere, integer};
 use crate::model::problem::steps;
-use crate::model::shape::{SPEC, ShapeNode};
 use crate::model::{HostName, Problem, Protocol, SnatPool, Target, Where};
-
-const PORT: &ShapeNode = SPEC.get("port");
-const HEALTH_CHECK_PORT: &ShapeNode = SPEC.get("health_check_port");
 
 /// The spec of an endpoint. Every exclusive group is an enum: two options cannot both be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +89,8 @@ impl WireSpec {
     /// The spec in this wire form, `None` where a problem of shape was found.
     pub fn spec(self, problems: &mut Vec<Problem>) -> Option<EndpointSpec> {
         let before = problems.len();
-        let port_number = number(problems, self.port, PORT);
-        let health_check_port = number(problems, self.health_check_port, HEALTH_CHECK_PORT);
+        let port_number = number(problems, self.port, "port");
+        let health_check_port = number(problems, self.health_check_port, "health_check_port");
         let protocol = word(problems, || steps!["spec", "protocol"], self.protocol.as_ref());
         let target = self.target(problems);
         let snat_pool = self.snat_pool.map_or(SnatPool::None, |pool| pool.pool(problems));

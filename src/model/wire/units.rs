@@ -4,7 +4,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use super::{EndpointSpec, WireSnatPool, WireSpec, WireWhere};
-use crate::model::shape::SPEC;
+use crate::kind::KindName;
+use crate::model::shape::write_unit;
 use crate::model::{Protocol, SnatPool, Target, Where};
 
 /// The value of a unit. It compares as a value and serialises as the wire writes it.
@@ -100,7 +101,7 @@ impl EndpointSpec {
         // Read beside any target, because a spec needs one.
         let mut object = serde_json::to_value(WireSpec::of_target(&self.target)).unwrap_or_default();
         if let Json::Object(spec) = &mut object {
-            SPEC.write_unit(spec, name, value);
+            write_unit(KindName::ENDPOINT.message(), spec, name, value);
         }
         let wire: WireSpec = serde_json::from_value(object).map_err(|error| error.to_string())?;
         let mut problems = Vec::new();

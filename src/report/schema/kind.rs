@@ -10,6 +10,7 @@ use crate::model::Json;
 use crate::model::shape::camel;
 
 /// The definitions that all kinds share; no message has such a name.
+const METADATA: &str = "metadata";
 const VARIABLE: &str = "variable";
 const UNSET: &str = "null or variable";
 const CHOSEN: &str = "chosen";
@@ -17,12 +18,14 @@ const GIVEN: &str = "given";
 /// YAML reads a text without quotes as a number or a flag where it looks like one.
 const TEXT: [&str; 3] = ["string", "number", "boolean"];
 
-/// The schema of an object of this kind, in both spellings of its keys; `metadata` is that of every object.
-pub fn object(kind: &Kind, metadata: Json, part: DefinitionKind) -> Json {
+/// The schema of an object of this kind, in both spellings of its keys.
+pub fn object(kind: &Kind, part: DefinitionKind) -> Json {
     let messages = kind.messages().into_iter();
     let mut definitions: Map<String, Json> =
         messages.map(|(id, message)| (id.to_owned(), of_message(message, part))).collect();
     definitions.extend([
+        // An overlay names its object.
+        (METADATA.to_owned(), of_message(kind::metadata(), DefinitionKind::Whole)),
         (VARIABLE.to_owned(), variable()),
         (UNSET.to_owned(), json!({"anyOf": [{"type": "null"}, variable()]})),
         // What is null or empty is absent.
@@ -35,7 +38,7 @@ pub fn object(kind: &Kind, metadata: Json, part: DefinitionKind) -> Json {
     service_keys(&mut properties);
     properties.extend([
         ("kind".to_owned(), json!({"const": kind.name})),
-        ("metadata".to_owned(), metadata),
+        ("metadata".to_owned(), reference(METADATA)),
         ("spec".to_owned(), spec),
     ]);
     let mut schema = json!({
@@ -68,7 +71,12 @@ fn of_message(message: &Message, part: DefinitionKind) -> Json {
         if is_whole && message.enforces(field) {
             rules.push(any_of([field.name], &json!({"not": {"type": "null"}})));
         }
-        properties.insert(camel(field.name), schema.clone());
+        if camel(field.name) != field.name {
+            let mut other = schema.clone();
+            other["description"] = format!("Another spelling of `{}`, which is what trueup writes.", field.name).into();
+            other["deprecated"] = true.into();
+            properties.insert(camel(field.name), other);
+        }
         properties.insert(field.name.to_owned(), schema);
     }
     for group in &message.groups {
@@ -129,12 +137,20 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     }
     let mut forms = vec![schema];
     // A zero means nothing, but as the choice of an option.
-    if !is_option && rules().any(|(of, _)| *of == Part::Value) {
+    if !is_option && !field.is(Flag::Needed) && rules().any(|(of, _)| *of == Part::Value) {
         forms.push(json!({"enum": [0, "", []]}));
+    }
+    // No word is none.
+    if !field.is_list && matches!(field.kind, FieldKind::Enum(_)) {
+        forms.push(json!({"const": ""}));
     }
     let needs_value = field.kind == FieldKind::Empty && part == DefinitionKind::Whole;
     forms.push(reference(if needs_value { VARIABLE } else { UNSET }));
     let mut schema = json!({"anyOf": forms});
+    if !field.meaning.is_empty() {
+        let default = field.default.map(|default| format!(" Default: {default}.")).unwrap_or_default();
+        schema["description"] = format!("{}{default}", field.meaning).into();
+    }
     if field.is(Flag::Deprecated) {
         schema["deprecated"] = true.into();
     }
@@ -198,6 +214,9 @@ fn add(schema: &mut Json, rule: &Rule) {
             schema["enum"] = values.iter().map(|value| Json::from(*value)).chain(others).collect();
         }
         Rule::Pattern(pattern) => schema["pattern"] = json!(pattern),
+        Rule::Format(forms) if forms.contains(&"dns_1035_label") => {
+            schema["pattern"] = json!("^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$");
+        }
         _ => {}
     }
 }

@@ -84,7 +84,7 @@ async fn list(service: Service, kind: &'static ObjectKind, namespace: String, qu
     let (selector, report) = list_options(query.as_deref())?;
     let mut objects = Vec::new();
     for object in service.objects.settled(service.objects.list(kind, &namespace)).await? {
-        if selector.is_empty() || selector.matches(object.labels()?) {
+        if selector.is_empty() || selector.matches(&object.labels()?) {
             objects.push(object);
         }
     }

@@ -284,7 +284,10 @@ fn in_entry(class: Class, value: &mut Value, path: &Path, field: &Field) -> Opti
             let first = items[0].clone();
             items.resize(most + 1, first);
             says = format!("has {} items", most + 1);
-            vec![path.clone()]
+            // Where no item may be there twice, each of them is named as well.
+            let items = (0..=most).map(|index| with(path, Step::Item(index)));
+            let is_unique = field.rules.iter().any(|(_, rule)| *rule == Rule::Unique);
+            std::iter::once(path.clone()).chain(items.filter(|_| is_unique)).collect()
         }
         Class::ItemTwice if field.is_list && !field.is(Flag::Internal) && !is_map => {
             let rules = &field.rules;
@@ -293,10 +296,14 @@ fn in_entry(class: Class, value: &mut Value, path: &Path, field: &Field) -> Opti
             }
             let items = value.as_array_mut().filter(|items| !items.is_empty())?;
             let first = items[0].clone();
-            let is_named = rules.iter().any(|(_, rule)| *rule == Rule::Unique) || first["metadata"]["name"].is_string();
+            let is_unique = rules.iter().any(|(_, rule)| *rule == Rule::Unique);
+            let is_named = first["metadata"]["name"].is_string();
             items.push(first);
-            says = "tw".to_owned();
-            is_named.then(|| vec![path.clone()])?
+            let at = |index| with(path, Step::Item(index));
+            // The list may be too long now.
+            let items = vec![path.clone(), at(0), at(items.len() - 1)];
+            says = if is_unique { "duplicate item" } else { "tw" }.to_owned();
+            if is_unique { items } else { is_named.then(|| vec![path.clone()])? }
         }
         Class::ClearSecret
             if field.is(Flag::Secret) && matches!(field.kind, FieldKind::Message(_)) && !field.is_list =>

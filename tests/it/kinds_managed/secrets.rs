@@ -254,7 +254,7 @@ fn nothing_that_is_wrong_with_a_document_shows_its_secret() {
         (format!("{head}  private_key: *PL4NTED\n"), "(not shown) names no anchor of this document"),
         (
             r#"{"metadata":{"name":"a","namespace":"shop"},"spec":{"private_key":{"clear_secret_info":{"url":"string:///PL4NTED"}}}}"#.to_owned(),
-            "the endpoint has no target",
+            "none of `ip`, `dns_name`, `dns_name_advanced`, `service_info` is set",
         ),
         (format!("{head}  private_keey: PL4NTED\n"), "unknown field `private_keey`"),
         (format!("{head}  private_key: *later\n  x: &later PL4NTED\n"), "(not shown) names no anchor"),

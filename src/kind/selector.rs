@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{StringMap, label};
+use super::label;
 
 /// A label selector in normal form: requirements sorted, a one-value `in` written `=`. A text that
 /// is not a selector is kept unchanged, so that a live object with one can still be compared.
@@ -82,8 +82,8 @@ impl fmt::Display for Selector {
 
 impl Requirement {
     /// Whether labels meet it. As with Kubernetes, `!=` and `notin` match where the key is absent.
-    pub fn matches(&self, labels: &StringMap) -> bool {
-        let value = labels.get(&self.key);
+    pub fn matches<'l>(&self, labels: impl FnOnce(&str) -> Option<&'l String>) -> bool {
+        let value = labels(&self.key);
         match &self.test {
             RequirementTest::In(values) => value.is_some_and(|value| values.contains(value)),
             RequirementTest::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
@@ -213,11 +213,13 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn matches(selector: &str, labels: &[(&str, &str)]) -> bool {
-        let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Selector::parse(selector).expect("a selector").iter().all(|r| r.matches(&labels))
+        let labels: BTreeMap<String, String> = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Selector::parse(selector).expect("a selector").iter().all(|r| r.matches(|key| labels.get(key)))
     }
 
     #[test]
