@@ -226,7 +226,7 @@ impl DescribedField {
             };
             allowed.push(format!("{least} of {}", group.members.join(", ")));
         }
-        let of_group = group.and_then(|group| {
+        let of_group = group.filter(|group| !group.needs_choice()).and_then(|group| {
             let default = group.default?;
             let filled = if group.is(GroupFlag::Filled) { ", filled in by the service" } else { "" };
             Some(format!("{default} where none of them is set{filled}"))
