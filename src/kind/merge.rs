@@ -105,8 +105,8 @@ fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Jso
     }
 }
 
-/// Takes out of a live spec what only the service writes, what the request does not have, and what is unset. A field with the
-/// flag `absent` is one that the request does not have.
+/// Takes out of a live spec what only the service writes, what the request does not have, and what is unset; what the
+/// description does not know stays as it is. A field with the flag `absent` is one that the request does not have.
 pub fn pruned(spec: &Message, live: &Json, absent: Flag) -> Json {
     pruned_below(spec, live, absent)
 }

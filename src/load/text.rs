@@ -37,7 +37,7 @@ impl Language {
 pub enum ReaderKind {
     /// The typed one is enough, unless it fails.
     Fast,
-    /// Something in the text means more, or other things, than the typed reader sees.
+    /// Something in the text means more, or other things, than the fast reader sees.
     Careful,
 }
 
@@ -180,7 +180,7 @@ impl SourceText {
     }
 }
 
-/// Merge keys and variables; integers that the typed reader takes for more than YAML 1.2 does
+/// Merge keys and variables; integers that the fast reader takes for more than YAML 1.2 does
 /// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; quoted texts of several lines, whose indentation it
 /// does not check; and documents too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! The bounds of an endpoint's values: lengths, counts and ranges. The shape names them and the rules check them.
+//! The bounds of metadata, which the rules check. `kinds/metadata.txt` says the same for `explain` and the schemas.
 
 /// Bytes of a description.
 pub const LONGEST_DESCRIPTION: usize = 1200;

@@ -1,4 +1,4 @@
-//! The words of the program: the shape of an endpoint, an endpoint with its exclusive groups, its key, its
+//! The words of the program: an endpoint with its exclusive groups, its key, its
 //! fields, the ownership annotations, and what a definition and a live object are. Values are canonical by
 //! construction (host names lower-case, addresses and prefixes parsed, selectors in normal form), so
 //! that comparing two endpoints is comparing two values. No IO.

@@ -87,3 +87,23 @@ fn texts(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::{self, Part};
+
+    #[test]
+    fn the_description_of_metadata_has_the_bounds_of_the_rules() {
+        let said = |name: &str| -> Vec<(Part, String)> {
+            let field = kind::metadata().field(name).expect("a field");
+            field.rules.iter().map(|(part, rule)| (*part, rule.words())).collect()
+        };
+        assert_eq!(said("description"), [(Part::Value, format!("at most {LONGEST_DESCRIPTION} bytes"))]);
+        let characters = |most: usize| format!("1 to {most} characters");
+        assert_eq!(
+            said("annotations"),
+            [(Part::Keys, characters(LONGEST_ANNOTATION_KEY)), (Part::Values, characters(LONGEST_ANNOTATION))]
+        );
+    }
+}
