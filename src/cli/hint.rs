@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
-use crate::cli::Context;
+use crate::cli::{Context, settings};
 use crate::load::config;
 use crate::load::{self, Config, Loaded, StackFile};
 use crate::plan::Plan;
@@ -55,20 +55,41 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
 
 /// The flag that names the service, behind a blank, where neither the call nor its environment nor the settings do.
 pub fn service(context: &Context, config: &Config, url: &str) -> String {
-    match crate::cli::settings::named(context, config) {
-        Ok(None) if url == BaseUrl::sandbox().to_string() => " --sandbox".to_owned(),
-        Ok(None) => format!(" --base-url {}", safe::shell(url)),
-        Ok(Some(_)) | Err(_) => String::new(),
+    let is_named = !matches!(settings::named(context, config), Ok(None));
+    flag_of(context, url, None).filter(|_| !is_named).map_or_else(String::new, |flag| format!(" {flag}"))
+}
+
+/// The flag that names a service by its address and, where a run names its sandbox, by that; nothing for a sandbox that is
+/// no longer there.
+pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<String> {
+    let Some(sandbox) = sandbox else {
+        let is_embedded = url == BaseUrl::sandbox().as_str();
+        return Some(if is_embedded { "--sandbox".to_owned() } else { format!("--base-url {}", safe::shell(url)) });
+    };
+    if settings::sandbox_file(&context.environment).is_ok_and(|own| settings::sandbox_in(own) == sandbox) {
+        return Some("--sandbox".to_owned());
     }
+    let (file, _) = sandbox.strip_prefix('`')?.rsplit_once('`')?;
+    let is_there = settings::sandbox_in(PathBuf::from(file)) == sandbox;
+    is_there.then(|| format!("--sandbox={}", safe::shell(file)))
 }
 
 /// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
-/// where the working directory has others, and with the service of the plan, where nothing else names one.
-pub fn of_recorded(context: &Context, plan: &Plan) -> String {
+/// where the working directory has others, and with the service of the plan and the sandbox of its run, where the call
+/// names no service or another one.
+pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> String {
     let directory = plan.source.origin.to_string();
     let there = root_of(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
     let options = load::LoadOptions { environment: context.chosen_environment(), ..Default::default() };
     let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options).unwrap_or_default();
-    let flags = context.call.settings() + &service(context, &config, &plan.service.base_url);
+    let url = &plan.service.base_url;
+    let leads_there = settings::named(context, &config).map_or(true, |place| {
+        let is_same = |sandbox| settings::sandbox_of_runs(context).as_deref() == Some(sandbox);
+        place.is_some_and(|place| place.base_url().as_str() == url) && sandbox.is_none_or(is_same)
+    });
+    let flags = match flag_of(context, url, sandbox).filter(|_| !leads_there) {
+        Some(flag) => format!("{} {flag}", context.call.clone().with("base_url", []).with("sandbox", []).settings()),
+        None => context.call.settings(),
+    };
     with_configuration(context, flags, there.as_deref())
 }

@@ -211,7 +211,7 @@ fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
     let Some(run) = plan.undone() else { return Ok(()) };
     let Some(first) = plan.unowned_deletes().next() else { return Ok(()) };
     let refused = |key: &Key, reason: &str| {
-        let again = format!("trueup rollback {run}{}", hint::of_recorded(context, plan));
+        let again = format!("trueup rollback {run}{}", hint::of_recorded(context, plan, None));
         error!(Refused, "the plan would delete `{key}`, which its stack does not own, and {reason}")
             .hint(format!("to plan it again where the record of the run is: {again}"))
             .hint("nothing was sent")

@@ -74,11 +74,15 @@ fn sandbox(context: &Context) -> Result<Option<PathBuf>> {
 
 /// The embedded service of the call, as records of runs name it. A file that was deleted and made again is another one.
 pub fn sandbox_of_runs(context: &Context) -> Option<String> {
-    let file = sandbox(context).ok()??;
+    Some(sandbox_in(sandbox(context).ok()??))
+}
+
+/// The embedded service in a file, as records of runs name it.
+pub fn sandbox_in(file: PathBuf) -> String {
     let made = file.metadata().and_then(|metadata| metadata.created()).ok();
     let made = made.and_then(|time| Timestamp::try_from(time).ok()).map(|time| format!(" of {time}"));
     let file = file.canonicalize().unwrap_or(file);
-    Some(format!("`{}`{}", file.display(), made.unwrap_or_default()))
+    format!("`{}`{}", file.display(), made.unwrap_or_default())
 }
 
 /// Whose runs are those of this stack and service, with the data that the call names.

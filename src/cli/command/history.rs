@@ -9,6 +9,7 @@ use crate::journal::{self, Retention};
 use crate::model::RunId;
 use crate::report::json::HistoryReport;
 use crate::report::{Format, Report, ReportOptions, TextView, render, text};
+use crate::run::RunRecord;
 use crate::state::StateStore;
 
 /// Lists the recorded runs; `trueup show RUN` shows one.
@@ -66,7 +67,9 @@ impl Execute for HistoryArgs {
         // The commands below the table are about the newest open run, else about the newest.
         let run = history.runs.iter().find(|run| run.is_open()).or(history.runs.first());
         let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
-        let flags = run.map_or(view.flags.clone(), |run| hint::of_recorded(context, &run.header.plan));
+        let flags = run.map_or(view.flags.clone(), |RunRecord { header, .. }| {
+            hint::of_recorded(context, &header.plan, header.sandbox.as_deref())
+        });
         let view = TextView { flags, ..view };
         let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
         context.output.answer(&render(&Report::Answer(&report), self.format, &ReportOptions::new(&view)));

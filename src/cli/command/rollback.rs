@@ -12,7 +12,6 @@ use crate::cli::commits::secrets;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{
     Context, Execute, ExitStatus, LiveSource, Result, completer, hint, planning, policy, session, settings, stack,
-    state,
 };
 use crate::journal;
 use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
@@ -47,10 +46,7 @@ pub struct RollbackArgs {
 impl Execute for RollbackArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let begun = Instant::now();
-        let store = state::store(context)?;
-        let owner = planning::run_owner(context)?;
-        let record = journal::find_of(store, &self.run, &owner)
-            .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
+        let record = planning::run_to_change(context, &self.run, journal::find_of)?;
         let selection = stack::selection(&FilterArgs { only: self.only.clone(), ..FilterArgs::default() })?;
         let allow = settings::allow(&self.allow)?;
         let (config, connection) = session::of_plan(context, &record.header.plan).await?;

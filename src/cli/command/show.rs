@@ -65,7 +65,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
             if arguments.format == Format::Prometheus {
                 return Err(no_format("a plan", arguments.format, "text, json, markdown, html, github, sarif"));
             }
-            show_plan(arguments, context, &plan, Some(path));
+            show_plan(arguments, context, &plan, Some(path), hint::of_recorded(context, &plan, None));
         }
         Some("snapshot") => {
             let snapshot = Snapshot::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
@@ -99,11 +99,11 @@ fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>) {
+fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>, flags: String) {
     let what = safe::shell(&arguments.what.to_string_lossy());
     // The plan of a run was applied: no report proposes that again.
     let is_applied = saved.is_none();
-    let view = TextView { flags: hint::of_recorded(context, plan), is_applied, ..hint::view(context, plan) };
+    let view = TextView { flags, is_applied, ..hint::view(context, plan) };
     let options = ReportOptions {
         saved,
         budget: arguments.budget,
@@ -115,10 +115,10 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
 }
 
 fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
+    let flags = hint::of_recorded(context, &document.plan, document.run.sandbox.as_deref());
     if !matches!(arguments.format, Format::Text | Format::Json | Format::Prometheus) {
-        return show_plan(arguments, context, &document.plan, None);
+        return show_plan(arguments, context, &document.plan, None, flags);
     }
-    let flags = hint::of_recorded(context, &document.plan);
     let view = TextView { flags, ..context.output.view() };
     context.output.report_with(&Report::Answer(document), arguments.format, &ReportOptions::new(&view));
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Stage, definition};
+use crate::support::{Service, Stage, definition};
 
 /// A stage with two directories that define the same endpoint, each as a stack of its own.
 fn stage() -> Stage {
@@ -114,4 +114,70 @@ fn a_second_stack_begins_in_a_directory_of_its_own_as_the_first_one_did() {
         let applied = run(&stage, directory, "apply endpoints --sandbox --yes");
         assert!(applied.contains("1 created"), "{applied}");
     }
+}
+
+/// The name of the newest run.
+fn newest(stage: &Stage) -> String {
+    stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned()
+}
+
+#[test]
+fn a_run_is_rolled_back_and_resumed_where_it_was_applied_alone() {
+    let service = Service::start();
+    let stage = stage().at(&service);
+    let config = "--config endpoints/trueup.yaml";
+    let refused = |run: &str, options: &str, places: [&str; 2], hint: &str| {
+        for command in ["rollback", "apply --yes --resume"] {
+            let text = run_to(6, &stage, "one", format!("{command} {run} {config} {options}").trim_end());
+            let [there, here] = places;
+            let found = text.contains(&format!("error: run {run} was applied to {there}"))
+                && text.contains(&format!(", and the call names {here}"))
+                && text.contains(hint)
+                && !text.contains("resuming");
+            assert!(found, "{text}");
+        }
+    };
+    let file = |name: &str| stage.path("one").join(name).canonicalize().expect("a file").display().to_string();
+    for name in ["a", "b"] {
+        run(&stage, "one", &format!("apply endpoints --yes --sandbox={name}.redb"));
+    }
+    let of_sandbox = newest(&stage);
+    let b = format!("the sandbox `{}`", file("b.redb"));
+    let flag = format!("that service is named by --sandbox={}", file("b.redb"));
+    refused(&of_sandbox, "--sandbox=a.redb", [&b, &format!("the sandbox `{}`", file("a.redb"))], &flag);
+    refused(&of_sandbox, "", [&b, &service.url()], &flag);
+    run(&stage, "one", "apply endpoints --yes");
+    let flag = format!("that service is named by --base-url {}", service.url());
+    refused(&newest(&stage), "--sandbox=a.redb", [&service.url(), "the sandbox `"], &flag);
+    assert!(service.has("shop/cart"));
+    let undone =
+        run(&stage, "one", &format!("rollback {of_sandbox} --yes --allow empty-namespace {config} --sandbox=b.redb"));
+    assert!(undone.contains("1 deleted"), "{undone}");
+}
+
+#[test]
+fn a_run_in_a_sandbox_that_is_gone_cannot_be_undone() {
+    let stage = stage();
+    run(&stage, "one", "apply endpoints --yes --sandbox=x.redb");
+    stage.remove("one/x.redb");
+    let line = format!("rollback {} --config endpoints/trueup.yaml --sandbox", newest(&stage));
+    let text = run_to(6, &stage, "one", &line);
+    assert!(text.contains("that sandbox is no longer there, and what the run changed is gone with it"), "{text}");
+}
+
+#[test]
+fn the_commands_that_are_proposed_about_a_run_name_its_sandbox() {
+    let stage = stage();
+    run(&stage, "one", "apply endpoints --yes --sandbox=x.redb");
+    let file = stage.path("one/x.redb").canonicalize().expect("a file");
+    let flag = format!("--sandbox={}", file.display());
+    for line in ["history", "show last", "history --sandbox", "show last --sandbox=y.redb"] {
+        let text = run(&stage, "one", line);
+        assert!(text.contains(&flag) && text.matches("--sandbox").count() == text.matches(&flag).count(), "{text}");
+    }
+    let typed = run(&stage, "one", "history --sandbox=x.redb");
+    assert!(typed.contains("--sandbox=x.redb\n"), "{typed}");
+    run(&stage, "one", "apply endpoints --yes --sandbox");
+    let own = run(&stage, "one", "history");
+    assert!(own.contains("--sandbox\n") && !own.contains("--sandbox="), "{own}");
 }
