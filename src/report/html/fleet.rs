@@ -3,13 +3,13 @@
 use super::{Page, draw};
 use crate::drift::{Check, Verdict};
 use crate::plan::{ActionKind, Plan};
-use crate::report::ReportOptions;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, line};
 use crate::report::view::check as view_of_check;
 use crate::report::view::{Alarm, AlarmKind, Content, Count};
+use crate::report::{ReportOptions, Role};
 
 /// The results of several stacks as one page.
 pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
@@ -71,7 +71,7 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
     }
     for SharedReason { reason, is_failed, names } in fleet.without_result() {
         let text = line![Line::some_of(names.into_iter(), NAMES), ": ", foreign(reason), "."];
-        page.banner(if is_failed { "Failed:" } else { "Unknown:" }, &draw(&text));
+        page.banner(Role::Wrong, if is_failed { "Failed:" } else { "Unknown:" }, &draw(&text));
     }
 }
 

@@ -18,7 +18,7 @@ use super::facts::plan::{Command, Item, Part as PlanPart};
 use super::facts::reason::{block_reason, of_edit, reason, removal, short_commit};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
-use super::{Report, ReportOptions, safe, template};
+use super::{Report, ReportOptions, Role, safe, template};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
 use crate::report::line::{self, Line, Part, capital, code, digits, foreign, line, moment_with_age};
@@ -173,7 +173,8 @@ impl Page {
         }
         if let Some(table) = &view.settings {
             let rows = table.rows.iter().map(|cells| draw(&Line::joined(cells.iter().cloned(), " ")));
-            self.banner(&draw(&line![whose(), table.title.clone()]), &rows.collect::<Vec<_>>().join("<br>"));
+            let title = draw(&line![whose(), table.title.clone()]);
+            self.banner(Role::Wrong, &title, &rows.collect::<Vec<_>>().join("<br>"));
         }
         let from = self.content.changes.len();
         match &view.content {
@@ -300,15 +301,16 @@ impl Page {
 
     /// One banner for one cause.
     fn alarm(&mut self, alarm: &Alarm<'_>) {
-        let (_, word) = alarm.kind.word();
+        let (role, word) = alarm.kind.word();
         let items = alarm.items.iter().map(|item| format!("<br>{}", draw(item)));
         let text = draw(&alarm.text) + &items.collect::<String>();
-        self.banner(&format!("{}:", capital(word)), &text);
+        self.banner(role, &format!("{}:", capital(word)), &text);
     }
 
-    fn banner(&mut self, title: &str, text: &str) {
+    fn banner(&mut self, role: Role, title: &str, text: &str) {
+        let class = if role == Role::Careful { "alarm careful" } else { "alarm" };
         let role = if self.alarms.is_empty() { "alert" } else { "note" };
-        self.alarms.push_str(&format!("<p class=\"alarm\" role=\"{role}\"><strong>{title}</strong> {text}</p>"));
+        self.alarms.push_str(&format!("<p class=\"{class}\" role=\"{role}\"><strong>{title}</strong> {text}</p>"));
     }
 
     fn plain_list(&self) -> String {
