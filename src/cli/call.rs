@@ -94,11 +94,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cli::args::help;
+    use crate::cli::command;
 
     fn call(words: &str) -> Call {
         let words = ["trueup"].into_iter().chain(words.split(' '));
-        let matches = help::command().try_get_matches_from(words).expect("a command line");
+        let matches = command::line().try_get_matches_from(words).expect("a command line");
         Call::of(crate::cli::innermost(&matches))
     }
 
@@ -124,7 +124,7 @@ mod tests {
     fn every_global_flag_decides_which_settings_are_used_or_how_a_command_works() {
         let works = "concurrency rate color verbose log quiet";
         let known: BTreeSet<&str> = SETTINGS.split(' ').chain(works.split(' ')).collect();
-        let command = help::command();
+        let command = command::line();
         let globals = command.get_arguments().filter(|arg| arg.is_global_set());
         let globals: BTreeSet<&str> = globals.map(|arg| arg.get_id().as_str()).collect();
         assert_eq!(globals, known);

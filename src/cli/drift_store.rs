@@ -67,7 +67,7 @@ impl<'c> DriftStore<'c> {
                 Place::Nowhere
             }
             (None, Some(stack)) => {
-                let sandbox = settings::sandbox_of_runs(context).unwrap_or_default();
+                let sandbox = state::sandbox_of_runs(context).unwrap_or_default();
                 let name = name(base_url, &sandbox, stack);
                 match state::store(context)? {
                     StateStore::Directory(directory) => Place::Own { directory, name },

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
-use crate::cli::{Context, settings};
+use crate::cli::{Context, settings, state};
 use crate::load::config;
 use crate::load::{self, Config, Loaded, StackFile};
 use crate::plan::Plan;
@@ -66,11 +66,11 @@ pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<St
         let is_embedded = url == BaseUrl::sandbox().as_str();
         return Some(if is_embedded { "--sandbox".to_owned() } else { format!("--base-url {}", safe::shell(url)) });
     };
-    if settings::sandbox_file(&context.environment).is_ok_and(|own| settings::sandbox_in(own) == sandbox) {
+    if settings::sandbox_file(&context.environment).is_ok_and(|own| state::sandbox_in(own) == sandbox) {
         return Some("--sandbox".to_owned());
     }
     let (file, _) = sandbox.strip_prefix('`')?.rsplit_once('`')?;
-    let is_there = settings::sandbox_in(PathBuf::from(file)) == sandbox;
+    let is_there = state::sandbox_in(PathBuf::from(file)) == sandbox;
     is_there.then(|| format!("--sandbox={}", safe::shell(file)))
 }
 
@@ -84,7 +84,7 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
     let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options).unwrap_or_default();
     let url = &plan.service.base_url;
     let leads_there = settings::named(context, &config).map_or(true, |place| {
-        let is_same = |sandbox| settings::sandbox_of_runs(context).as_deref() == Some(sandbox);
+        let is_same = |sandbox| state::sandbox_of_runs(context).as_deref() == Some(sandbox);
         place.is_some_and(|place| place.base_url().as_str() == url) && sandbox.is_none_or(is_same)
     });
     let flags = match flag_of(context, url, sandbox).filter(|_| !leads_there) {

@@ -18,7 +18,6 @@ mod drift_store;
 mod environment;
 mod file;
 mod hint;
-mod live_source;
 mod output;
 mod planning;
 mod policy;
@@ -35,10 +34,9 @@ pub(in crate::cli) use command::Execute;
 pub(in crate::cli) use context::Context;
 pub(in crate::cli) use environment::ProcessEnvironment;
 pub(in crate::cli) use exit_status::{CommandError, CommandResult, ExitStatus, Result};
-pub(in crate::cli) use live_source::LiveSource;
 pub(in crate::cli) use output::{Output, diagnostics};
 pub(in crate::cli) use service::Connection;
-pub(in crate::cli) use session::{Session, SessionOptions};
+pub(in crate::cli) use session::{LiveSource, Session, SessionOptions};
 pub(in crate::cli) use stack::Stack;
 
 use std::ffi::OsString;
@@ -64,7 +62,7 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     if words.len() == 3 && words[1] == "help" && words[2] == "options" {
         return printed(std::io::stdout().write_all(args::help::options().as_bytes()));
     }
-    let parsed = match completer::answer(&words, args::help::described) {
+    let parsed = match completer::answer(&words, command::described) {
         Ok(true) => return ExitStatus::Done,
         Ok(false) => parse(words.clone()),
         Err(error) => Err(error),
@@ -112,7 +110,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Erro
     // The pages of help take longer to prepare than a command line to parse.
     let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
     let is_whole = words.iter().any(|word| word == "--help" || word == "help");
-    let command = if asks_help { args::help::pages(is_whole) } else { args::help::command() };
+    let command = if asks_help { args::help::pages(is_whole) } else { command::line() };
     let matches = command.try_get_matches_from(&words).map_err(|error| args::help::guessed(error, &words))?;
     Arguments::from_arg_matches(&matches).map(|arguments| (arguments, matches))
 }

@@ -1,16 +1,11 @@
 //! The steps between definitions and a plan, which plan, apply and drift share.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use crate::cli::commits::{applied, dropped};
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::{
-    CommandError, Connection, Context, ExitStatus, LiveSource, Result, Session, Stack, configuration, diagnostics,
-    hint, settings, stack, state,
-};
+use crate::cli::{CommandError, Connection, Context, LiveSource, Result, Session, Stack, diagnostics, settings, stack};
 use crate::drift::DriftState;
-use crate::journal::{JournalError, RunOwner};
 use crate::kind::KindName;
 use crate::load::{self, Diagnostic, SourceMap};
 use crate::model::{Key, Live, Scope, SourceLocation};
@@ -19,8 +14,6 @@ use crate::plan::{
     PlanSource, WrittenReference,
 };
 use crate::report::facts::{edits, unread};
-use crate::run::RunRecord;
-use crate::state::StateStore;
 
 impl Session<'_> {
     /// Reads the live source and makes the plan of an apply.
@@ -194,38 +187,6 @@ pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
     plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or(Ok(None)).map(Option::unwrap_or_default));
     plan.notes.extend(notes);
 }
-
-/// The run that a call names which changes something, found by `find`: `last` is that of the stack and the service that
-/// flags, environment and configuration name, and another run must be one of this service, and of this sandbox.
-///
-/// # Errors
-/// They name no service, there is no such run, or it was applied elsewhere.
-pub fn run_to_change(context: &Context, run: &str, find: FindRun) -> Result<RunRecord> {
-    let config = configuration::of_directory(context, Path::new("."))?;
-    let base_url = settings::place(context, &config)?.base_url().to_string();
-    let owner = settings::run_owner(context, settings::stack(context, &config)?, base_url);
-    let record = find(state::store(context)?, run, &owner)
-        .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
-    let (url, sandbox) = (&record.header.plan.service.base_url, &record.header.sandbox);
-    // An earlier version recorded no sandbox.
-    if *url == owner.base_url && (sandbox.is_none() || *sandbox == owner.sandbox) {
-        return Ok(record);
-    }
-    let place = |sandbox: &Option<String>, url: &str| match sandbox {
-        Some(sandbox) => format!("the sandbox {sandbox}"),
-        None => url.to_owned(),
-    };
-    let (there, here) = (place(sandbox, url), place(&owner.sandbox, &owner.base_url));
-    let hint = match hint::flag_of(context, url, sandbox.as_deref()) {
-        Some(flag) => format!("that service is named by {flag}"),
-        None => "that sandbox is no longer there, and what the run changed is gone with it".to_owned(),
-    };
-    let error = error!(Refused, "run {} was applied to {there}, and the call names {here}", record.run());
-    Err(error.hint(hint).hint("nothing was sent"))
-}
-
-/// How a run is found in the state of the call.
-type FindRun = fn(&StateStore, &str, &RunOwner) -> Result<RunRecord, JournalError>;
 
 /// Refuses a plan of definitions whose references are wrong.
 fn refuse_broken_references(context: &Context, stack: &Stack, plan: &Plan) -> Result<()> {

@@ -1,23 +1,32 @@
-//! A session: the definitions of a stack together with the live source that they are compared with.
-//! It is opened once, at the top of a command, and gives every later step what it needs: the plan, the
-//! places and attribution of its changes, the view of a report, and the connection to apply it with.
+//! A session: the definitions of a stack together with the live source that they are compared with: the service, or a snapshot
+//! of it, which needs no token and no connection. It is opened once, at the top of a command, and gives every later step what it
+//! needs: the plan, the places and attribution of its changes, the view of a report, and the connection to apply it with.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::api::PendingLists;
+use anyhow::Context as _;
+
+use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{PermissionArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, base_settings};
 use crate::cli::stacks::shard::Shard;
 use crate::cli::{
-    Connection, Context, LiveSource, Result, Stack, configuration, hint, live_source, policy, service, settings, stack,
+    CommandResult as _, Connection, Context, ExitStatus, Result, Stack, configuration, file, hint, policy, service,
+    settings, stack, state,
 };
+use crate::file::limit;
+use crate::journal::{JournalError, RunOwner};
+use crate::kind::KindName;
 use crate::load::Config;
-use crate::model::Namespace;
 use crate::model::policy::Prune;
-use crate::plan::{Allowances, Plan};
+use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot};
+use crate::plan::{self, Allowances, Plan};
 use crate::report::TextView;
+use crate::run::RunRecord;
+use crate::state::StateStore;
 
 /// A stack and the live source that it is compared with.
 pub struct Session<'c> {
@@ -78,7 +87,7 @@ impl<'c> Session<'c> {
         let begun = Instant::now();
         let config = &stack.loaded.config;
         let live = match options.live {
-            Some(path) => (LiveSource::Snapshot(live_source::snapshot(context, config, path)?), None),
+            Some(path) => (LiveSource::Snapshot(snapshot(context, config, path)?), None),
             None => {
                 let connection = service::connect(context, config).await?;
                 (LiveSource::of(&connection)?, Some(connection))
@@ -218,6 +227,38 @@ async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result
     Ok((connection, PendingLists::of(reader).and(&namespaces, &stack::kinds_of(config))))
 }
 
+/// The run that a call names which changes something, found by `find`: `last` is that of the stack and the service that
+/// flags, environment and configuration name, and another run must be one of this service, and of this sandbox.
+///
+/// # Errors
+/// They name no service, there is no such run, or it was applied elsewhere.
+pub fn run_to_change(context: &Context, run: &str, find: FindRun) -> Result<RunRecord> {
+    let config = configuration::of_directory(context, Path::new("."))?;
+    let base_url = settings::place(context, &config)?.base_url().to_string();
+    let owner = state::run_owner(context, settings::stack(context, &config)?, base_url);
+    let record = find(state::store(context)?, run, &owner)
+        .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
+    let (url, sandbox) = (&record.header.plan.service.base_url, &record.header.sandbox);
+    // An earlier version recorded no sandbox.
+    if *url == owner.base_url && (sandbox.is_none() || *sandbox == owner.sandbox) {
+        return Ok(record);
+    }
+    let place = |sandbox: &Option<String>, url: &str| match sandbox {
+        Some(sandbox) => format!("the sandbox {sandbox}"),
+        None => url.to_owned(),
+    };
+    let (there, here) = (place(sandbox, url), place(&owner.sandbox, &owner.base_url));
+    let hint = match hint::flag_of(context, url, sandbox.as_deref()) {
+        Some(flag) => format!("that service is named by {flag}"),
+        None => "that sandbox is no longer there, and what the run changed is gone with it".to_owned(),
+    };
+    let error = error!(Refused, "run {} was applied to {there}, and the call names {here}", record.run());
+    Err(error.hint(hint).hint("nothing was sent"))
+}
+
+/// How a run is found in the state of the call.
+type FindRun = fn(&StateStore, &str, &RunOwner) -> Result<RunRecord, JournalError>;
+
 /// The service of a saved plan or a recorded run, with the configuration that limits it.
 ///
 /// # Errors
@@ -236,4 +277,120 @@ pub async fn of_plan(context: &Context, plan: &Plan) -> Result<(Config, Connecti
 pub async fn service(context: &Context) -> Result<Connection> {
     let config = configuration::of_directory(context, Path::new("."))?;
     service::connect(context, &config).await
+}
+
+/// Where a plan reads what is live.
+pub enum LiveSource {
+    /// The service, which may have been asked already.
+    Service(plan::ServiceId, Reader, Cell<Option<PendingLists>>),
+    /// A snapshot.
+    Snapshot(Snapshot),
+    /// A snapshot that was just taken; the service is asked who refers to an object.
+    Copied(Snapshot, Reader),
+}
+
+/// The snapshot in a file, which must be of the service that the settings name, if they name one.
+///
+/// # Errors
+/// The file is not a snapshot, is altered, or is of another service.
+pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snapshot> {
+    let bytes = file::read(path, limit::SAVED)?;
+    let snapshot = Snapshot::from_file(&bytes)
+        .with_context(|| format!("`{}` is not used", path.display()))
+        .with_status(ExitStatus::Refused)
+        .hint("nothing was read from it")?;
+    let named = settings::named(context, config)?.map(|place| place.base_url().to_string());
+    if let Some(named) = named.filter(|named| *named != snapshot.base_url) {
+        let error = error!(Refused, "the snapshot is of {}, and the settings name {named}", snapshot.base_url);
+        return Err(error.hint("nothing was read from it"));
+    }
+    let layout = settings::named_layout(context, config)?;
+    if let Some(layout) = layout.filter(|layout| *layout != snapshot.layout) {
+        let error =
+            error!(Refused, "the snapshot is of the {} layout, and the settings name {layout}", snapshot.layout);
+        return Err(error.hint("nothing was read from it"));
+    }
+    Ok(snapshot)
+}
+
+impl LiveSource {
+    /// The service; it is asked nothing yet.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn of(connection: &Connection) -> Result<Self> {
+        Ok(LiveSource::Service(connection.service(), connection.reader()?, Cell::new(None)))
+    }
+
+    /// The service, with the lists that it was asked for already.
+    pub fn with(connection: &Connection, lists: PendingLists) -> Self {
+        LiveSource::Service(connection.service(), lists.reader().clone(), Cell::new(Some(lists)))
+    }
+
+    /// The service, as a plan names it.
+    pub fn service(&self) -> plan::ServiceId {
+        match self {
+            LiveSource::Service(service, ..) => service.clone(),
+            LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
+                plan::ServiceId { base_url: copy.base_url.clone(), layout: copy.layout }
+            }
+        }
+    }
+
+    /// When the snapshot was taken, RFC 3339; nothing for the service itself.
+    pub fn taken(&self) -> Option<String> {
+        match self {
+            LiveSource::Service(..) | LiveSource::Copied(..) => None,
+            LiveSource::Snapshot(snapshot) => Some(snapshot.taken.to_string()),
+        }
+    }
+
+    /// Reads these kinds of each of these namespaces, in the order in which they arrive; returns the number of requests.
+    pub async fn read(
+        &self,
+        namespaces: &BTreeSet<Namespace>,
+        kinds: &BTreeSet<KindName>,
+        mut take: impl FnMut(&Scope, ListRead),
+    ) -> u64 {
+        match self {
+            LiveSource::Service(_, reader, lists) => {
+                let asked = lists.take().unwrap_or_else(|| PendingLists::of(reader.clone()));
+                let mut lists = asked.and(namespaces, kinds);
+                while let Some((scope, read)) = lists.next().await {
+                    take(&scope, read);
+                }
+                lists.requests()
+            }
+            LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
+                for scope in Scope::each(namespaces, kinds) {
+                    take(&scope, api::snapshot::read(copy, &scope));
+                }
+                0
+            }
+        }
+    }
+
+    /// Reads these kinds of these namespaces.
+    pub async fn live(&self, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
+        let mut live = Live::default();
+        live.requests = self
+            .read(namespaces, kinds, |scope, read| {
+                live.lists.insert(scope.clone(), read);
+            })
+            .await;
+        live
+    }
+
+    /// Who refers to an object; nothing if a snapshot does not contain that.
+    ///
+    /// # Errors
+    /// Why that cannot be read.
+    pub async fn referrers(&self, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
+        match self {
+            LiveSource::Service(_, reader, _) | LiveSource::Copied(_, reader) => {
+                api::referring_views(reader, key).await.map(Some).map_err(|error| error.failure.to_string())
+            }
+            LiveSource::Snapshot(snapshot) => api::snapshot::referrers(snapshot, key),
+        }
+    }
 }

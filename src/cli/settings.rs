@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use data_encoding::HEXLOWER;
-use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result};
-use crate::journal::RunOwner;
 use crate::load::Config;
 use crate::load::config::DEFAULT_CONCURRENCY;
 use crate::model::policy::{Policy, Violation};
@@ -65,29 +63,11 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
 }
 
 /// The file of the embedded service that the call names.
-fn sandbox(context: &Context) -> Result<Option<PathBuf>> {
+pub fn sandbox(context: &Context) -> Result<Option<PathBuf>> {
     match &context.global.sandbox {
         Some(None) => sandbox_file(&context.environment).map(Some),
         file => Ok(file.clone().flatten()),
     }
-}
-
-/// The embedded service of the call, as records of runs name it. A file that was deleted and made again is another one.
-pub fn sandbox_of_runs(context: &Context) -> Option<String> {
-    Some(sandbox_in(sandbox(context).ok()??))
-}
-
-/// The embedded service in a file, as records of runs name it.
-pub fn sandbox_in(file: PathBuf) -> String {
-    let made = file.metadata().and_then(|metadata| metadata.created()).ok();
-    let made = made.and_then(|time| Timestamp::try_from(time).ok()).map(|time| format!(" of {time}"));
-    let file = file.canonicalize().unwrap_or(file);
-    format!("`{}`{}", file.display(), made.unwrap_or_default())
-}
-
-/// Whose runs are those of this stack and service, with the data that the call names.
-pub fn run_owner(context: &Context, stack: Option<String>, base_url: String) -> RunOwner {
-    RunOwner { stack, base_url, sandbox: sandbox_of_runs(context) }
 }
 
 /// The address of the service that is named, if one is and nothing is wrong with it.

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::context::LazyRepository;
-use crate::cli::stacks::tenants::DefinedKeys;
+use crate::cli::context::{DefinedKeys, LazyRepository};
 use crate::cli::{
     Call, CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, policy, settings,
 };

@@ -1,10 +1,12 @@
-//! Which state store a call uses, and what a person can do about one that fails.
+//! Which state store a call uses, whose runs are meant, and what a person can do about a store that fails.
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use crate::cli::args::GlobalArgs;
 use crate::cli::{CommandError, Context, ExitStatus, ProcessEnvironment, Result, settings};
-use crate::journal::JournalError;
+use crate::journal::{JournalError, RunOwner};
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
 /// Where runs, locks and drift states are kept: what the call or its environment names, else the state directory. The
@@ -74,4 +76,22 @@ pub fn with_status(context: &Context, status: ExitStatus, error: JournalError) -
         _ => None,
     };
     CommandError::new(status, error).hint_each(hint)
+}
+
+/// The embedded service of the call, as records of runs name it. A file that was deleted and made again is another one.
+pub fn sandbox_of_runs(context: &Context) -> Option<String> {
+    Some(sandbox_in(settings::sandbox(context).ok()??))
+}
+
+/// The embedded service in a file, as records of runs name it.
+pub fn sandbox_in(file: PathBuf) -> String {
+    let made = file.metadata().and_then(|metadata| metadata.created()).ok();
+    let made = made.and_then(|time| Timestamp::try_from(time).ok()).map(|time| format!(" of {time}"));
+    let file = file.canonicalize().unwrap_or(file);
+    format!("`{}`{}", file.display(), made.unwrap_or_default())
+}
+
+/// Whose runs are those of this stack and service, with the data that the call names.
+pub fn run_owner(context: &Context, stack: Option<String>, base_url: String) -> RunOwner {
+    RunOwner { stack, base_url, sandbox: sandbox_of_runs(context) }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
-use crate::cli::args::help;
+use crate::cli::command;
 
 const HEAD: &str = "# Commands
 
@@ -15,7 +15,7 @@ const HEAD: &str = "# Commands
 
 /// The whole page.
 fn page() -> String {
-    let program = help::described();
+    let program = command::described();
     let mut text = HEAD.to_owned();
     text.push_str(
         "\n## Global options\n\nEach command has those that it uses; all of them are accepted everywhere.\n\n",

@@ -4,19 +4,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Command};
 
-use crate::cli::CommandError;
-use crate::cli::command::{self, Arguments};
+use crate::cli::{CommandError, command};
 use crate::load::config;
 use crate::report::safe;
-
-/// The command line, for parsing.
-pub fn command() -> Command {
-    with_json(Arguments::command())
-}
 
 /// Where the global options are.
 const OPTIONS: &str = "Global options: trueup help options";
@@ -24,7 +17,7 @@ const OPTIONS: &str = "Global options: trueup help options";
 /// The command line, for the pages of its help: with the usual options, or with all and everything that is said of a
 /// command. Both have an option on a line, so that a page fits a screen; the global options have a page of their own.
 pub fn pages(is_whole: bool) -> Command {
-    paged(described().mut_subcommand("help", |help| help.hide(true)), is_whole)
+    paged(command::described().mut_subcommand("help", |help| help.hide(true)), is_whole)
 }
 
 fn paged(mut command: Command, is_whole: bool) -> Command {
@@ -50,7 +43,7 @@ fn paged(mut command: Command, is_whole: bool) -> Command {
 
 /// The page of the global options.
 pub fn options() -> String {
-    let globals = described().get_arguments().filter(|arg| arg.is_global_set()).cloned().collect::<Vec<_>>();
+    let globals = command::described().get_arguments().filter(|arg| arg.is_global_set()).cloned().collect::<Vec<_>>();
     let mut page = Command::new("options").disable_help_flag(true).args(globals).max_term_width(100);
     page = page.help_template("Every command takes these options and uses those that it needs.\n\n{options}\n");
     page.render_long_help().to_string()
@@ -117,47 +110,6 @@ fn of_directory(error: &clap::Error, is_drift: bool) -> Option<String> {
     })
 }
 
-/// The command line, for completions and the manual: each command with the global options that it uses.
-pub fn described() -> Command {
-    let mut command = command();
-    // Only then are the global options in every command.
-    command.build();
-    let globals: Vec<String> =
-        command.get_arguments().filter(|arg| arg.is_global_set()).map(|arg| arg.get_id().to_string()).collect();
-    command.mut_subcommands(|command| {
-        let path = command.get_name().to_owned();
-        hiding(command, &path, &globals)
-    })
-}
-
-/// Hides the global options that a command does not use, and those of its own commands.
-fn hiding(command: Command, path: &str, globals: &[String]) -> Command {
-    let used = command::Command::globals(path.split(' ').next().unwrap_or_default());
-    let is_hidden = |arg: &Arg| {
-        let id = arg.get_id().as_str();
-        globals.iter().any(|global| global == id) && !used.as_ref().is_none_or(|used| used.contains(&id))
-    };
-    let command = command.mut_args(|arg| if is_hidden(&arg) { arg.hide(true) } else { arg });
-    command.mut_subcommands(|command| {
-        let path = format!("{path} {}", command.get_name());
-        hiding(command, &path, globals)
-    })
-}
-
-/// `--json` for every `--format` that has it.
-fn with_json(command: Command) -> Command {
-    let command = command.mut_subcommands(with_json);
-    let format = command.get_arguments().find(|arg| arg.get_id() == "format");
-    let has_json = |format: &Arg| format.get_possible_values().iter().any(|value| value.get_name() == "json");
-    if !format.is_some_and(has_json) {
-        return command;
-    }
-    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).conflicts_with("format");
-    command
-        .mut_arg("format", |format| format.default_value_if("json", ArgPredicate::Equals("true".into()), "json"))
-        .arg(json.help("The same as --format json").hide_short_help(true))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,14 +125,14 @@ mod tests {
 
     fn all() -> Vec<(String, Command)> {
         let mut found = Vec::new();
-        pages(described(), "trueup", &mut found);
+        pages(command::described(), "trueup", &mut found);
         found.retain(|(path, _)| !path.contains(" help"));
         found
     }
 
     #[test]
     fn the_command_line_is_consistent() {
-        command().debug_assert();
+        command::line().debug_assert();
     }
 
     #[test]
@@ -214,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_name_of_a_global_option_that_a_page_uses_exists() {
-        let command = described();
+        let command = command::described();
         let known: Vec<&str> = command.get_arguments().map(|arg| arg.get_id().as_str()).collect();
         let pages = command.get_subcommands();
         for name in pages.filter_map(|page| command::Command::globals(page.get_name())).flatten() {
@@ -284,7 +236,7 @@ mod tests {
             ("trueup apply -auto-approve", "--yes"),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let error = command().try_get_matches_from(&words).expect_err("another tool's");
+            let error = command::line().try_get_matches_from(&words).expect_err("another tool's");
             let text = guessed(error, &words).to_string();
             let tips = text.lines().filter(|line| line.trim_start().starts_with("tip:")).collect::<Vec<_>>();
             assert!(tips.len() == 1 && tips[0].contains(expected), "{line}: {text}");
@@ -294,14 +246,14 @@ mod tests {
     #[test]
     fn json_is_a_format_by_another_name() {
         let format = |line: &str| {
-            let matches = command().try_get_matches_from(line.split(' ')).expect("a command line");
+            let matches = command::line().try_get_matches_from(line.split(' ')).expect("a command line");
             let (_, matches) = matches.subcommand().expect("a command");
             *matches.get_one::<crate::report::Format>("format").expect("a format")
         };
         assert_eq!(format("trueup plan --json").as_str(), "json");
         assert_eq!(format("trueup plan").as_str(), "text");
         assert_eq!(format("trueup plan --format html").as_str(), "html");
-        assert!(command().try_get_matches_from(["trueup", "plan", "--json", "--format", "html"]).is_err());
-        assert!(command().try_get_matches_from(["trueup", "schema", "--json"]).is_err());
+        assert!(command::line().try_get_matches_from(["trueup", "plan", "--json", "--format", "html"]).is_err());
+        assert!(command::line().try_get_matches_from(["trueup", "schema", "--json"]).is_err());
     }
 }

@@ -1,14 +1,368 @@
-//! Options as clap reads them: those of a command are in its file, those that several share in `shared`.
-//! Values are kept as they are written; `settings` decides what they mean.
+//! Options as clap reads them: those of a command are in its file, those that several share are here: the global ones, the
+//! paths and filters of a stack, permissions, the base of an attribution, and the snapshot to compare with. Values are kept as
+//! they are written; `settings` decides what they mean.
 
 #[cfg(test)]
 mod commands_page_tests;
 pub mod help;
-mod shared;
 pub mod time;
 
-pub use crate::cli::args::shared::{
-    AdoptInto, ApplyArgs, ApprovalArgs, BaseArgs, Color, ColumnArgs, DefinitionFileArgs, FilterArgs, GlobalArgs,
-    LiveArgs, PartArgs, PermissionArgs, PullArgs, ReportFileArgs, ScopeArgs, StacksArgs, WrittenReport, formats,
-    kind_name, namespace,
-};
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::cli::completer;
+use crate::kind::KindName;
+use crate::load;
+use crate::model::Namespace;
+use crate::report::Format;
+use crate::report::endpoints::Column;
+
+/// The ids of the global options of a connection to the service.
+pub const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
+                           sandbox concurrency rate verbose log policy";
+
+/// Those of the settings of a directory.
+pub const SETTINGS: &str = "config env var";
+
+/// Groups of ids of the global options that a command uses; without them, all.
+pub type GlobalOptions = Option<&'static [&'static str]>;
+
+/// The heading of the filters, and what a person must know of them.
+const FILTERS: &str = "Filters (they choose what is shown or changed, never what is loaded and read)";
+
+/// The parser of a `--format` that has these formats.
+pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(formats.iter().map(|format| format.as_str()))
+        .map(|name| Format::parse(&name).unwrap_or_default())
+}
+
+/// Global options.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct GlobalArgs {
+    /// The service, with or without /api [environment: TRUEUP_BASE_URL]
+    #[arg(long, global = true, visible_alias = "url", value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The paths that the service answers at: uniform (default) or published
+    #[arg(long, hide_short_help = true, global = true, value_name = "LAYOUT", add = ArgValueCompleter::new(completer::layouts))]
+    pub layout: Option<String>,
+    /// A file that contains the API token; else TRUEUP_TOKEN, or the file that TRUEUP_TOKEN_FILE names
+    #[arg(long, global = true, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Certificate authorities to trust besides the system's, PEM
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE")]
+    pub ca_cert: Option<PathBuf>,
+    /// The client certificate, PEM
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", requires = "client_key")]
+    pub client_cert: Option<PathBuf>,
+    /// The key of the client certificate, PEM
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", requires = "client_cert")]
+    pub client_key: Option<PathBuf>,
+    /// The client certificate with its key, PKCS #12 (.p12, .pfx), as the console provides it
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", conflicts_with_all = ["client_cert", "client_key"])]
+    pub client_p12: Option<PathBuf>,
+    /// A file that contains the password of the PKCS #12 file; else TRUEUP_P12_PASSWORD or VES_P12_PASSWORD
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", requires = "client_p12")]
+    pub client_p12_password_file: Option<PathBuf>,
+    /// The configuration, instead of the trueup.yaml in the directory or above it
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The environment of the configuration; `all` for every one [environment: TRUEUP_ENV]
+    #[arg(long, global = true, value_name = "NAME", add = ArgValueCompleter::new(completer::environments))]
+    pub env: Option<String>,
+    /// A variable for `${name}` in definitions; repeatable
+    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = variable)]
+    pub var: Vec<(String, String)>,
+    /// The stack that owns the objects [environment: TRUEUP_STACK]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub stack: Option<String>,
+    /// Limits from outside the repository, which can only tighten [environment: TRUEUP_POLICY]
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Where runs, locks and drift states are kept: a directory, or a bucket such as s3://BUCKET/PREFIX
+    /// (default: the state directory of this machine) [environment: TRUEUP_STATE]
+    #[arg(long, hide_short_help = true, global = true, value_name = "DIR|URL")]
+    pub state: Option<String>,
+    /// Use an embedded service instead of a real one, kept in FILE (default: one for each directory, in the state directory)
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub sandbox: Option<Option<PathBuf>>,
+    /// Requests at the same time (default: `concurrency` of trueup.yaml, else 8)
+    #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub concurrency: Option<u16>,
+    /// Requests a second at most, 0 for no limit (default: `rate_limit` of trueup.yaml, else careful)
+    #[arg(long, hide_short_help = true, global = true, value_name = "N")]
+    pub rate: Option<f64>,
+    /// When to use colour
+    #[arg(long, hide_short_help = true, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Log each request
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Write each request to stderr as a line of JSON: time, path, status, duration and request id
+    #[arg(long, hide_short_help = true, global = true, value_name = "FORMAT", value_parser = ["json"])]
+    pub log: Option<String>,
+    /// Print only results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// When colour is added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Also into a pipe
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// What is loaded, and which changes are selected.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ScopeArgs {
+    /// The stack's directory; or a directory or file in it, which filters the changes [default: .]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub filter: FilterArgs,
+}
+
+/// Whether a command is about the stacks that its paths name, or about all below them.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct StacksArgs {
+    /// Every stack in and below the directories: each directory with a trueup.yaml
+    #[arg(long, short = 'R')]
+    pub recursive: bool,
+    /// Of several stacks, skip those that do not have the environment of `--env`; the report names them
+    #[arg(long, hide_short_help = true)]
+    pub skip_missing_env: bool,
+}
+
+/// Filters choose among the changes; they never narrow what is loaded or read.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FilterArgs {
+    /// Only objects whose key, such as shop/cart or origin_pool:shop/cart, matches; repeatable
+    #[arg(help_heading = FILTERS, long, value_name = "GLOB", add = ArgValueCompleter::new(completer::endpoints))]
+    pub only: Vec<String>,
+    /// No objects whose key matches; repeatable
+    #[arg(help_heading = FILTERS, long, hide_short_help = true, value_name = "GLOB", add = ArgValueCompleter::new(completer::endpoints))]
+    pub except: Vec<String>,
+    /// Only objects of this namespace; repeatable
+    #[arg(help_heading = FILTERS, long, short, value_name = "NAME", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
+    pub namespace: Vec<Namespace>,
+    /// Only objects whose live or desired labels meet the selector, such as `tier in (web, db)`
+    #[arg(help_heading = FILTERS, long, hide_short_help = true, short = 'l', value_name = "SELECTOR")]
+    pub selector: Option<String>,
+}
+
+/// What a person allows by name.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PermissionArgs {
+    /// Allow what a guard blocks: mass-change, empty-namespace, behind-base,
+    /// foreign-stack=KEY|GLOB, protected=KEY, recreate=KEY, referred=KEY, unverified=KEY; repeatable
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completer::allowances))]
+    pub allow: Vec<String>,
+    /// Take ownership of objects that are in sync and have no ownership annotations
+    #[arg(long, hide_short_help = true)]
+    pub adopt: bool,
+    /// Delete what this stack owns in a namespace that it no longer lists; repeatable
+    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
+    pub prune_namespace: Vec<Namespace>,
+}
+
+/// How a person approves a plan, and in which format its outcome is printed.
+#[derive(Debug, Clone, Args)]
+pub struct ApprovalArgs {
+    /// Apply without asking
+    #[arg(long, short, conflicts_with = "digest")]
+    pub yes: bool,
+    /// Apply without asking if the plan has this digest (32 hex digits or more)
+    #[arg(long, value_name = "DIGEST")]
+    pub digest: Option<String>,
+    /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
+    pub approved_by: Option<String>,
+    /// Also write the document of the run to a file, however it ends: json=run.json, or as metrics prometheus=run.prom;
+    /// for several stacks, to a file each in this directory; repeatable
+    #[arg(long, hide_short_help = true, value_name = "FORMAT=FILE", value_parser = written(Format::OF_RUN_FILES))]
+    pub write: Vec<WrittenReport>,
+    /// Output format; ndjson streams the events of the run, and its last line is what json prints
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
+    pub format: Format,
+}
+
+/// The branch that the definitions will be merged into.
+#[derive(Debug, Clone, Default, Args)]
+pub struct BaseArgs {
+    /// Report whose change each difference is, against this branch or commit
+    #[arg(long, value_name = "REF")]
+    pub base: Option<String>,
+}
+
+/// Which part of the differences is planned, where a base says whose each is.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct PartArgs {
+    /// Only what the working tree changed since the base; what others changed stays as it is
+    #[arg(long, requires = "base")]
+    pub only_this_change: bool,
+}
+
+/// What the definitions are compared with.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LiveArgs {
+    /// Compare with this snapshot instead of the service: no token, no network. For several stacks, a directory that
+    /// `snapshot` wrote
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub live: Option<PathBuf>,
+}
+
+/// Where a report is written.
+#[derive(Debug, Args)]
+pub struct ReportFileArgs {
+    /// Write the report to a file, in one step, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Also write the report to a file in another format, such as json=check.json; repeatable
+    #[arg(long, hide_short_help = true, value_name = "FORMAT=FILE", value_parser = written(Format::OF_MERGED))]
+    pub write: Vec<WrittenReport>,
+    /// The most bytes of a Markdown report
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    pub budget: usize,
+}
+
+/// A file that has the report in a format of its own.
+#[derive(Debug, Clone)]
+pub struct WrittenReport {
+    /// The format.
+    pub format: Format,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// The parser of a `--write` with these formats.
+fn written(formats: &'static [Format]) -> impl TypedValueParser<Value = WrittenReport> {
+    StringValueParser::new().try_map(|text| {
+        let (name, path) = text.split_once('=').unwrap_or((&text, ""));
+        match Format::parse(name).filter(|format| formats.contains(format)) {
+            Some(format) if !path.is_empty() => Ok(WrittenReport { format, path: PathBuf::from(path) }),
+            Some(_) => Err(format!("name the file: {name}=FILE")),
+            None => {
+                let names: Vec<&str> = formats.iter().map(|format| format.as_str()).collect();
+                Err(format!("write it as FORMAT=FILE; the formats are: {}", names.join(", ")))
+            }
+        }
+    })
+}
+
+/// Makes the changes of a directory, or those of a saved plan.
+///
+/// Creates come first, then replaces, then deletes, each after what it needs; deletes only when every create and
+/// replace of their namespace succeeded. Before each replace, trueup checks that the object has not changed since the plan.
+/// At the end it reads everything again and verifies that nothing differs.
+///
+/// Several stacks are planned first, approved once, and then applied one after the other. Nothing is sent if one of
+/// them cannot be planned, and a stack that fails stops those that have not begun. The same command again goes on.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply -R tenants --waves 1,10%,50%\n  trueup apply -R tenants --waves 'ring=canary; ring=early; 50%'\n  trueup apply --resume last"
+)]
+pub struct ApplyArgs {
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
+    #[command(flatten)]
+    pub permission: PermissionArgs,
+    /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
+    #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt"])]
+    pub resume: Option<String>,
+    /// Of several stacks, apply those that can be planned, and go on after one fails
+    #[arg(long, hide_short_help = true)]
+    pub keep_going: bool,
+    /// Apply several stacks in waves, those of a wave at the same time: by the labels of the stacks, such as
+    /// `ring=canary; ring in (early, main)`, by number or share, such as 1,10%,50%, or both, such as
+    /// `ring=canary; ring=main: 10%,50%`; the rest is the last wave. A wave in which a stack fails stops the next
+    #[arg(long, hide_short_help = true, value_name = "WAVES")]
+    pub waves: Option<crate::cli::stacks::waves::Waves>,
+    #[command(flatten)]
+    pub base: BaseArgs,
+    #[command(flatten)]
+    pub part: PartArgs,
+    #[command(flatten)]
+    pub decision: ApprovalArgs,
+}
+
+/// How definitions are written.
+#[derive(Debug, Args)]
+pub struct DefinitionFileArgs {
+    /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
+    #[arg(long, short, value_name = "DIR", default_value = ".")]
+    pub output: PathBuf,
+    /// Overwrite existing files
+    #[arg(long)]
+    pub overwrite: bool,
+    /// The schema that the first line of each file names to editors, instead of a copy that is written
+    /// into the directory as .trueup.schema.json
+    #[arg(long, value_name = "URL")]
+    pub schema: Option<String>,
+    /// Write no such line
+    #[arg(long, conflicts_with = "schema")]
+    pub no_schema: bool,
+}
+
+/// A namespace of the call.
+///
+/// # Errors
+/// A text that is not a valid name.
+pub fn namespace(name: &str) -> Result<Namespace, String> {
+    Namespace::parse(name).map_err(|error| format!("the namespace `{name}` {error}"))
+}
+
+fn variable(text: &str) -> Result<(String, String), &'static str> {
+    let named = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    named.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or("write it as NAME=VALUE")
+}
+
+/// The kind of this name.
+pub fn kind_name(name: &str) -> Result<KindName, String> {
+    KindName::find(name).ok_or_else(|| "to list the kinds: trueup kinds".to_owned())
+}
+
+/// The columns of a table of endpoints.
+#[derive(Debug, Args)]
+pub struct ColumnArgs {
+    /// The columns of the table, such as endpoint, target, labels, labels.tier or spec.protocol
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', add = ArgValueCompleter::new(completer::columns))]
+    pub columns: Vec<ColumnArg>,
+}
+
+/// A column that a person asked for.
+#[derive(Debug, Clone)]
+pub struct ColumnArg(Column);
+
+impl std::str::FromStr for ColumnArg {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Column::parse(name).map(ColumnArg).ok_or_else(|| {
+            let names = Column::names();
+            let near = load::nearest(name, names.iter().map(String::as_str));
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            format!("{near}the columns are: {}, labels.KEY, annotations.KEY", names.join(", "))
+        })
+    }
+}
+
+impl ColumnArgs {
+    /// The columns that are asked for, else the usual ones.
+    pub fn chosen(&self) -> Vec<Column> {
+        match self.columns.as_slice() {
+            [] => Column::usual(),
+            columns => columns.iter().map(|ColumnArg(column)| column.clone()).collect(),
+        }
+    }
+}

@@ -2,10 +2,12 @@
 //! files are edited in place, and what cannot be edited in place is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
 
 use crate::api;
-use crate::cli::args::{AdoptInto, PullArgs, ScopeArgs};
+use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning};
 use crate::file::{Directory, FileMode};
 use crate::kind;
@@ -15,9 +17,33 @@ use crate::model::{Field, Json, Key, Live, LiveItem, SourceLocation};
 use crate::plan::{ActionKind, BlockReason, Cause, Change, Note, Plan, Unchangeable};
 use crate::report::safe;
 
+/// What `pull --drift` takes beside its filters.
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// Let the definitions of this stack take over what was changed outside, edited in place
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
+    pub drift: Vec<PathBuf>,
+    /// With --drift: also write what was set outside where no definition names it, in objects of other kinds than endpoint
+    #[arg(long, requires = "drift", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
+    pub unnamed: bool,
+    /// With --drift and --env: write into the overlay of the environment, or into the definitions that other environments
+    /// share. Without it, the overlay, after a prompt on a terminal
+    #[arg(long, value_name = "WHERE", requires = "drift")]
+    pub into: Option<AdoptInto>,
+}
+
+/// Where values that were changed outside are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AdoptInto {
+    /// The overlay of the environment
+    Overlay,
+    /// The definitions
+    Base,
+}
+
 /// Lets the definitions take over what was changed outside.
-pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> {
-    let scope = ScopeArgs { paths: arguments.drift.clone(), filter: arguments.filter.clone() };
+pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) -> Result<ExitStatus> {
+    let scope = ScopeArgs { paths: arguments.drift.clone(), filter: filter.clone() };
     let session = Session::open(context, &scope, SessionOptions::default()).await?;
     let stack = &session.stack;
     let overlay = overlay(arguments, context, &stack.loaded)?;
@@ -54,7 +80,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus> 
 
 /// The overlay to write into; nothing where that is the definitions. What other environments share is written only when
 /// the call chooses it.
-fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> Result<Option<&'l str>> {
+fn overlay<'l>(arguments: &AdoptArgs, context: &Context, loaded: &'l Loaded) -> Result<Option<&'l str>> {
     let Some(name) = &loaded.options().environment else {
         return match arguments.into {
             Some(AdoptInto::Overlay) => {

@@ -12,9 +12,7 @@ use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{
-    CommandResult as _, Context, Execute, ExitStatus, Result, file, hint, planning, policy, session, settings,
-};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, file, hint, policy, session, settings};
 use crate::file::limit;
 use crate::journal;
 use crate::model::Namespace;
@@ -61,7 +59,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.
 async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
-    let record = planning::run_to_change(context, name, journal::find_newest)?;
+    let record = session::run_to_change(context, name, journal::find_newest)?;
     let plan = &record.header.plan;
     let left = record.left();
     // A run that ended between its last change and its end was not verified.

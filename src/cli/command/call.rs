@@ -8,8 +8,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
-use crate::cli::args::formats;
-use crate::cli::command::{GlobalOptions, SERVICE};
+use crate::cli::args::{GlobalOptions, SERVICE, formats};
 use crate::cli::output::prompt;
 use crate::cli::{
     CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, configuration, service, settings,

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::cli::args::formats;
-use crate::cli::command::{GlobalOptions, SETTINGS};
+use crate::cli::args::{GlobalOptions, SETTINGS, formats};
 use crate::cli::{
     CommandError, Context, Execute, ExitStatus, Result, completer, configuration, diagnostics, policy, settings,
 };

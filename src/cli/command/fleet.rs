@@ -10,8 +10,7 @@ use walkdir::WalkDir;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::args::{ReportFileArgs, formats, time};
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::{GlobalOptions, ReportFileArgs, formats, time};
 use crate::cli::output::report_files;
 use crate::cli::{Context, Execute, ExitStatus, Result, file};
 use crate::file::limit;

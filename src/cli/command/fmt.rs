@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::GlobalOptions;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics};
 use crate::file::{Directory, FileMode};
 use crate::load;

@@ -8,8 +8,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::api;
-use crate::cli::args::{self, ColumnArgs, FilterArgs, formats};
-use crate::cli::command::{GlobalOptions, SERVICE};
+use crate::cli::args::{self, ColumnArgs, FilterArgs, GlobalOptions, SERVICE, formats};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, service, stack};
 use crate::kind::KindName;

@@ -2,8 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::args::formats;
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::{GlobalOptions, formats};
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, hint, state};
 use crate::journal::{self, Retention};
 use crate::model::RunId;

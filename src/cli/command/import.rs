@@ -7,8 +7,7 @@ use anyhow::Context as _;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::args::DefinitionFileArgs;
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::{DefinitionFileArgs, GlobalOptions};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, file};

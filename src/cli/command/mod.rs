@@ -28,9 +28,10 @@ pub mod stacks;
 pub mod upgrades;
 pub mod validate;
 
-use clap::{Parser, Subcommand};
+use clap::builder::ArgPredicate;
+use clap::{Arg, ArgAction, CommandFactory as _, Parser, Subcommand};
 
-use crate::cli::args::{ApplyArgs, GlobalArgs, PullArgs};
+use crate::cli::args::{ApplyArgs, GlobalArgs, GlobalOptions};
 use crate::cli::{Context, ExitStatus, Result};
 
 const EXAMPLES: &str = "\
@@ -65,16 +66,8 @@ pub struct Arguments {
     pub global: GlobalArgs,
 }
 
-/// The ids of the global options of a connection to the service.
-pub const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
-                           sandbox concurrency rate verbose log policy";
-/// Those of the settings of a directory.
-pub const SETTINGS: &str = "config env var";
 /// Those that every command has.
 const OUTPUT: &str = "color quiet";
-
-/// Groups of ids of the global options that a command uses; without them, all.
-pub type GlobalOptions = Option<&'static [&'static str]>;
 
 /// What the program has to know of a command beside its arguments.
 pub trait Execute {
@@ -149,7 +142,7 @@ commands! {
     Move(movement::MoveArgs),
     Get(get::GetArgs),
     Show(show::ShowArgs),
-    Pull(PullArgs),
+    Pull(pull::PullArgs),
     Import(import::ImportArgs),
     Events(events::EventsArgs),
     Ddos(ddos::DdosArgs),
@@ -162,6 +155,47 @@ commands! {
     Explain(explain::ExplainArgs),
     Completions(reference::CompletionsArgs),
     Man(reference::ManArgs),
+}
+
+/// The command line, for parsing.
+pub fn line() -> clap::Command {
+    with_json(Arguments::command())
+}
+
+/// The command line, for completions and the manual: each command with the global options that it uses.
+pub fn described() -> clap::Command {
+    let mut command = line();
+    // Only then are the global options in every command.
+    command.build();
+    let globals: Vec<String> =
+        command.get_arguments().filter(|arg| arg.is_global_set()).map(|arg| arg.get_id().to_string()).collect();
+    command.mut_subcommands(|command| {
+        let used = Command::globals(command.get_name());
+        let is_hidden = |id: &str| {
+            globals.iter().any(|global| global == id) && !used.as_ref().is_none_or(|used| used.contains(&id))
+        };
+        hiding(command, &is_hidden)
+    })
+}
+
+/// Hides options of a command, and those of its own commands.
+fn hiding(command: clap::Command, is_hidden: &dyn Fn(&str) -> bool) -> clap::Command {
+    let command = command.mut_args(|arg| if is_hidden(arg.get_id().as_str()) { arg.hide(true) } else { arg });
+    command.mut_subcommands(|command| hiding(command, is_hidden))
+}
+
+/// `--json` for every `--format` that has it.
+fn with_json(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommands(with_json);
+    let format = command.get_arguments().find(|arg| arg.get_id() == "format");
+    let has_json = |format: &Arg| format.get_possible_values().iter().any(|value| value.get_name() == "json");
+    if !format.is_some_and(has_json) {
+        return command;
+    }
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).conflicts_with("format");
+    command
+        .mut_arg("format", |format| format.default_value_if("json", ArgPredicate::Equals("true".into()), "json"))
+        .arg(json.help("The same as --format json").hide_short_help(true))
 }
 
 #[cfg(test)]

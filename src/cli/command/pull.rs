@@ -3,11 +3,15 @@
 
 use std::collections::BTreeSet;
 
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
 use crate::api;
-use crate::cli::args::PullArgs;
+use crate::cli::args::{DefinitionFileArgs, FilterArgs, kind_name};
+use crate::cli::command::adopt::{self, AdoptArgs};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
-use crate::cli::{Context, Execute, ExitStatus, Result, configuration, planning, service, stack};
+use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, planning, service, stack};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
@@ -15,10 +19,34 @@ use crate::plan::{MatchedFilters, Selection};
 use crate::report::facts::unread;
 use crate::report::text;
 
+/// Writes live objects as definitions, one file each.
+///
+/// What the service fills in, its own labels and trueup's ownership annotations are left out. A plan right after is
+/// empty. Each file begins with a line by which editors find the schema: they complete and explain
+/// fields, and mark mistakes. With --drift the definitions that are there take over just the values that were changed
+/// outside; comments, order and quotes stay, and what cannot be edited in place is reported, with exit code 3. With --env, they go
+/// into the overlay of the environment.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup pull -n shop -o endpoints\n  trueup pull -n shop --only 'shop/web-*' -o endpoints --overwrite"
+)]
+pub struct PullArgs {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+    #[command(flatten)]
+    pub adopt: AdoptArgs,
+    /// Objects of this kind, besides endpoints; repeatable. Without it those of `kinds:` in trueup.yaml, and without those
+    /// objects of every kind
+    #[arg(long, value_name = "KIND", value_parser = kind_name, add = ArgValueCompleter::new(completer::kinds), conflicts_with = "drift")]
+    pub kind: Vec<KindName>,
+    #[command(flatten)]
+    pub files: DefinitionFileArgs,
+}
+
 impl Execute for PullArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        if !self.drift.is_empty() {
-            return super::adopt::run(self, context).await;
+        if !self.adopt.drift.is_empty() {
+            return adopt::run(&self.adopt, &self.filter, context).await;
         }
         let config = configuration::of_directory(context, &self.files.output)?;
         let selection = stack::selection(&self.filter)?;

@@ -5,9 +5,8 @@ use clap_complete::engine::ArgValueCompleter;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::cli::args::{formats, help};
-use crate::cli::command::GlobalOptions;
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer};
+use crate::cli::args::{GlobalOptions, formats};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, command, completer};
 use crate::kind::Kind;
 use crate::report::kinds::KindList;
 use crate::report::schema::{self, DefinitionKind, SchemaKind};
@@ -118,7 +117,7 @@ impl Execute for ManArgs {
     const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let program = help::described();
+        let program = command::described();
         let mut page = Vec::new();
         clap_mangen::Man::new(program.clone()).render(&mut page).with_status(ExitStatus::Failed)?;
         for command in program.get_subcommands().filter(|command| command.get_name() != "help") {

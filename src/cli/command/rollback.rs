@@ -46,7 +46,7 @@ pub struct RollbackArgs {
 impl Execute for RollbackArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let begun = Instant::now();
-        let record = planning::run_to_change(context, &self.run, journal::find_of)?;
+        let record = session::run_to_change(context, &self.run, journal::find_of)?;
         let selection = stack::selection(&FilterArgs { only: self.only.clone(), ..FilterArgs::default() })?;
         let allow = settings::allow(&self.allow)?;
         let (config, connection) = session::of_plan(context, &record.header.plan).await?;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use clap::Args;
 
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::GlobalOptions;
 use crate::cli::run::interrupt;
 use crate::cli::service::token;
 use crate::cli::{

@@ -8,8 +8,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::api;
-use crate::cli::args::{ColumnArgs, formats};
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::{ColumnArgs, GlobalOptions, formats};
 use crate::cli::run::document;
 use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, hint};
 use crate::file::limit;

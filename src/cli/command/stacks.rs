@@ -6,8 +6,7 @@ use anyhow::Context as _;
 
 use clap::Args;
 
-use crate::cli::args::formats;
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::{GlobalOptions, formats};
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result};

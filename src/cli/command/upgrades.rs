@@ -4,8 +4,7 @@ use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::upgrades;
-use crate::cli::args::{formats, namespace};
-use crate::cli::command::{GlobalOptions, SERVICE};
+use crate::cli::args::{GlobalOptions, SERVICE, formats, namespace};
 use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};

@@ -3,8 +3,7 @@
 
 use clap::Args;
 
-use crate::cli::args::{ScopeArgs, StacksArgs, formats};
-use crate::cli::command::{GlobalOptions, SETTINGS};
+use crate::cli::args::{GlobalOptions, SETTINGS, ScopeArgs, StacksArgs, formats};
 use crate::cli::stack::{self, CheckedDefinitions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::cli::commits::base::{self, LookupError};
-use crate::cli::{Context, Result, Stack, settings, state};
+use crate::cli::{Context, Result, Stack, state};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal;
@@ -42,7 +42,7 @@ pub fn judge_missing(
     }
     let history = applied_definitions(stack, commits, &missing);
     let store = state::store(context)?;
-    let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
+    let owner = state::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
     // The journal of a long time is much to read.
     let journal = OnceCell::new();
     let last_action = |key: &Key| {

@@ -20,9 +20,7 @@ use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::output::report_files;
 use crate::cli::run::approval::PromptResult;
-use crate::cli::{
-    CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, settings, state,
-};
+use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
 use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
@@ -214,7 +212,7 @@ impl PendingRun<'_> {
             trigger: trigger::of(self.decision, environment),
             resumes,
             rolls_back,
-            sandbox: settings::sandbox_of_runs(context),
+            sandbox: state::sandbox_of_runs(context),
             in_force: Some(document::in_force(context, &self.trust.safeguards)),
             plan: plan.clone(),
         };
@@ -266,7 +264,7 @@ impl PendingRun<'_> {
     /// Reports that the newest run of a stack was not finished, before another is begun.
     fn report_unfinished(&self) -> Result<()> {
         let (context, plan) = (self.context, self.plan);
-        let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
+        let owner = state::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
         let open = journal::open_run(state::store(context)?, &owner);
         if let Some(open) = open.map_err(|error| state::failed(context, error))? {
             let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };

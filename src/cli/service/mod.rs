@@ -9,10 +9,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::api::{self, BaseUrl, Identity, RateLimit, Reader, Secret, Timing, TlsTrust, Writer};
+use crate::cli::context::EmbeddedService;
 use crate::cli::output::activity::{self, Activity};
 use crate::cli::service::token::TokenSources;
 use crate::cli::settings::{self, Address, ServiceLocation};
-use crate::cli::stacks::tenants::EmbeddedService;
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, file};
 use crate::file::limit;
 use crate::load::Config;

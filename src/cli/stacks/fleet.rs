@@ -10,11 +10,10 @@ use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::context::StackEnvironment;
+use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::stacks::targets::Target;
-use crate::cli::stacks::tenants::{DefinedKeys, Tenants};
 use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, service, settings};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};

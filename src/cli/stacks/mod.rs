@@ -1,4 +1,4 @@
-//! Commands about several stacks: which stacks a call names, what they share, how one checker takes its part of them, and
+//! Commands about several stacks: which stacks a call names, how one checker takes its part of them, and
 //! an apply over all of them.
 
 pub mod changed;
@@ -8,5 +8,4 @@ pub mod fleet;
 pub mod rollout;
 pub mod shard;
 pub mod targets;
-pub mod tenants;
 pub mod waves;

@@ -245,7 +245,7 @@ fn kept_state(context: &Context, config: &Config, health: &mut Health) {
     };
     let Ok(Some(place)) = settings::named(context, config) else { return };
     let stack = settings::stack(context, config).ok().flatten();
-    let owner = settings::run_owner(context, stack, place.base_url().to_string());
+    let owner = state::run_owner(context, stack, place.base_url().to_string());
     if usable && let Ok(Some(open)) = journal::open_run(store, &owner) {
         health.add("last run", HealthStatus::Note, format!("{} was not finished", open.run)).fix(format!(
             "trueup apply --resume {}{}{}",

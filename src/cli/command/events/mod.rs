@@ -11,8 +11,7 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::events::{self, EventQuery, Match, Sort};
 use crate::cli::args::time::TimeRange;
-use crate::cli::args::{formats, namespace};
-use crate::cli::command::{GlobalOptions, SERVICE};
+use crate::cli::args::{GlobalOptions, SERVICE, formats, namespace};
 use crate::cli::run::interrupt;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;

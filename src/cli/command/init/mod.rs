@@ -9,8 +9,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use crate::api::BaseUrl;
-use crate::cli::args::namespace;
-use crate::cli::command::GlobalOptions;
+use crate::cli::args::{GlobalOptions, namespace};
 use crate::cli::settings::UrlSources;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics, settings};
 use crate::file::{Directory, FileMode};
