@@ -8,7 +8,6 @@ use anyhow::Context as _;
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::run::approval;
-use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
@@ -40,8 +39,7 @@ impl Execute for ApplyArgs {
 }
 
 async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
-    let proposal = Proposal::of(arguments, context, &arguments.scope).await?;
-    proposal.pending(context, &arguments.decision).approve_and_apply().await
+    PendingRun::of_definitions(arguments, context, &arguments.scope).await?.approve_and_apply().await
 }
 
 async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan: Plan) -> Result<ExitStatus> {
@@ -52,7 +50,6 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
     policy::permits_changes(context, &config, &plan, &pruned(arguments))?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
-    let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
     let decision = &arguments.decision;
     PendingRun { context, decision, plan, connection, allow, view, origin, trust }.approve_and_apply().await
 }
@@ -86,7 +83,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         0 => RunLimits::of_record(&config, plan),
         _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
     };
-    let (connection, allow, view, decision) = (&connection, &allow, &view, &arguments.decision);
+    let (decision, plan) = (&arguments.decision, plan.clone());
     let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
     if left > 0
         && let Some(refused) = approval::ask_to_resume(&work, left)?

@@ -78,7 +78,6 @@ impl Execute for MoveArgs {
         let connection = session.into_connection()?;
         let Some(path) = &self.output else {
             let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
-            let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
             let decision = &self.decision;
             let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
             return work.approve_and_apply().await;

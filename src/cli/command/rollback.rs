@@ -79,7 +79,6 @@ impl Execute for RollbackArgs {
         let Some(path) = &self.output else {
             let origin = RunOrigin::Undone(record.run().clone());
             let trust = RunLimits::of_record(&config, &plan);
-            let (plan, connection, allow, view) = (&plan, &connection, &allow, &view);
             let decision = &self.decision;
             let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
             return work.approve_and_apply().await;

@@ -21,8 +21,8 @@ pub enum PromptResult<'a> {
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
-pub fn ask<'a>(work: &PendingRun<'a>) -> Result<PromptResult<'a>> {
-    let PendingRun { context, decision, plan, allow, view, .. } = *work;
+pub fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
+    let PendingRun { context, decision, plan, allow, view, .. } = work;
     let consent = consent(decision);
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
         return Ok(PromptResult::Ended(nothing_to_do(work)));
@@ -75,7 +75,7 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
 }
 
 fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
-    let PendingRun { context, plan, view, .. } = *work;
+    let PendingRun { context, plan, view, .. } = work;
     let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
     context.output.rendered_notice(&text::refusal(refusal, &view));
     let status = ExitStatus::of_refusal(refusal);
@@ -87,7 +87,7 @@ fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
 }
 
 fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
-    work.context.output.report_with(&Report::Plan(work.plan), work.decision.format, &ReportOptions::new(work.view));
+    work.context.output.report_with(&Report::Plan(&work.plan), work.decision.format, &ReportOptions::new(&work.view));
     if work.plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
 }
 
@@ -96,7 +96,7 @@ fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
 pub fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitStatus>> {
-    let PendingRun { context, decision, plan, allow, view, .. } = *work;
+    let PendingRun { context, decision, plan, allow, view, .. } = work;
     // The guards cover the whole plan, and consents that the record names come from a file.
     if let Err(refusal) = plan.approve_within(consent(decision), allow, &work.trust.limits) {
         return Ok(Some(refused(work, &refusal)));

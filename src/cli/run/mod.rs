@@ -4,7 +4,6 @@
 pub mod approval;
 pub mod document;
 pub mod interrupt;
-pub mod proposal;
 pub mod rehearsal;
 pub mod trigger;
 
@@ -15,12 +14,14 @@ use tokio::sync::watch;
 
 use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
-use crate::cli::args::ApprovalArgs;
+use crate::cli::args::{ApplyArgs, ApprovalArgs, ScopeArgs};
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::output::report_files;
 use crate::cli::run::approval::PromptResult;
-use crate::cli::{CommandResult as _, Connection, Context, ExitStatus, Result, file, planning, policy, state};
+use crate::cli::{
+    CommandResult as _, Connection, Context, ExitStatus, Result, Session, SessionOptions, file, planning, policy, state,
+};
 use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
@@ -38,13 +39,13 @@ pub struct PendingRun<'a> {
     /// How the call approves it, and how its outcome is reported.
     pub decision: &'a ApprovalArgs,
     /// The plan.
-    pub plan: &'a Plan,
+    pub plan: Plan,
     /// The service.
-    pub connection: &'a Connection,
+    pub connection: Connection,
     /// What was allowed by name.
-    pub allow: &'a Allowances,
+    pub allow: Allowances,
     /// How it is drawn.
-    pub view: &'a TextView,
+    pub view: TextView,
     /// Where the plan comes from.
     pub origin: RunOrigin,
     /// Which statements of the plan are trusted.
@@ -104,7 +105,29 @@ pub enum RunOrigin {
     Resumed(RunId),
 }
 
-impl PendingRun<'_> {
+impl<'a> PendingRun<'a> {
+    /// The run of an apply of the definitions that `scope` names: made in the same way for one stack and for several.
+    ///
+    /// # Errors
+    /// As those of a session and of its plan.
+    pub async fn of_definitions(arguments: &'a ApplyArgs, context: &'a Context, scope: &ScopeArgs) -> Result<Self> {
+        let ApplyArgs { base, part, permission, decision, .. } = arguments;
+        let (base, only_this_change, permission) = (base.base.as_deref(), part.only_this_change, Some(permission));
+        let options = SessionOptions { base, only_this_change, permission, ..SessionOptions::default() };
+        let session = Session::open(context, scope, options).await?;
+        let mut plan = session.plan().await?;
+        let is_asked_for = !decision.yes && decision.digest.is_none();
+        if is_asked_for || plan.changes.is_empty() {
+            session.locate(&mut plan);
+        }
+        session.attribute(&mut plan)?;
+        session.stamp(&mut plan);
+        session.consent(&mut plan);
+        let (view, allow, trust) = (session.view(), session.allow.clone(), RunLimits::whole(&plan));
+        let (connection, origin) = (session.into_connection()?, RunOrigin::Definitions);
+        Ok(Self { context, decision, plan, connection, allow, view, origin, trust })
+    }
+
     /// Asks for approval of the plan, makes its changes and reports the outcome.
     ///
     /// # Errors
@@ -128,7 +151,7 @@ impl PendingRun<'_> {
         if matches!(self.origin, RunOrigin::Definitions) {
             self.report_unfinished()?;
         }
-        self.check_gates(self.plan).await
+        self.check_gates(&self.plan).await
     }
 
     /// Checks every gate for what is to be done of the plan: one that warns is reported, one that blocks refuses the run.
@@ -162,7 +185,7 @@ impl PendingRun<'_> {
     /// # Errors
     /// A journal that cannot be begun.
     pub async fn carry_out(&self, approved: ApprovedPlan<'_>, stop: Option<watch::Receiver<bool>>) -> Result<Outcome> {
-        let progress = RunProgress::new(self.context, self.plan);
+        let progress = RunProgress::new(self.context, &self.plan);
         let is_one_of_several = stop.is_some();
         let (journal, options) = self.begin(&progress, stop).await?;
         let writer = self.connection.writer()?;
@@ -179,7 +202,7 @@ impl PendingRun<'_> {
         report_files::check(None, &self.decision.write)?;
         // The configuration decides, as for an apply: the record is a file like any other.
         self.check_gates(&record.rest()).await?;
-        let progress = RunProgress::new(self.context, self.plan);
+        let progress = RunProgress::new(self.context, &self.plan);
         let (journal, options) = self.begin(&progress, None).await?;
         let writer = self.connection.writer()?;
         let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
@@ -195,7 +218,7 @@ impl PendingRun<'_> {
         progress: &RunProgress,
         stop: Option<watch::Receiver<bool>>,
     ) -> Result<(Journal, ApplyOptions)> {
-        let (context, plan) = (self.context, self.plan);
+        let (context, plan) = (self.context, &self.plan);
         let environment = &context.environment;
         let store = state::store(context)?;
         let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
@@ -252,18 +275,18 @@ impl PendingRun<'_> {
         if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
             self.context.output.note_change();
         }
-        let applied = Applied { outcome, plan: self.plan, earlier };
+        let applied = Applied { outcome, plan: &self.plan, earlier };
         self.context.output.report_with(
             &Report::Answer(&applied),
             self.decision.format,
-            &ReportOptions::new(self.view),
+            &ReportOptions::new(&self.view),
         );
-        ExitStatus::of_outcome(outcome, self.plan)
+        ExitStatus::of_outcome(outcome, &self.plan)
     }
 
     /// Reports that the newest run of a stack was not finished, before another is begun.
     fn report_unfinished(&self) -> Result<()> {
-        let (context, plan) = (self.context, self.plan);
+        let (context, plan) = (self.context, &self.plan);
         let owner = state::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
         let open = journal::open_run(state::store(context)?, &owner);
         if let Some(open) = open.map_err(|error| state::failed(context, error))? {

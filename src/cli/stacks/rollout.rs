@@ -8,10 +8,9 @@ use std::time::Instant;
 use futures_util::StreamExt as _;
 use tokio::sync::watch;
 
-use crate::cli::args::{ApplyArgs, ApprovalArgs};
+use crate::cli::args::ApplyArgs;
 use crate::cli::output::prompt;
-use crate::cli::run::interrupt;
-use crate::cli::run::proposal::Proposal;
+use crate::cli::run::{PendingRun, interrupt};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
@@ -104,18 +103,18 @@ fn wave_title(waves: &[Wave], at: usize) -> String {
 }
 
 /// Plans one stack and looks at its gates.
-async fn plan(arguments: &ApplyArgs, member: &Member) -> Result<Proposal> {
+async fn plan<'a>(arguments: &'a ApplyArgs, member: &'a Member) -> Result<PendingRun<'a>> {
     let scope = member.scope(&arguments.scope.filter);
-    let proposal = Proposal::of(arguments, &member.context, &scope).await?;
-    proposal.pending(&member.context, &arguments.decision).check().await?;
-    Ok(proposal)
+    let pending = PendingRun::of_definitions(arguments, &member.context, &scope).await?;
+    pending.check().await?;
+    Ok(pending)
 }
 
 /// Checks guards, reads and the digest of all plans; a plan that is refused becomes an error of its stack.
 fn approve(
     arguments: &ApplyArgs,
     context: &Context,
-    (members, planned): (&[Member], &mut [StackResult<Proposal>]),
+    (members, planned): (&[Member], &mut [StackResult<PendingRun<'_>>]),
     digest: &Digest,
 ) -> Result<()> {
     for (member, stack) in members.iter().zip(planned.iter_mut()) {
@@ -147,7 +146,7 @@ fn ask(
     arguments: &ApplyArgs,
     context: &Context,
     (members, waves): (&[Member], &[Wave]),
-    planned: &[StackResult<Proposal>],
+    planned: &[StackResult<PendingRun<'_>>],
     digest: &Digest,
 ) -> Result<()> {
     if arguments.decision.yes || arguments.decision.digest.is_some() {
@@ -180,7 +179,7 @@ async fn apply(
     context: &Context,
     arguments: &ApplyArgs,
     (members, waves): (&[Member], &[Wave]),
-    planned: &[StackResult<Proposal>],
+    planned: &[StackResult<PendingRun<'_>>],
 ) -> Vec<StackResult<Option<Outcome>>> {
     let left = "the same command again goes on; `trueup history` lists the runs";
     let stop = interrupt::watch(context.output.clone(), left.to_owned());
@@ -196,7 +195,7 @@ async fn apply(
                 Ok(_) if *stop.borrow() => Err(NoResult::Interrupted),
                 Ok(_) if has_failed.get() => Err(NoResult::AnotherFailed),
                 Ok(stack) => {
-                    let result = apply_one(&arguments.decision, &members[*at], stack, &stop).await;
+                    let result = apply_one(&members[*at], stack, &stop).await;
                     has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
                     result
                 }
@@ -215,9 +214,8 @@ async fn apply(
 }
 
 async fn apply_one(
-    decision: &ApprovalArgs,
     member: &Member,
-    stack: &Proposal,
+    stack: &PendingRun<'_>,
     stop: &watch::Receiver<bool>,
 ) -> StackResult<Option<Outcome>> {
     // The guards of all plans were checked before the prompt.
@@ -225,7 +223,7 @@ async fn apply_one(
         Ok(approved) => approved,
         Err(refusal) => return Err(NoResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal))),
     };
-    match stack.pending(&member.context, decision).carry_out(approved, Some(stop.clone())).await {
+    match stack.carry_out(approved, Some(stop.clone())).await {
         Ok(outcome) => {
             let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
             member.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));
@@ -255,7 +253,7 @@ fn has_effect(outcome: &Outcome) -> bool {
 }
 
 /// A stack that was planned, with the outcome of its plan; with none, it had no changes or was not asked for them.
-type Applied<'a> = Result<(&'a Proposal, &'a Option<Outcome>), &'a NoResult<CommandError>>;
+type Applied<'a> = Result<(&'a PendingRun<'a>, &'a Option<Outcome>), &'a NoResult<CommandError>>;
 
 fn part<'a>(member: &Member, stack: Applied<'a>) -> FleetPart<'a> {
     let (stack, outcome) = match stack {
@@ -280,7 +278,7 @@ fn status(stack: Applied<'_>) -> ExitStatus {
     }
 }
 
-fn not_begun<'p>(planned: impl Iterator<Item = &'p StackResult<Proposal>>) -> Vec<StackResult<Option<Outcome>>> {
-    let unchanged = |stack: &StackResult<Proposal>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
+fn not_begun<'p>(planned: impl Iterator<Item = &'p StackResult<PendingRun<'p>>>) -> Vec<StackResult<Option<Outcome>>> {
+    let unchanged = |stack: &StackResult<PendingRun<'_>>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
     planned.map(|stack| if unchanged(stack) { Ok(None) } else { Err(NoResult::AnotherFailed) }).collect()
 }
