@@ -25,8 +25,8 @@ use crate::state::StateStore;
 
 /// Checks everything that a plan and an apply need, and says how to fix what is wrong.
 ///
-/// Checks the settings, the URL, the connection, the path style, the token, the clocks, each namespace, and the state
-/// directory. It sends only requests that read. The exit code is 1 if something is wrong.
+/// Checks the settings, the URL, the token, the connection, the clocks, each namespace, and the state directory. It sends only requests
+/// that read, so it does not check write access. The exit code is 1 if something is wrong.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup doctor\n  trueup doctor endpoints --env prod\n  trueup doctor --format json"
@@ -80,7 +80,6 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
         let with_token = given_token(context, &config, &place, health);
         service::check(context, &config, (&namespaces, &kinds), with_token, health).await;
     }
-    versions(&config, health);
     kept_state(context, &config, health);
 }
 
@@ -203,20 +202,6 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
             health.add("token", HealthStatus::Ok, format!("from {}", source.name));
             true
         }
-    }
-}
-
-fn versions(config: &Config, health: &mut Health) {
-    if config.safeguards.version_checked {
-        health.add(
-            "versions",
-            HealthStatus::Ok,
-            "version_checked: true: this service refuses a replace of an old version",
-        );
-    } else {
-        health
-            .add("versions", HealthStatus::NotChecked, "only a replace shows whether the service checks versions")
-            .fix("once an apply reported `guarded`: version_checked: true in trueup.yaml");
     }
 }
 

@@ -1,5 +1,5 @@
-//! The checks that need the service: connection, path style, token, clock, and each namespace. One cause is reported once:
-//! what stops every request ends the checks that need one.
+//! The checks that need the service: connection, clock, token, and each namespace. One cause is reported once: what stops every
+//! request ends the checks that need one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use super::failed;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
 use crate::cli::service::{self, TokenUse};
-use crate::cli::{CommandError, Context, Result, settings};
+use crate::cli::{CommandError, Context, settings};
 use crate::kind::KindName;
 use crate::load::Config;
-use crate::model::{Key, Layout, ListRead, LiveItem, Namespace};
+use crate::model::{Key, Layout, LiveItem, Namespace};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 use crate::report::text;
@@ -41,105 +41,44 @@ pub async fn check(
     };
     let first = namespaces.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
     let Some(first) = first else { return };
-    let answer = list(&reader, &first).await;
-    if !connection(&reader, &answer, health) {
+    let error = reader.list(&first, KindName::ENDPOINT, &ListParameters::with_spec()).await.err();
+    if let Some((error, fix)) = error.as_ref().and_then(|error| Some((error, fix(error, layout)?))) {
+        health.add("connection", HealthStatus::Failed, error.failure.to_string()).fix(fix);
         return;
     }
+    let is_plain = reader.base_url().as_str().starts_with("http:");
+    let message = if is_plain { "HTTP, on this machine" } else { "TLS, with a certificate that is trusted" };
+    health.add("connection", HealthStatus::Ok, message);
     clock(reader.date(), context.environment.now(), health);
-    if is_wrong_path(&answer) {
-        let other = Layout::ALL.into_iter().find(|other| *other != layout).unwrap_or_default();
-        return path_style(context, config, (layout, other), (token, &first), health).await;
-    }
-    health.add("path style", HealthStatus::Ok, format!("{layout}"));
-    if let Err(error) = &answer
-        && error.status() == Some(401)
-    {
-        if with_token {
-            health.add("access", HealthStatus::Failed, format!("the token is refused: {}", error.failure));
-            health.fix("create a new API token in the console, and set it");
-        }
-        return;
-    }
-    if with_token {
-        read_all(&reader, namespaces, kinds, health).await;
-        let message = "no request shows it without writing; the first apply does";
-        health.add("write access", HealthStatus::NotChecked, message);
-    }
-}
-
-type Read = Result<ListRead, ApiError>;
-
-async fn list(reader: &Reader, namespace: &Namespace) -> Read {
-    let answer = reader.list(namespace, KindName::ENDPOINT, &ListParameters::with_spec()).await?;
-    Ok(api::read_list(namespace, KindName::ENDPOINT, &answer.body))
-}
-
-/// Whether the service answers at all.
-fn connection(reader: &Reader, answer: &Read, health: &mut Health) -> bool {
-    let failure = match answer {
-        Ok(_) => None,
-        Err(error) => Some(&error.failure),
-    };
-    match failure {
-        Some(failure @ Failure::Tls { .. }) => {
-            health.add("connection", HealthStatus::Failed, failure.to_string());
-            false
-        }
-        Some(failure @ (Failure::Connect { .. } | Failure::TimedOut { .. } | Failure::Cut { .. })) => {
-            health.add("connection", HealthStatus::Failed, failure.to_string());
-            health.fix("check the URL, the network, and that the service runs");
-            false
-        }
-        Some(failure @ Failure::Redirected { .. }) => {
-            health.add("connection", HealthStatus::Failed, failure.to_string());
-            health.fix("set base_url, or TRUEUP_BASE_URL, to where it points");
-            false
-        }
-        _ => {
-            let is_plain = reader.base_url().as_str().starts_with("http:");
-            let message = if is_plain { "HTTP, on this machine" } else { "TLS, with a certificate that is trusted" };
-            health.add("connection", HealthStatus::Ok, message);
-            true
-        }
-    }
-}
-
-/// Whether an answer means that the path is not the service's.
-fn is_wrong_path(answer: &Read) -> bool {
-    match answer {
-        Ok(_) => false,
-        Err(error) => error.status() == Some(404) || matches!(error.failure, Failure::Html),
-    }
-}
-
-/// The service does not know the paths of the layout in use: does it know the other ones?
-async fn path_style(
-    context: &Context,
-    config: &Config,
-    (layout, other): (Layout, Layout),
-    (token, namespace): (TokenUse, &Namespace),
-    health: &mut Health,
-) {
-    let answer = async {
-        let connection = service::connect_with(context, config, other, token).await.ok()?;
-        Some(list(&connection.reader().ok()?, namespace).await)
-    };
-    match answer.await {
-        Some(answer) if !is_wrong_path(&answer) => {
+    match error {
+        _ if !with_token => {}
+        Some(error) if error.status() == Some(401) => {
             health
-                .add(
-                    "path style",
-                    HealthStatus::Failed,
-                    format!("the service has the {other} paths, not the {layout} ones"),
-                )
-                .fix(format!("layout: {other} in trueup.yaml, or --layout {other}"));
+                .add("access", HealthStatus::Failed, format!("the token is refused: {}", error.failure))
+                .fix("create a new API token in the console, and set it");
         }
-        _ => {
-            health
-                .add("path style", HealthStatus::Failed, "the service has neither the uniform nor the published paths")
-                .fix("the base URL is probably wrong: it is that of the tenant's console, without a path");
-        }
+        _ => read_all(&reader, namespaces, kinds, health).await,
     }
+}
+
+/// What to do about what stops every request; nothing where the service answers.
+fn fix(error: &ApiError, layout: Layout) -> Option<String> {
+    let fix = match &error.failure {
+        Failure::Tls { .. } => "name the certificate authority of the service with --ca-cert",
+        Failure::Connect { .. } | Failure::TimedOut { .. } | Failure::Cut { .. } => {
+            "check the URL, the network, and that the service runs"
+        }
+        Failure::Redirected { .. } => "set base_url, or TRUEUP_BASE_URL, to where it points",
+        failure if matches!(failure, Failure::Html) || error.status() == Some(404) => {
+            let other = Layout::ALL.into_iter().find(|other| *other != layout).unwrap_or_default();
+            return Some(format!(
+                "the base URL is that of the tenant's console, without a path; if it is, the service has other paths: \
+                 layout: {other} in trueup.yaml, or --layout {other}"
+            ));
+        }
+        _ => return None,
+    };
+    Some(fix.to_owned())
 }
 
 /// The difference between the clock of the service and ours.
