@@ -21,7 +21,6 @@ use crate::load::Config;
 use crate::model::policy::Policy;
 use crate::model::{Key, Namespace};
 use crate::plan::MatchedFilters;
-use crate::report::safe;
 use crate::sandbox::Running;
 use crate::state::StateStore;
 use crate::transport::Proxies;
@@ -103,9 +102,10 @@ impl Context {
     /// Reports once which exceptions from the proxy no host matches, where `name` is reached through one.
     pub fn report_unclear_exceptions(&self, name: &str) {
         if let Some(unclear) = self.proxies().unclear() {
-            let name = safe::line(name);
-            let text = format!("{}\n  {name} is reached through the proxy", self.output.warning(&unclear));
-            self.is_unclear.get_or_init(|| self.output.rendered_message(&text));
+            self.is_unclear.get_or_init(|| {
+                self.output.rendered_message(&self.output.warning(&unclear));
+                self.output.message(&format!("  {name} is reached through the proxy"));
+            });
         }
     }
 

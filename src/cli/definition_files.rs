@@ -211,25 +211,15 @@ fn free(name: &str) -> String {
     if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// How many files there are and what to do next.
-pub fn summary(
-    context: &Context,
-    verb: &str,
-    directory: &Path,
-    (files, written): (&[DefinitionFile], usize),
-) -> String {
-    let noun = KindName::noun(files.iter().map(|file| file.kind));
-    let files = files.len();
-    let endpoints = text::count(files, noun);
-    if files == 0 {
-        return format!("{verb} {endpoints}: nothing was written.\n");
+/// Prints how many files there are and what to do next.
+pub fn summarise(context: &Context, verb: &str, directory: &Path, (files, written): (&[DefinitionFile], usize)) {
+    let endpoints = text::count(files.len(), KindName::noun(files.iter().map(|file| file.kind)));
+    if files.is_empty() {
+        return context.output.answer_line(&format!("{verb} {endpoints}: nothing was written."));
     }
-    let shown = directory.display().to_string();
-    let same = if files == written { String::new() } else { format!(", {} unchanged", files - written) };
-    let flags = context.call.settings();
-    format!(
-        "{verb} {endpoints} into {}{same}.\nNext:  trueup plan {}{flags}\n",
-        safe::line(&shown),
-        safe::shell(&shown)
-    )
+    let same = files.len() - written;
+    let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
+    let (shown, flags) = (directory.display().to_string(), context.call.settings());
+    context.output.answer_line(&format!("{verb} {endpoints} into {shown}{same}."));
+    context.output.answer_line(&format!("Next:  trueup plan {}{flags}", safe::shell(&shown)));
 }

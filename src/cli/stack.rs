@@ -298,6 +298,20 @@ pub fn selection(filter: &FilterArgs) -> Result<Selection> {
     Ok(selection)
 }
 
+/// The namespaces that a call names, else those that the settings list. `how` says how a call names them.
+///
+/// # Errors
+/// There are none.
+pub fn named_namespaces(named: &[Namespace], config: &Config, how: &str) -> Result<BTreeSet<Namespace>> {
+    let namespaces = if named.is_empty() { &config.namespaces } else { named };
+    if namespaces.is_empty() { Err(no_namespace(how)) } else { Ok(namespaces.iter().cloned().collect()) }
+}
+
+/// The error of a call that is about no namespace.
+pub fn no_namespace(how: &str) -> CommandError {
+    error!(Usage, "no namespace is named").hint(format!("{how}, or list them under `namespaces:` in trueup.yaml"))
+}
+
 /// The kinds of the definitions, and those that the settings list.
 pub fn kinds(loaded: &Loaded) -> BTreeSet<KindName> {
     &kinds_of(&loaded.config) | &loaded.desired.definitions.keys().map(|key| key.kind).collect()

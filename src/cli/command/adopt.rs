@@ -15,7 +15,6 @@ use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::model::{Field, Json, Key, Live, LiveItem, SourceLocation};
 use crate::plan::{ActionKind, BlockReason, Cause, Change, Note, Plan, Unchangeable};
-use crate::report::safe;
 
 /// What `pull --drift` takes beside its filters.
 #[derive(Debug, Args)]
@@ -73,8 +72,25 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
     let unnamed: Vec<(&Key, &str)> =
         plan.notes.iter().filter(|_| !arguments.unnamed).filter_map(unnamed).filter(is_selected(&session)).collect();
-    let (text, status) = summary(&plan, &edits, (&removed, &unnamed), (&prefix, &stack.call()));
-    context.output.answer(&text);
+    let (taken, left) = summary(&plan, &edits, (&removed, &unnamed), &prefix);
+    let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
+    if taken.is_empty() && left.is_empty() {
+        context.output.answer_line("No drift: nothing was changed outside.");
+        return Ok(status);
+    }
+    for (heading, lines) in [("Taken over from live:", taken), ("Left as it is:", left)] {
+        if !lines.is_empty() {
+            context.output.answer_line(heading);
+            lines.iter().for_each(|line| context.output.answer_line(line));
+        }
+    }
+    let files = match edits.files.len() {
+        0 => "no file was".to_owned(),
+        1 => "1 file was".to_owned(),
+        more => format!("{more} files were"),
+    };
+    let next = format!("{files} edited.   Look at it: git diff    Next:  trueup plan {}", stack.call());
+    context.output.answer_line(&next);
     Ok(status)
 }
 
@@ -228,35 +244,25 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
     Ok(())
 }
 
-/// What was taken over and what was not, and the exit status that says whether anything is left.
+/// What was taken over, and what was not, a line for each.
 fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,
     (removed, unnamed): (&BTreeSet<Key>, &[(&Key, &str)]),
-    (prefix, call): (&str, &str),
-) -> (String, ExitStatus) {
+    prefix: &str,
+) -> (Vec<String>, Vec<String>) {
     let line = |key: &Key, what: &str, place: Option<&SourceLocation>, why: &str| {
         let place = place.map(|place| format!("{prefix}{}:{}", place.file, place.line)).unwrap_or_default();
-        let key = key.to_string();
-        let text = format!("  {key:<40}  {what:<24}  {place}  {why}");
-        format!("{}\n", safe::line(text.trim_end()))
+        let text = format!("  {:<40}  {what:<24}  {place}  {why}", key.to_string());
+        text.trim_end().to_owned()
     };
-    let name = |field: &Field| field.to_string();
     let whole = |key: &Key| if key.kind.is_endpoint() { "the endpoint" } else { "the object" };
-    let mut text = String::new();
-    if !edits.adopted.is_empty() || !removed.is_empty() {
-        text.push_str("Taken over from live:\n");
-        for (key, field, place) in &edits.adopted {
-            text.push_str(&line(key, &name(field), place.as_ref(), ""));
-        }
-        for key in removed {
-            text.push_str(&line(key, whole(key), None, "removed in the overlay"));
-        }
-    }
-    let mut left: String = edits
-        .left
-        .iter()
-        .map(|(key, field, place, reason)| line(key, &name(field), place.as_ref(), &reason.to_string()))
+    let adopted = edits.adopted.iter().map(|(key, field, place)| line(key, &field.to_string(), place.as_ref(), ""));
+    let removed_now = removed.iter().map(|key| line(key, whole(key), None, "removed in the overlay"));
+    let taken = adopted.chain(removed_now).collect();
+    let not_edited = edits.left.iter();
+    let mut left: Vec<String> = not_edited
+        .map(|(key, field, place, reason)| line(key, &field.to_string(), place.as_ref(), &reason.to_string()))
         .collect();
     for change in changes(plan) {
         for field in change.fields() {
@@ -265,28 +271,17 @@ fn summary(
                 Cause::Unannotated => "not known whose change it is: decide",
                 Cause::Drift | Cause::Pending => continue,
             };
-            left.push_str(&line(&change.key, &name(&field.field), None, why));
+            left.push(line(&change.key, &field.field.to_string(), None, why));
         }
     }
     for change in deleted(plan).filter(|change| !removed.contains(&change.key)) {
         let place = change.place.as_ref().map(|place| format!("{}:{}", place.file, place.line));
         let why = format!("deleted outside: remove {} to keep that", place.unwrap_or_else(|| "its file".to_owned()));
-        left.push_str(&line(&change.key, whole(&change.key), None, &why));
+        left.push(line(&change.key, whole(&change.key), None, &why));
     }
-    for (key, path) in unnamed {
-        left.push_str(&line(key, path, None, "set outside, not named in the file: --unnamed writes it"));
-    }
-    let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
-    if !left.is_empty() {
-        text.push_str(&format!("Left as it is:\n{left}"));
-    }
-    if text.is_empty() {
-        return ("No drift: nothing was changed outside.\n".to_owned(), status);
-    }
-    let files = match edits.files.len() {
-        0 => "no file was".to_owned(),
-        1 => "1 file was".to_owned(),
-        more => format!("{more} files were"),
-    };
-    (format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {call}\n"), status)
+    let unnamed = unnamed.iter();
+    left.extend(
+        unnamed.map(|(key, path)| line(key, path, None, "set outside, not named in the file: --unnamed writes it")),
+    );
+    (taken, left)
 }

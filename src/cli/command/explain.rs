@@ -17,7 +17,7 @@ use crate::load::{self, ExplainedSetting, LoadOptions};
 use crate::model::{Json, Key, SourceLocation};
 use crate::report::explanation::Explanation;
 use crate::report::kinds::{self, Described, UnknownField};
-use crate::report::{self, Format, Report, ReportOptions};
+use crate::report::{Format, Report};
 
 /// Prints where values are from, or what a field is.
 ///
@@ -53,9 +53,7 @@ impl Execute for ExplainArgs {
                 None => settings_of(self, context, asked)?,
             },
         };
-        let view = context.output.view();
-        let text = report::render(&Report::Answer(&explanation), self.format, &ReportOptions::new(&view));
-        context.output.answer(&text);
+        context.output.report(&Report::Answer(&explanation), self.format);
         Ok(ExitStatus::Done)
     }
 }

@@ -25,7 +25,7 @@ use crate::report::{Format, Report};
 /// read. A namespace that could not be read completely is reported, and the exit code is 5.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup get\n  trueup get shop\n  trueup get shop/cart -o yaml\n  trueup get '*:shop'\n  trueup get -n shop -l tier=web --columns endpoint,target,labels\n  trueup get --format json | jq -r '.endpoints[].key'"
+    after_help = "Examples:\n  trueup get\n  trueup get shop\n  trueup get shop/cart --format yaml\n  trueup get '*:shop'\n  trueup get -n shop -l tier=web --columns endpoint,target,labels\n  trueup get --format json | jq -r '.endpoints[].key'"
 )]
 pub struct GetArgs {
     /// A namespace, or an object in it; its name may be a glob, and its kind `*`. Without a kind, endpoints [default: the
@@ -35,7 +35,8 @@ pub struct GetArgs {
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Output format
-    #[arg(long, short = 'o', visible_alias = "output", value_name = "FORMAT", default_value = "table", value_parser = formats(Format::OF_ENDPOINTS))]
+    // Elsewhere `-o` is a file; people of kubectl type it here all the same.
+    #[arg(long, short_alias = 'o', alias = "output", value_name = "FORMAT", default_value = "table", value_parser = formats(Format::OF_ENDPOINTS))]
     pub format: Format,
     #[command(flatten)]
     pub filter: FilterArgs,
@@ -111,14 +112,7 @@ impl Wanted {
             }
         }
         if namespaces.is_empty() {
-            namespaces = filter.namespace.iter().cloned().collect();
-        }
-        if namespaces.is_empty() {
-            namespaces.extend(config.namespaces.iter().cloned());
-        }
-        if namespaces.is_empty() {
-            return Err(error!(Usage, "no namespace is named")
-                .hint("name one: trueup get NAMESPACE, or list them under `namespaces:` in trueup.yaml"));
+            namespaces = stack::named_namespaces(&filter.namespace, config, "name one: trueup get NAMESPACE")?;
         }
         let of_all_kinds = arguments.endpoints.iter().all(|text| !text.contains(':'));
         if (of_all_kinds || arguments.endpoints.len() == 1)

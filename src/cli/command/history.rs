@@ -7,7 +7,7 @@ use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, hint,
 use crate::journal::{self, Retention};
 use crate::model::RunId;
 use crate::report::json::HistoryReport;
-use crate::report::{Format, Report, ReportOptions, TextView, render, text};
+use crate::report::{Format, Report, ReportOptions, TextView, text};
 use crate::run::RunRecord;
 use crate::state::StateStore;
 
@@ -71,7 +71,7 @@ impl Execute for HistoryArgs {
         });
         let view = TextView { flags, ..view };
         let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
-        context.output.answer(&render(&Report::Answer(&report), self.format, &ReportOptions::new(&view)));
+        context.output.report_with(&Report::Answer(&report), self.format, &ReportOptions::new(&view));
         Ok(ExitStatus::Done)
     }
 }

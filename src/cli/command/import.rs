@@ -95,12 +95,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         return Err(error!(Failed, "there are no `{TYPE_PREFIX}…` resources to import").hint("nothing was written"));
     }
     let written = target.write(&BTreeSet::new(), &files)?;
-    context.output.answer(&definition_files::summary(
-        context,
-        "Imported",
-        &arguments.files.output,
-        (files.as_slice(), written),
-    ));
+    definition_files::summarise(context, "Imported", &arguments.files.output, (&files, written));
     for (address, reason) in &import.left_out {
         context.output.notice(&format!("left out: {address}: {reason}"));
     }

@@ -13,7 +13,6 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
 use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, planning, service, stack};
 use crate::kind::KindName;
-use crate::load::Config;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::facts::unread;
@@ -50,7 +49,7 @@ impl Execute for PullArgs {
         }
         let config = configuration::of_directory(context, &self.files.output)?;
         let selection = stack::selection(&self.filter)?;
-        let namespaces = namespaces(self, &config)?;
+        let namespaces = stack::named_namespaces(&self.filter.namespace, &config, "give --namespace")?;
         let reader = service::connect(context, &config).await?.reader()?;
         let named = match self.kind.is_empty() {
             true => config.kinds.clone(),
@@ -95,21 +94,9 @@ impl Execute for PullArgs {
             );
             context.output.message(&message);
         }
-        let counts = (pulled.as_slice(), written);
-        context.output.answer(&definition_files::summary(context, "Pulled", &self.files.output, counts));
+        definition_files::summarise(context, "Pulled", &self.files.output, (&pulled, written));
         Ok(if unwritable == 0 && unread.is_empty() { ExitStatus::Done } else { ExitStatus::Partly })
     }
-}
-
-fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>> {
-    if !arguments.filter.namespace.is_empty() {
-        return Ok(arguments.filter.namespace.iter().cloned().collect());
-    }
-    if config.namespaces.is_empty() {
-        return Err(error!(Usage, "no namespace is named")
-            .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
-    }
-    Ok(config.namespaces.iter().cloned().collect())
 }
 
 /// Nothing is written where what was asked for could not be read. What the service does not offer is nothing to write; with

@@ -19,7 +19,7 @@ use crate::cli::{
 use crate::journal;
 use crate::model::Snapshot;
 use crate::plan::{Allowances, Approval, GuardName, Ignore, Plan};
-use crate::report::{Format, Report, ReportOptions, render};
+use crate::report::{Format, Report, ReportOptions};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
 
@@ -74,8 +74,7 @@ impl Execute for RehearseArgs {
         let faults = InjectedFaults { chosen: self.faults.name(), met };
         let rehearsal = Rehearsal { plan, outcome, second, faults };
         let view = session.view();
-        let report = Report::Answer(&rehearsal);
-        context.output.answer(&render(&report, self.format, &ReportOptions::new(&view)));
+        context.output.report_with(&Report::Answer(&rehearsal), self.format, &ReportOptions::new(&view));
         running.stop().await;
         Ok(status(&rehearsal))
     }

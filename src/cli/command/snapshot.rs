@@ -55,7 +55,7 @@ impl Execute for SnapshotArgs {
                 let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
                 let snapshot = take(self, context, &directory).await?;
                 let digest = write(&self.output, &snapshot)?;
-                context.output.answer(&summary(context, &self.output, &directory, (&snapshot, &digest)));
+                summarise(context, &self.output, &directory, (&snapshot, &digest));
                 Ok(ExitStatus::Done)
             }
             Targets::Several(targets) => several(self, context, targets).await,
@@ -128,8 +128,7 @@ fn scope(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Resul
     let stack = stack::open_bare(context, &scope)?;
     let namespaces = stack.namespaces();
     if namespaces.is_empty() {
-        return Err(error!(Usage, "no namespace is named")
-            .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
+        return Err(stack::no_namespace("give --namespace"));
     }
     let kinds = asked(stack.kinds());
     Ok((stack.loaded.config, namespaces, kinds))
@@ -145,17 +144,12 @@ fn write(path: &Path, snapshot: &Snapshot) -> Result<String> {
     Ok(digest)
 }
 
-fn summary(context: &Context, path: &Path, directory: &Path, (snapshot, digest): (&Snapshot, &str)) -> String {
-    let kept = counted(snapshot);
-    let (path, directory) = (path.display().to_string(), directory.display().to_string());
-    let (shown, path, directory) = (safe::line(&path), safe::shell(&path), safe::shell(&directory));
-    format!(
-        "Kept {kept} of {} in {shown}, digest {}.\n\
-         Next:  trueup plan {directory} --live {path}{}\n",
-        safe::line(&snapshot.base_url),
-        &digest[..32],
-        context.call.settings(),
-    )
+fn summarise(context: &Context, path: &Path, directory: &Path, (snapshot, digest): (&Snapshot, &str)) {
+    let (kept, url, shown) = (counted(snapshot), &snapshot.base_url, path.display());
+    context.output.answer_line(&format!("Kept {kept} of {url} in {shown}, digest {}.", &digest[..32]));
+    let [path, directory] = [path, directory].map(|path| safe::shell(&path.display().to_string()));
+    let flags = context.call.settings();
+    context.output.answer_line(&format!("Next:  trueup plan {directory} --live {path}{flags}"));
 }
 
 fn counted(snapshot: &Snapshot) -> String {

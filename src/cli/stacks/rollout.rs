@@ -18,7 +18,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, planning};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{Report, ReportOptions, TextView, render, text};
+use crate::report::{Report, ReportOptions, TextView, text};
 use crate::run::{Outcome, Verification};
 
 /// Stacks of a wave that are named before it is approved.
@@ -71,7 +71,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let mut report = Fleet::new(FleetCommand::Apply, parts);
     report.plans = Some((digest, targets::call_of_plans(context) + &context.call.flags("waves keep_going")));
     let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
-    context.output.answer(&render(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view)));
+    context.output.report_with(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view));
     if !was_applied && status != ExitStatus::Done {
         let has_begun = results.iter().flatten().flatten().next().is_some();
         context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });

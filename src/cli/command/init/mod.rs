@@ -87,7 +87,7 @@ impl Execute for InitArgs {
                 written.write(&root, new, shown(&top, new))?;
             }
         }
-        context.output.answer(&written.text());
+        written.report(context);
         context.output.answer(&defaults);
         let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
         context.output.answer(&next(self, context, (&stack, forge), example.as_deref()));
@@ -230,15 +230,13 @@ impl InitFiles {
         Ok(())
     }
 
-    fn text(&self) -> String {
-        let mut text = String::new();
+    fn report(&self, context: &Context) {
         for (heading, files) in [("Written:", &self.written), ("Left as they are, because they exist:", &self.left)] {
             if !files.is_empty() {
-                text.push_str(&format!("{heading}\n"));
-                files.iter().for_each(|file| text.push_str(&format!("  {}\n", safe::line(file))));
+                context.output.answer_line(heading);
+                files.iter().for_each(|file| context.output.answer_line(&format!("  {file}")));
             }
         }
-        text
     }
 }
 
