@@ -145,9 +145,11 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     context.output.ended(status)
 }
 
+/// All processors for the one command that computes more than it waits. On one thread no answer has to wake another; files and
+/// lists are read on threads of their own.
 fn runtime(command: &Command) -> std::io::Result<Runtime> {
-    match command.uses_all_processors() {
-        true => Runtime::new(),
-        false => tokio::runtime::Builder::new_current_thread().enable_all().build(),
+    match command {
+        Command::Sandbox(_) => Runtime::new(),
+        _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
     }
 }

@@ -188,6 +188,6 @@ fn what_is_for_one_stack_is_refused_for_several() {
     stage
         .run("drift tenants/one --base main")
         .code(64)
-        .stderr_contains("takes no --base")
+        .stderr_contains("unexpected argument '--base' found")
         .stderr_contains("trueup plan --base REF");
 }

@@ -61,6 +61,7 @@ const HABITS: &[(&str, &str)] = &[
     ("--state-dir", "to name where runs, locks and drift states are kept: --state DIR"),
     ("--metrics", "to write the metrics of a run: --write prometheus=FILE"),
     ("--evidence", "to write the document of a run: --write json=FILE"),
+    ("--base", "to see whose change each difference is: trueup plan --base REF"),
     ("--watch", "to plan again: the same command again"),
     ("context", "to choose a service: an environment of trueup.yaml (--env), or --base-url"),
 ];
@@ -74,9 +75,16 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
         let is_it = |given: &str| given == word || given.strip_prefix(word).is_some_and(|rest| rest.starts_with('='));
         words.iter().skip(1).any(|given| given.to_str().is_some_and(is_it))
     };
-    let is_meant = |habit: &str| match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) => word == habit,
-        _ => habit.starts_with('-') && has(habit),
+    let said = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let is_meant = |habit: &str| match (said(ContextKind::InvalidSubcommand), said(ContextKind::InvalidArg)) {
+        (Some(word), _) => word == habit,
+        // Another command may take it.
+        (None, Some(word)) if habit.starts_with("--") => word == habit,
+        // clap names the first letter alone.
+        (None, _) => habit.starts_with('-') && has(habit),
     };
     let habit = HABITS.iter().find(|(habit, _)| is_meant(habit)).map(|(_, tip)| (*tip).to_owned());
     let Some(tip) = habit.or_else(|| of_directory(&error, has("--drift"))) else { return error };
@@ -234,6 +242,7 @@ mod tests {
             ("trueup status", "trueup drift"),
             ("trueup apply --dry-run", "trueup plan"),
             ("trueup apply -auto-approve", "--yes"),
+            ("trueup drift . --base main", "trueup plan --base REF"),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let error = command::line().try_get_matches_from(&words).expect_err("another tool's");

@@ -44,9 +44,6 @@ pub struct DriftArgs {
     pub format: Format,
     #[command(flatten)]
     pub files: ReportFileArgs,
-    /// Accepted only to report that `plan` has it
-    #[arg(long, value_name = "REF", hide = true)]
-    pub base: Option<String>,
     /// Whether a live object without a definition is a note or drift
     #[arg(long, value_name = "HOW", default_value = "note")]
     pub unmanaged: UnmanagedArg,
@@ -81,10 +78,6 @@ impl Execute for DriftArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let begun = Instant::now();
-        if self.base.is_some() {
-            return Err(error!(Usage, "`drift` compares with what was applied, and takes no --base")
-                .hint("to see whose change each difference is: trueup plan --base REF"));
-        }
         report_files::check(self.files.output.as_deref(), &self.files.write)?;
         let shard = shard::given(&context.environment, self.shard)?;
         match targets::of(context, &self.scope.paths, self.stacks)? {

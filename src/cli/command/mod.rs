@@ -75,9 +75,6 @@ pub trait Execute {
     const GLOBALS: GlobalOptions = None;
     /// Whether it only reads, has no prompt, and does not wait for an interrupt itself: it can be ended at any time.
     const ENDS_ON_INTERRUPT: bool = false;
-    /// Whether it computes more than it waits for the service. On one thread no answer has to wake another; files and lists
-    /// are read on threads of their own.
-    const USES_ALL_PROCESSORS: bool = false;
 
     /// Runs the command.
     async fn execute(&self, context: &Context) -> Result<ExitStatus>;
@@ -103,13 +100,6 @@ macro_rules! commands {
             pub fn ends_on_interrupt(&self) -> bool {
                 match self {
                     $(Self::$name(_) => <$arguments>::ENDS_ON_INTERRUPT,)+
-                }
-            }
-
-            /// Whether it computes more than it waits.
-            pub fn uses_all_processors(&self) -> bool {
-                match self {
-                    $(Self::$name(_) => <$arguments>::USES_ALL_PROCESSORS,)+
                 }
             }
 

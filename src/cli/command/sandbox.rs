@@ -53,7 +53,6 @@ pub struct SandboxArgs {
 impl Execute for SandboxArgs {
     // Its own `--log` has the id of the global one.
     const GLOBALS: GlobalOptions = Some(&["token_file log"]);
-    const USES_ALL_PROCESSORS: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         if self.reset {
