@@ -32,10 +32,8 @@ pub struct Member {
     pub target: Target,
     /// The context of its command.
     pub context: Context,
-    /// Its settings, if they can be read.
-    pub config: Option<Config>,
-    /// Its service, if its settings name one.
-    pub base_url: Option<String>,
+    /// Its settings, if they can be read; without the environment of the call, the other ones.
+    settings: Option<Config>,
     /// Another shard has it.
     pub is_elsewhere: bool,
     /// It does not have the environment that the call names.
@@ -100,35 +98,34 @@ pub async fn open(
     for target in targets {
         let output = context.output.of_stack(target.directory(), target.name());
         let context = context.of_stack(&target.environment, output, &tenants);
-        let missing_environment = missing_environment(&context, &target);
         let options = configuration::load_options(&context);
-        let config = load::settings(target.path(), &options).ok();
-        let base_url = config.as_ref().and_then(|config| settings::base_url(&context, config));
-        if let (Some(config), Some(base_url)) = (&config, &base_url) {
-            tenants.add(base_url, config);
+        let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
+        let settings = load::settings(target.path(), &options).ok();
+        let missing_environment =
+            settings.as_ref().and_then(|settings| missing_environment(&context, &target, settings));
+        let member = Member { target, context, settings, is_elsewhere: false, missing_environment };
+        if let (Some(config), Some(base_url)) = (member.config(), member.base_url(member.config())) {
+            tenants.add(&base_url, config);
         }
-        members.push(Member { target, context, config, base_url, is_elsewhere: false, missing_environment });
+        members.push(member);
     }
     one_has_the_environment(context, &members)?;
     distinct(&members)?;
     if let Some(shard) = shard {
         for member in &mut members {
-            member.is_elsewhere = shard::of_stack(&member.identity(), shard.of) != shard.index;
+            member.is_elsewhere = shard::of_stack(&member.identity_by(member.config()), shard.of) != shard.index;
         }
     }
     Ok(members)
 }
 
-/// Why a stack does not have the environment that the call names; nothing if it has it, or its settings cannot be read.
-fn missing_environment(context: &Context, target: &Target) -> Option<MissingEnvironment> {
+/// Why a stack does not have the environment that the call names; nothing if it has it.
+fn missing_environment(context: &Context, target: &Target, settings: &Config) -> Option<MissingEnvironment> {
     let name = context.chosen_environment().filter(|_| target.environment == StackEnvironment::OfCall)?;
-    let given = configuration::load_options(context);
-    let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..given };
-    let config = load::settings(target.path(), &options).ok()?;
-    if config.environments.contains_key(&name) {
+    if settings.environments.contains_key(&name) {
         return None;
     }
-    let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
+    let names: Vec<&str> = settings.environments.keys().map(String::as_str).collect();
     let hint = match names.as_slice() {
         [] => format!("its {} names no `environments:`", config::FILE),
         names => format!("it has: {}", names.join(", ")),
@@ -142,14 +139,12 @@ fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<()> 
         return Ok(());
     }
     let name = context.chosen_environment().unwrap_or_default();
-    let bare = LoadOptions::default();
-    let settings = members.iter().filter_map(|member| load::settings(member.target.path(), &bare).ok());
-    let names: BTreeSet<String> = settings.flat_map(|config| config.environments.into_keys()).collect();
-    let near = load::nearest(&name, names.iter().map(String::as_str));
-    let hint = match near {
+    let settings = members.iter().filter_map(|member| member.settings.as_ref());
+    let names: BTreeSet<&str> = settings.flat_map(|config| config.environments.keys().map(String::as_str)).collect();
+    let hint = match load::nearest(&name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if names.is_empty() => "none of them has `environments:`".to_owned(),
-        None => format!("they have: {}", names.iter().cloned().collect::<Vec<_>>().join(", ")),
+        None => format!("they have: {}", names.into_iter().collect::<Vec<_>>().join(", ")),
     };
     Err(error!(Invalid, "no stack has the environment `{name}`").hint(hint).hint("nothing was sent"))
 }
@@ -362,39 +357,34 @@ impl Member {
 
     /// The file of a directory that is for this stack: by service, stack and environment.
     pub fn file_in(&self, directory: &Path) -> PathBuf {
-        // Without the environment of the call a stack has its file by the other settings.
-        let bare = || {
-            let given = configuration::load_options(&self.context);
-            let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..given };
-            load::settings(self.target.path(), &options).ok()
-        };
-        let config = self.config.clone().or_else(bare);
-        let url = config.as_ref().and_then(|config| settings::base_url(&self.context, config)).unwrap_or_default();
-        let stack = config.as_ref().and_then(|config| settings::stack(&self.context, config).ok().flatten());
-        let stack = stack.unwrap_or_else(|| self.target.directory());
+        let [url, stack, _] = self.identity_by(self.settings.as_ref());
         directory.join(format!("{}.json", file_stem(&url, &stack, self.target.environment())))
     }
 
-    fn stack_name(&self) -> Option<String> {
-        self.config.as_ref().and_then(|config| settings::stack(&self.context, config).ok().flatten())
+    /// Its settings in the environment of the call, if they can be read.
+    pub fn config(&self) -> Option<&Config> {
+        self.settings.as_ref().filter(|_| self.missing_environment.is_none())
     }
 
-    fn stack_or_directory(&self) -> String {
-        self.stack_name().unwrap_or_else(|| self.target.directory())
+    /// Its service, if these settings name one.
+    fn base_url(&self, config: Option<&Config>) -> Option<String> {
+        settings::base_url(&self.context, config?)
+    }
+
+    /// What makes it this stack by these settings, whatever the other stacks of the call are: its service, its name, else its
+    /// directory, and its environment.
+    fn identity_by(&self, config: Option<&Config>) -> [String; 3] {
+        let name = config.and_then(|config| settings::stack(&self.context, config).ok().flatten());
+        let environment = self.target.environment().unwrap_or_default().to_owned();
+        [self.base_url(config).unwrap_or_default(), name.unwrap_or_else(|| self.target.directory()), environment]
     }
 
     /// A digest of what makes it this stack, its environment included where the call names one for all.
     fn id(&self) -> String {
         let environment = self.context.chosen_environment().unwrap_or_default();
-        let words = self.identity().into_iter().chain([environment]);
+        let words = self.identity_by(self.config()).into_iter().chain([environment]);
         let digest = words.fold(Sha256::new(), |digest, word| digest.chain_update(word).chain_update([0])).finalize();
         HEXLOWER.encode(&digest[..8])
-    }
-
-    /// What makes it this stack, whatever the other stacks of the call are.
-    fn identity(&self) -> [String; 3] {
-        let environment = self.target.environment().unwrap_or_default().to_owned();
-        [self.base_url.clone().unwrap_or_default(), self.stack_or_directory(), environment]
     }
 }
 
@@ -424,8 +414,9 @@ pub fn have_own_files(members: &[Member]) -> Result<()> {
 fn distinct(members: &[Member]) -> Result<()> {
     let mut seen: Vec<(String, String, BTreeSet<&Namespace>, &Member)> = Vec::new();
     for member in members {
-        let (Some(config), Some(stack)) = (&member.config, member.stack_name()) else { continue };
-        let url = member.base_url.clone().unwrap_or_default();
+        let Some(config) = member.config() else { continue };
+        let Ok(Some(stack)) = settings::stack(&member.context, config) else { continue };
+        let url = member.base_url(Some(config)).unwrap_or_default();
         let namespaces: BTreeSet<&Namespace> = config.namespaces.iter().collect();
         let is_same = |other: &&(String, String, BTreeSet<&Namespace>, &Member)| {
             other.0 == url && other.1 == stack && !other.2.is_disjoint(&namespaces)

@@ -84,7 +84,7 @@ fn waves(arguments: &ApplyArgs, members: &[Member], takes_part: impl Fn(usize) -
     let Some(waves) = &arguments.waves else { return Ok(Waves::one_by_one(members.len())) };
     let none = StringMap::new();
     let labels: Vec<&StringMap> =
-        members.iter().map(|member| member.config.as_ref().map_or(&none, |config| &config.labels)).collect();
+        members.iter().map(|member| member.config().map_or(&none, |config| &config.labels)).collect();
     waves.of(&labels, takes_part).map_err(|error| {
         let there: BTreeSet<String> =
             labels.iter().flat_map(|labels| labels.iter().map(|(key, value)| format!("{key}={value}"))).collect();
