@@ -14,8 +14,8 @@ use crate::cli::{
 };
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
-use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
+use crate::model::{Live, LiveItem, LiveObject, Namespace};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 
 /// The filters of a call.
@@ -207,6 +207,23 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
         UnmatchedFilter::Together => "each of them matches something, and no endpoint matches all of them",
     };
     CommandError::new(ExitStatus::Usage, unmatched).hint(hint).hint("nothing was sent")
+}
+
+/// A filter that matches nothing of what is live.
+pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFilter> {
+    let mut matched = MatchedFilters::default();
+    for (key, item) in live.items() {
+        selection.note(&mut matched, key, None, object(item).map(|object| &object.endpoint));
+    }
+    selection.unmatched(&matched)
+}
+
+/// What is live as an object; nothing for what this trueup cannot represent.
+pub fn object(item: &LiveItem) -> Option<&LiveObject> {
+    match item {
+        LiveItem::Object(object) => Some(object),
+        LiveItem::Unsupported(_) => None,
+    }
 }
 
 /// Checks the filters where only definitions are known.

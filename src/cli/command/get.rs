@@ -13,8 +13,8 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, service, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
-use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, Scope};
-use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
+use crate::model::{Key, Live, LiveItem, Namespace, Scope};
+use crate::plan::{Selection, UnmatchedFilter};
 use crate::report::endpoints::EndpointListing;
 use crate::report::facts::unread;
 use crate::report::{Format, Report};
@@ -125,7 +125,8 @@ impl Wanted {
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {
-        let selects = |key: &Key, item| self.selection.selects(key, None, object(item).map(|object| &object.endpoint));
+        let selects =
+            |key: &Key, item| self.selection.selects(key, None, stack::object(item).map(|object| &object.endpoint));
         live.items().filter(|(key, item)| selects(key, item)).map(|(_, item)| item).collect()
     }
 
@@ -146,24 +147,13 @@ impl Wanted {
         if live.unknown().next().is_some() {
             return Ok(());
         }
-        let mut matched = MatchedFilters::default();
-        for (_, item) in live.items() {
-            self.selection.note(&mut matched, item.key(), None, object(item).map(|object| &object.endpoint));
-        }
         // Where something is shown, an argument may match nothing.
         let is_wrong = |unmatched: &UnmatchedFilter| match unmatched {
             UnmatchedFilter::Only { glob } => items.is_empty() || only.contains(glob),
             UnmatchedFilter::Selector | UnmatchedFilter::Together => true,
         };
-        let unmatched = self.selection.unmatched(&matched).filter(is_wrong);
+        let unmatched = stack::unmatched_live(&self.selection, live).filter(is_wrong);
         unmatched.map_or(Ok(()), |unmatched| Err(stack::unmatched(unmatched)))
-    }
-}
-
-fn object(item: &LiveItem) -> Option<&LiveObject> {
-    match item {
-        LiveItem::Object(object) => Some(object),
-        LiveItem::Unsupported(_) => None,
     }
 }
 

@@ -10,6 +10,7 @@ use clap_complete::engine::ArgValueCompleter;
 use crate::api::BaseUrl;
 use crate::cli::args::{ApprovalArgs, FilterArgs, ScopeArgs};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
+use crate::cli::stacks::declared;
 use crate::cli::{
     CommandError, Context, Execute, ExitStatus, Result, Session, SessionOptions, Stack, completer, configuration,
     diagnostics, hint, policy, settings, stack,
@@ -214,7 +215,6 @@ enum Neighbour {
 
 /// The stack of this name in the repository of `beside`.
 fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
-    let top = beside.root.ancestors().find(|above| above.join(".git").exists());
     let given = LoadOptions { config: None, ..configuration::load_options(context) };
     let is_it = |config: &Config| {
         let urls = config.base_url.as_ref().zip(beside.config.base_url.as_ref());
@@ -222,7 +222,7 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
         is_of_service && config.stack.as_ref().is_some_and(|stack| stack.as_str() == name)
     };
     // What cannot be read is not found.
-    let stacks = top.and_then(|top| load::stacks_of_repository(top).ok()).unwrap_or_default();
+    let stacks = load::stacks_of_repository(&declared::top(&beside.root)).unwrap_or_default();
     let others = stacks.into_iter().filter(|directory| *directory != beside.root);
     let mut found = others.filter_map(|directory| {
         let (options, config) = settings_of(&directory, &given)?;

@@ -14,7 +14,7 @@ use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
 use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, planning, service, stack};
 use crate::kind::KindName;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
-use crate::plan::{MatchedFilters, Selection};
+use crate::plan::Selection;
 use crate::report::facts::unread;
 use crate::report::text;
 
@@ -66,18 +66,8 @@ impl Execute for PullArgs {
         }
         let target = DefinitionTarget::new(&self.files, context, config);
         let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
-        if pulled.is_empty() && !selection.is_all() {
-            let mut matched = MatchedFilters::default();
-            for (key, item) in live.items() {
-                let endpoint = match item {
-                    LiveItem::Object(object) => Some(&object.endpoint),
-                    LiveItem::Unsupported(_) => None,
-                };
-                selection.note(&mut matched, key, None, endpoint);
-            }
-            if let Some(unmatched) = selection.unmatched(&matched) {
-                return Err(stack::unmatched(unmatched));
-            }
+        if let Some(unmatched) = stack::unmatched_live(&selection, &live).filter(|_| pulled.is_empty()) {
+            return Err(stack::unmatched(unmatched));
         }
         let written = target.write(&named, &pulled)?;
         let others: BTreeSet<&str> =
