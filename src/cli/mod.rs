@@ -1,6 +1,7 @@
 //! The command line: parses the arguments, runs one of the commands, returns its exit code. Each command is
 //! a file in `command` that reads like the flow: open a session, plan, then report or approve and apply.
-//! Environment, clock, terminal and randomness are read here and passed down as values.
+//! Environment, clock, terminal and randomness are read here and passed down as values. A bug of this program is reported in one
+//! clean line instead of a trace, wherever it happens.
 
 #[macro_use]
 mod exit_status;
@@ -42,6 +43,7 @@ pub(in crate::cli) use stack::Stack;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
 use clap::{ArgMatches, FromArgMatches as _};
@@ -51,9 +53,11 @@ use command::{Arguments, Command};
 use run::interrupt;
 use tokio::runtime::Runtime;
 
+use crate::report::{self, safe};
+
 /// Runs the program with these arguments, the first being its own name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    output::panic::end_with_one_line();
+    end_with_one_line();
     ExitCode::from(parse_and_run(arguments).code())
 }
 
@@ -151,5 +155,50 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
     match command {
         Command::Sandbox(_) => Runtime::new(),
         _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
+    }
+}
+
+/// The call promises a document, and none was begun.
+static DOCUMENT_IS_PROMISED: AtomicBool = AtomicBool::new(false);
+
+/// Takes whether a bug has to be a document on standard output, too.
+pub(in crate::cli) fn promise_document(promised: bool) {
+    DOCUMENT_IS_PROMISED.store(promised, Ordering::Relaxed);
+}
+
+fn bug_document(what: &str) -> String {
+    let error = error!(Bug, "bug: {what}");
+    report::error::json(&error.hint("please report it with the command that led to it").report())
+}
+
+/// Replaces the report of panics. The first one ends the program on whatever thread it happens:
+/// what a run has sent is in its journal by then.
+fn end_with_one_line() {
+    std::panic::set_hook(Box::new(|panic| {
+        let what = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+        let what = safe::line(what);
+        if DOCUMENT_IS_PROMISED.load(Ordering::Relaxed) {
+            let _ = std::io::stdout().write_all(bug_document(&format!("{what}{place}")).as_bytes());
+        }
+        // A closed stderr leaves no way to report it.
+        let _ = writeln!(
+            std::io::stderr(),
+            "bug: {what}{place}\n  this is a fault of trueup {}, please report it with the command that led to it",
+            env!("CARGO_PKG_VERSION")
+        );
+        std::process::exit(ExitStatus::Bug.code().into());
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_a_document_like_every_other_error() {
+        let document: serde_json::Value = serde_json::from_str(&bug_document("index out of bounds")).expect("JSON");
+        assert_eq!((&document["kind"], &document["exit_code"]), (&"error".into(), &70.into()));
+        assert_eq!(document["message"], "bug: index out of bounds");
     }
 }

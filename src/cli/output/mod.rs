@@ -5,7 +5,6 @@
 
 pub mod activity;
 pub mod diagnostics;
-pub mod panic;
 pub mod progress;
 pub mod prompt;
 pub mod report_files;
@@ -141,7 +140,7 @@ impl Output {
 
     /// Takes what the call promises on standard output.
     pub fn promise(&mut self, promise: Option<Promise>) {
-        panic::promise_document(promise.is_some());
+        crate::cli::promise_document(promise.is_some());
         self.promise = promise;
     }
 
@@ -207,7 +206,7 @@ impl Output {
     /// Notes that an answer is written, or was begun.
     pub fn note_answer(&self) {
         self.progress().answered = true;
-        panic::promise_document(false);
+        crate::cli::promise_document(false);
     }
 
     /// Notes that something which the call asked for could not be written: an error at the end of the command.
