@@ -1,7 +1,7 @@
 //! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
 //! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value as Json};
@@ -24,8 +24,13 @@ pub fn is_name(key: &str) -> bool {
     NAMES.contains(key)
 }
 
-/// The fields that are secrets, of all kinds.
-pub fn fields() -> impl Iterator<Item = &'static Field> {
+/// The names of the fields that are secrets, of all kinds.
+pub fn names() -> &'static BTreeSet<&'static str> {
+    static NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| fields().map(|field| field.name).collect());
+    &NAMES
+}
+
+fn fields() -> impl Iterator<Item = &'static Field> {
     // Few messages have one, and decoding all of them would take longer than a load.
     let with_one = INDEX.messages.iter().filter(|(_, known)| known.block.contains(" secret"));
     with_one.flat_map(|(id, _)| &message(id).fields).filter(|field| field.is(Flag::Secret))

@@ -1,6 +1,6 @@
 //! The names of secrets in a text that cannot be parsed: a secret may be at any place of one that has such a name.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use super::suggestion::nearest;
 use crate::kind::{self, snake};
@@ -8,7 +8,7 @@ use crate::kind::{self, snake};
 /// Words of a text that are looked at; one with more may have a secret.
 const MOST_WORDS: usize = 2_000;
 
-/// Letters of a name that is looked for anywhere, and in words that are like it: a shorter one is a word of many texts.
+/// Letters of a name that is looked for anywhere: a shorter one is a word of many texts, and counts where a key may be.
 const LONG_NAME: usize = 8;
 
 /// Whether a word of a text is the name of a secret, or was probably meant as one.
@@ -17,9 +17,12 @@ pub(super) fn may_be_in(text: &str) -> bool {
     if words.len() > MOST_WORDS || words.iter().any(|word| kind::sealed::is_name(&snake(word))) {
         return true;
     }
-    let names = kind::sealed::fields().map(|field| field.name).filter(|name| name.len() >= LONG_NAME);
-    let names: BTreeSet<&str> = names.collect();
-    words.iter().any(|word| nearest(&snake(word), names.iter().copied()).is_some())
+    let names = kind::sealed::names();
+    let is_near = |word: &&str| {
+        let like_it = names.iter().copied().filter(|name| name.len() >= LONG_NAME || word.len() < LONG_NAME);
+        nearest(&snake(word), like_it).is_some()
+    };
+    words.iter().any(is_near)
 }
 
 /// The words of a text that are long, or where a key may be.

@@ -106,6 +106,7 @@ fn below(level: Level, key: &str) -> Level {
             let secrets = message.fields.iter().filter(|field| field.is(Flag::Secret));
             nearest(&snake(key), secrets.map(|field| field.name)).is_some()
         }
+        Level::Unknown => nearest(&snake(key), kind::sealed::names().iter().copied()).is_some(),
         _ => false,
     };
     if is_near || kind::sealed::is_name(&snake(key)) { Level::Secret } else { known }

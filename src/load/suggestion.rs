@@ -7,14 +7,15 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         return None;
     }
     let lower = text.to_lowercase();
-    let near = known
-        .into_iter()
-        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word))
-        .filter(|(distance, word)| {
-            *distance <= ((word.chars().count() + 1) / 3).max(1) && word.chars().count() > *distance
-        })
-        .min_by_key(|(distance, _)| *distance);
-    near.map(|(_, word)| word)
+    let distance = |word: &'a str| {
+        let length = word.chars().count();
+        let most = ((length + 1) / 3).max(1).min(length.saturating_sub(1));
+        // It is at least the difference of the lengths, which is cheap.
+        let may_be_near = lower.chars().count().abs_diff(length) <= most;
+        let distance = may_be_near.then(|| strsim::damerau_levenshtein(&lower, &word.to_lowercase()))?;
+        (distance <= most).then_some((distance, word))
+    };
+    known.into_iter().filter_map(distance).min_by_key(|(distance, _)| *distance).map(|(_, word)| word)
 }
 
 /// A question for the nearest word, or else another text.
