@@ -13,7 +13,6 @@ use trueup::drift::{Check, UnmanagedPolicy};
 use trueup::load::{self, SourceFile};
 use trueup::model::{
     Definition, Desired, Endpoint, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, Scope,
-    WireEndpoint,
 };
 use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 use trueup::report::TextView;
@@ -122,9 +121,9 @@ fn arrange(desired: &Desired, live: &Live) -> Plan {
 }
 
 fn canonical_form(criterion: &mut Criterion) {
-    let raw: WireEndpoint = serde_json::from_str(&raw(1, 443)).expect("valid JSON");
+    let raw = raw(1, 443);
     criterion.bench_function("canonical form of one endpoint", |bencher| {
-        bencher.iter_batched(|| raw.clone(), |raw| black_box(raw.endpoint()), BatchSize::SmallInput);
+        bencher.iter(|| black_box(serde_json::from_str::<Endpoint>(&raw).is_ok()));
     });
 }
 

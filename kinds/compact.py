@@ -131,6 +131,10 @@ class Tree:
                     lines.append("  " + line)
             elif "".join(letter for letter, _ in there) != "g":
                 served.append(key)
+        order = [word.split("=")[1].split(",") for word in OVERRIDES.pop((name, "*"), ([], []))[0]]
+        for keys in order:
+            place = {key: at for at, key in enumerate(keys)}
+            lines[len(groups):] = sorted(lines[len(groups):], key=lambda line: place.get(line.split()[0], len(place)))
         if served:
             lines.append("  <" + " ".join(served))
         return name
@@ -203,6 +207,7 @@ def main():
             words.append("children=" + ",".join(sorted(kind["children"])))
         if kind["source"] == "openapi":
             words.append("weak")
+        words += OVERRIDES.pop(("kind", kind["kind"]), ([], []))[0]
         out.append(" ".join(words) + "\n")
     for name in sorted(tree.enums):
         enum = enums[name]

@@ -1,11 +1,51 @@
 //! The limits that a plan is held against: the same crates with nothing else around them. Each runs
 //! as a process of its own, so that it is measured as the program is.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use trueup::model::{WireEndpoint, WireSpec};
+use serde::de::IgnoredAny;
+
+/// The least that a definition has to be read into.
+#[derive(Deserialize)]
+struct Document {
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    namespace: String,
+    labels: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    ip: Option<String>,
+    dns_name: Option<String>,
+    protocol: Option<String>,
+    port: Option<u16>,
+    #[serde(rename = "where")]
+    place: Option<IgnoredAny>,
+}
+
+impl Spec {
+    /// Whether it points at something.
+    fn leads_somewhere(&self) -> bool {
+        let has_target = self.ip.is_some() || self.dns_name.is_some() || self.place.is_some();
+        has_target && self.protocol.is_some() && self.port.is_some()
+    }
+}
+
+impl Document {
+    fn is_whole(&self) -> bool {
+        let Metadata { name, namespace, labels } = &self.metadata;
+        !name.is_empty() && !namespace.is_empty() && labels.is_some() && self.spec.leads_somewhere()
+    }
+}
 
 /// Reads and parses the definitions below a directory on two threads.
 pub fn load(directory: &Path) -> Result<usize, Box<dyn Error>> {
@@ -23,7 +63,7 @@ pub fn load(directory: &Path) -> Result<usize, Box<dyn Error>> {
             .iter()
             .filter(|file| {
                 let text = std::fs::read_to_string(file).unwrap_or_default();
-                serde_yaml::from_str::<WireEndpoint>(&text).is_ok()
+                serde_yaml::from_str::<Document>(&text).is_ok_and(|document| document.is_whole())
             })
             .count()
     };
@@ -46,12 +86,12 @@ pub async fn list(base_url: &str, token: &str, namespace: &str) -> Result<usize,
     struct Item<'a> {
         #[serde(borrow)]
         name: std::borrow::Cow<'a, str>,
-        get_spec: WireSpec,
+        get_spec: Spec,
     }
     let url = format!("{base_url}/api/config/namespaces/{namespace}/endpoints?report_fields=");
     let body = client()?.get(url).header("authorization", format!("APIToken {token}")).send().await?.bytes().await?;
     let list: List<'_> = serde_json::from_slice(&body)?;
-    Ok(list.items.iter().filter(|item| !item.name.is_empty() && item.get_spec.port.is_some()).count())
+    Ok(list.items.iter().filter(|item| !item.name.is_empty() && item.get_spec.leads_somewhere()).count())
 }
 
 /// A bare client.

@@ -7,10 +7,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::live::{SpecRead, SystemMetadata, assemble, describe, described, read_spec};
+use super::live::{SystemMetadata, assemble, describe};
 use super::metadata::Metadata;
 use crate::kind::{self, Flag};
-use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireMetadata, WireSpec, neutral, shape};
+use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireMetadata, neutral, shape};
 
 /// What a get shows of an endpoint.
 #[derive(Debug, Clone)]
@@ -62,31 +62,18 @@ impl CurrentState {
     pub fn read(key: &Key, answer: &[u8]) -> Result<Self, String> {
         // Checked once, and not for each text in it.
         let answer = std::str::from_utf8(answer).map_err(|error| error.to_string())?;
-        let typed = match serde_json::from_str::<GetAnswer<Metadata, WireSpec, SystemMetadata>>(answer) {
-            _ if !key.kind.is_endpoint() => {
-                let read: GetAnswer<Metadata, JsonTree, SystemMetadata> =
-                    serde_json::from_str(answer).map_err(|error| describe(&error))?;
-                let spec = read.spec.map(|JsonTree(spec)| described(key.kind, spec));
-                let GetAnswer { metadata, system_metadata, resource_version, .. } = read;
-                GetAnswer { metadata, spec, system_metadata, resource_version }
-            }
-            Ok(GetAnswer { metadata, spec, system_metadata, resource_version }) => {
-                let spec = spec.map(|spec| read_spec(Ok(spec), Json::default));
-                GetAnswer { metadata, spec, system_metadata, resource_version }
-            }
-            // A part has fields that the model does not know.
-            Err(_) => read_as_tree(answer)?,
-        };
-        let Some(metadata) = typed.metadata else { return Err("it holds no `metadata`".to_owned()) };
+        let read: GetAnswer<Metadata, JsonTree, SystemMetadata> =
+            serde_json::from_str(answer).map_err(|error| describe(&error))?;
+        let Some(metadata) = read.metadata else { return Err("it holds no `metadata`".to_owned()) };
         let WireMetadata { namespace, name, .. } = &metadata.known;
         if name.as_deref() != Some(key.name.as_str()) || namespace.as_deref() != Some(key.namespace.as_str()) {
             let [namespace, name] = [namespace, name].map(|text| text.as_deref().unwrap_or("?"));
             return Err(format!("it is about `{}`", neutral(&format!("{namespace}/{name}"), 130)));
         }
-        let Some(spec) = typed.spec else { return Err("it holds no `spec`".to_owned()) };
-        let system = typed.system_metadata.unwrap_or_default();
+        let Some(JsonTree(spec)) = &read.spec else { return Err("it holds no `spec`".to_owned()) };
+        let system = read.system_metadata.unwrap_or_default();
         let tree = || serde_json::from_str(answer).unwrap_or_default();
-        Ok(match assemble(key.clone(), metadata, system, typed.resource_version, spec, tree) {
+        Ok(match assemble(key.clone(), metadata, system, read.resource_version, &|| spec.clone(), tree) {
             LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, answer: answer.into() })),
             LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
         })
@@ -181,20 +168,4 @@ impl Serialize for Exact<'_> {
             scalar => scalar.serialize(to),
         }
     }
-}
-
-/// An answer with a part that is not as expected.
-fn read_as_tree(answer: &str) -> Result<GetAnswer<Metadata, SpecRead, SystemMetadata<'_>>, String> {
-    let trees: GetAnswer<JsonTree, JsonTree, Json> = serde_json::from_str(answer).map_err(|error| describe(&error))?;
-    let read = |part: &'static str| move |error| format!("`{part}`: {}", describe(&error));
-    Ok(GetAnswer {
-        metadata: trees.metadata.map(|tree| Metadata::deserialize(tree.0)).transpose().map_err(read("metadata"))?,
-        spec: trees.spec.map(|JsonTree(spec)| read_spec(WireSpec::deserialize(&spec), || spec.clone())),
-        system_metadata: trees
-            .system_metadata
-            .map(SystemMetadata::deserialize)
-            .transpose()
-            .map_err(read("system_metadata"))?,
-        resource_version: trees.resource_version,
-    })
 }

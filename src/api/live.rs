@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use crate::kind::{self, KindName, Message, snake};
 use crate::model::{
-    Described, Endpoint, Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Spec,
-    UnknownField, UnsupportedItem, WireMetadata, WireSpec, neutral,
+    Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Spec, UnknownField,
+    UnsupportedItem, WireMetadata, neutral,
 };
 
 use super::metadata::Metadata;
@@ -258,54 +258,11 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
     system.uid = given(item.uid, system.uid);
     system.owner_view = item.owner_view.or(system.owner_view);
     let tree = || serde_json::from_str::<JsonTree>(spec.get()).unwrap_or_default().0;
-    let spec = match kind.is_endpoint() {
-        true => read_spec(serde_json::from_str(spec.get()), tree),
-        false => described(kind, tree()),
-    };
-    Ok(Some(assemble(key, metadata, system, None, spec, raw)))
+    Ok(Some(assemble(key, metadata, system, None, &tree, raw)))
 }
 
 fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-}
-
-/// A spec as it was read.
-pub(super) struct ReadSpec {
-    spec: Spec,
-    /// The fields of an endpoint that the model does not know.
-    unknown: Vec<UnknownField>,
-    /// Where one of another kind may have a secret.
-    secrets: Vec<String>,
-}
-
-/// A spec, or why it has none.
-pub(super) type SpecRead = Result<ReadSpec, String>;
-
-/// The spec of another kind than endpoint.
-pub(super) fn described(kind: KindName, spec: Json) -> SpecRead {
-    if !spec.is_object() {
-        return Err("its spec is no object".to_owned());
-    }
-    let secrets = kind::sealed::places(kind.message(), &spec);
-    Ok(ReadSpec { spec: Spec::Described(Described::live(kind, spec)), unknown: Vec::new(), secrets })
-}
-
-pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
-    let (spec, unknown) = match typed {
-        Ok(spec) => (spec, Vec::new()),
-        Err(_) => {
-            let mut tree = tree();
-            let mut unknown = Vec::new();
-            strip(KindName::ENDPOINT.message(), &mut tree, "spec", &mut unknown);
-            (serde_json::from_value(tree).map_err(|error| describe(&error))?, unknown)
-        }
-    };
-    let mut problems = Vec::new();
-    let spec = spec.without_unset().spec(&mut problems).map(Spec::Endpoint);
-    spec.map(|spec| ReadSpec { spec, unknown, secrets: Vec::new() }).ok_or_else(|| {
-        let reasons: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
-        reasons.join("; ")
-    })
 }
 
 pub(super) fn assemble(
@@ -313,12 +270,21 @@ pub(super) fn assemble(
     metadata: Metadata,
     system: SystemMetadata<'_>,
     resource_version: Option<String>,
-    spec: SpecRead,
+    tree: &dyn Fn() -> Json,
     raw: impl FnOnce() -> Json,
 ) -> LiveItem {
     let uid = system.uid.unwrap_or_default();
-    let ReadSpec { spec, unknown, secrets } = match spec {
-        Ok(read) => read,
+    let (kind, message, mut unknown) = (key.kind, key.kind.message(), Vec::new());
+    let spec = tree();
+    let secrets = kind::sealed::places(message, &spec);
+    let without_unknown = |_| {
+        let mut tree = tree();
+        strip(message, &mut tree, &mut "spec".to_owned(), &mut unknown);
+        Spec::live(kind, tree)
+    };
+    // What the description does not know is looked for where the spec cannot be read with it.
+    let spec = match Spec::live(kind, spec).or_else(without_unknown) {
+        Ok(spec) => spec,
         Err(reason) => {
             let reason = neutral(&reason, 300);
             return LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() });
@@ -326,7 +292,7 @@ pub(super) fn assemble(
     };
     let endpoint = metadata.known.object(key, spec);
     LiveItem::Object(LiveObject {
-        tenant: system.tenant.filter(|_| has_references(&endpoint)).map(Cow::into_owned),
+        tenant: system.tenant.filter(|_| endpoint.spec.refers()).map(Cow::into_owned),
         endpoint,
         uid,
         resource_version,
@@ -340,18 +306,16 @@ pub(super) fn assemble(
     })
 }
 
-/// Whether it may refer to others: nobody else asks for the tenant.
-fn has_references(endpoint: &Endpoint) -> bool {
-    endpoint.spec.endpoint().is_none_or(|spec| spec.place.is_some())
-}
-
 /// Takes what the description does not know out of `tree`, and notes it. The service writes unset fields as `null`, zero or
 /// empty (API.md 3.1): an unknown field like that says nothing and is not noted.
-fn strip(message: &Message, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
+fn strip(message: &Message, tree: &mut Json, path: &mut String, unknown: &mut Vec<UnknownField>) {
+    let length = path.len();
     match tree {
         Json::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                strip(message, item, &format!("{path}[{index}]"), unknown);
+                path.push_str(&format!("[{index}]"));
+                strip(message, item, path, unknown);
+                path.truncate(length);
             }
         }
         Json::Object(map) => {
@@ -359,21 +323,23 @@ fn strip(message: &Message, tree: &mut Json, path: &str, unknown: &mut Vec<Unkno
                 !value.is_null() && value != "" && message.group_of(&snake(key)).is_some()
             };
             let is_open = !message.groups.is_empty() && !map.iter().any(is_chosen);
-            let strangers: Vec<String> =
-                map.keys().filter(|key| message.field(&snake(key)).is_none()).cloned().collect();
-            for key in strangers {
-                let value = map.remove(&key).unwrap_or_default();
-                if !kind::is_zero(&value) {
+            map.retain(|key, value| {
+                let known = message.field(&snake(key));
+                if known.is_none() && !kind::is_zero(value) {
                     unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks: is_open });
                 }
-            }
-            for (key, value) in map.iter_mut() {
+                known.is_some()
+            });
+            for (key, value) in map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
                 let key = snake(key);
-                // An option without fields may have some that are newer.
                 let Some(field) = message.field(&key) else { continue };
-                let below = kind::message(field.below().unwrap_or_default());
+                // An option without fields may have some that are newer.
+                let below = field.message().unwrap_or_else(|| kind::message(""));
                 let before = unknown.len();
-                strip(below, value, &format!("{path}.{key}"), unknown);
+                path.push('.');
+                path.push_str(&key);
+                strip(below, value, path, unknown);
+                path.truncate(length);
                 // A choice that the description does not know reads as none; the note that it blocks keeps a replace away.
                 if !below.groups.is_empty()
                     && value.as_object().is_some_and(|group| group.values().all(Json::is_null))

@@ -189,7 +189,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Described, Spec};
+    use crate::model::Spec;
     use crate::plan::world::{World, live, object};
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
         let target = TargetState::new(&plan.changes[0], &run, Vec::new()).expect("a target");
         let mut now = before;
         assert!(!target.fields_met(&now));
-        now.spec = Spec::Described(Described::live(now.key.kind, json!({"port": 0})));
+        now.spec = Spec::live(now.key.kind, json!({"port": 0})).expect("a spec");
         now.annotations.insert("team".to_owned(), "edge".to_owned());
         assert!(target.fields_met(&now));
     }

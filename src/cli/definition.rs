@@ -38,13 +38,13 @@ pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
     endpoint.annotations.retain(|key, _| !is_ownership_annotation(key));
     let mut wire = serde_json::to_value(&endpoint).unwrap_or_default();
-    let described = endpoint.spec.described();
-    if described.is_some() {
+    let is_whole = endpoint.key.kind.is_whole();
+    if !is_whole {
         wire["spec"].take();
     }
     let mut tree = ordered(&wire, options.tenant).unwrap_or(Value::Null);
-    if let Some(spec) = described {
-        tree["spec"] = as_is(&spec.unfilled(options.tenant));
+    if !is_whole {
+        tree["spec"] = as_is(&endpoint.spec.unfilled(options.tenant));
     }
     // Only in quotes is `<<` a key like any other.
     let has_merge_key = endpoint.labels.contains_key("<<") || endpoint.annotations.contains_key("<<");

@@ -2,7 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
-use crate::model::{AppliedFields, Endpoint, Field, Json, PLATFORM_PREFIX, PROTECT, Spec, is_ownership_annotation};
+use crate::model::{AppliedFields, Endpoint, Field, Json, PLATFORM_PREFIX, PROTECT, is_ownership_annotation};
 
 /// A field whose live and desired values differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,15 +45,12 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>)
 /// The live value as far as the definition names it; of a unit that the definition covers whole, all that the service did
 /// not fill.
 fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> Json {
-    match (field.unit(), &live.spec, &desired.spec) {
-        (Some(_), Spec::Described(_), Spec::Described(_)) if covers(field, live, desired, options) => {
-            field.digested(live).unwrap_or_default()
-        }
-        (Some(unit), Spec::Described(live), Spec::Described(desired)) => {
-            live.seen_as(unit, desired).and_then(|seen| live.without_hidden(unit, &seen)).unwrap_or_default()
-        }
-        _ => field.value(live),
+    let Some(unit) = field.unit().filter(|_| !live.key.kind.is_whole()) else { return field.value(live) };
+    if covers(field, live, desired, options) {
+        return field.digested(live).unwrap_or_default();
     }
+    let seen = live.spec.seen_as(unit, &desired.spec);
+    seen.and_then(|seen| live.spec.without_hidden(unit, &seen)).unwrap_or_default()
 }
 
 /// Whether there is something in a unit that the definition does not name, and that an apply removes: an apply wrote exactly
@@ -66,8 +63,7 @@ pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, options: Compa
     // No digest has what the description does not know: that stays whatever happens.
     let now = field.digested(live);
     let was_applied = || now.is_some() && options.applied.is_some_and(|applied| applied.is_as_applied(field, live));
-    // What the service fills in an endpoint is known.
-    let is_strict = options.strict && !live.key.kind.is_endpoint();
+    let is_strict = options.strict && !live.key.kind.is_whole();
     now != field.digested(desired) && (is_strict || was_applied())
 }
 
@@ -115,13 +111,14 @@ pub fn moved(
     names: impl Fn(&str) -> bool,
     options: CompareOptions<'_>,
 ) -> Vec<Field> {
-    let is_moved = |field: &Field| match (field.unit(), &before.spec, &now.spec) {
+    let is_moved = |field: &Field| match field.unit() {
         // Both are live, so that what one names is not less than the other.
-        (Some(unit), Spec::Described(before), Spec::Described(now)) => {
-            let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, spec.unit(unit)?));
+        Some(unit) if !now.key.kind.is_whole() => {
+            let (before, now) = (&before.spec, &now.spec);
+            let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, &spec.unit(unit)?));
             // What was written has no fills yet.
             let is_as_filled = || now.is_as(unit, before) && now.unnamed(unit, before).is_empty();
-            before.unit(unit) != now.unit(unit) && one != other && !is_as_filled()
+            one != other && !is_as_filled()
         }
         _ => !same(field, now, before, options),
     };

@@ -64,6 +64,14 @@ fn known_in(message: &Message) -> &'static [&'static str] {
     if message.is_reference { &["namespace", "tenant", "uid"] } else { &[] }
 }
 
+/// Whether a live unit has a value that a definition leaves to the service to choose.
+pub fn has_chosen(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
+    let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
+    let mut found = Vec::new();
+    unnamed_below(spec, (live, &[]), wanted, ("", Open::Chosen), &mut found);
+    !found.is_empty()
+}
+
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
 pub fn unnamed(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
     unnamed_values(spec, unit, live, wanted).into_iter().map(|(path, _)| path).collect()
@@ -105,27 +113,36 @@ fn unnamed_values<'l>(
         return found;
     }
     let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
-    unnamed_below(spec, (live, &[]), wanted, "", &mut found);
+    unnamed_below(spec, (live, &[]), wanted, ("", Open::Unnamed), &mut found);
     found
 }
 
 /// What becomes of a key of a live message under a definition that does not name it.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Open {
     /// It is a difference: the definition leaves a group open of which the service fills the default.
     Difference,
     /// It is the default of its group.
     Default,
+    /// It is a number or text that the service chose.
+    Chosen,
     /// The definition does not name it.
     Unnamed,
 }
 
 /// The same for the option of a group; nothing where the definition chooses an option of it.
 pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>) -> Option<Open> {
-    if message.field(key).is_some_and(|field| field.is(Flag::Filled) && is_fill(field, value)) {
-        return Some(Open::Default);
+    let group = message.group_of(key);
+    let is_chosen = group.is_some_and(|group| group.members.iter().any(|member| wanted.has(member)));
+    if let Some(field) = message.field(key).filter(|field| field.is(Flag::Filled)) {
+        match field.below() {
+            Some(_) if is_fill(field, value) => return Some(Open::Default),
+            None if !is_chosen => return Some(Open::Chosen),
+            _ => {}
+        }
     }
-    let Some(group) = message.group_of(key) else { return Some(Open::Unnamed) };
-    if group.members.iter().any(|member| wanted.has(member)) {
+    let Some(group) = group else { return Some(Open::Unnamed) };
+    if is_chosen {
         return None;
     }
     Some(match () {
@@ -202,18 +219,18 @@ fn unnamed_below<'l>(
     message: &Message,
     (live, known): (Keys<'l>, &[&str]),
     wanted: Keys<'_>,
-    above: &str,
+    (above, which): (&str, Open),
     found: &mut Vec<(String, &'l Json)>,
 ) {
     let path = |key: &str| if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
     for (key, value) in live.iter().filter(|(key, _)| !known.contains(key)) {
         match (wanted.get(key), message.field(key)) {
             (Some(wanted), Some(field)) if field.below().is_some() => {
-                unnamed_in(field, value, wanted, &path(key), found);
+                unnamed_in(field, value, wanted, (&path(key), which), found);
             }
             (Some(_), _) => {}
             (None, _) => {
-                if matches!(open(message, key, value, wanted), Some(Open::Unnamed)) {
+                if open(message, key, value, wanted) == Some(which) {
                     found.push((path(key), value));
                 }
             }
@@ -221,11 +238,17 @@ fn unnamed_below<'l>(
     }
 }
 
-fn unnamed_in<'l>(field: &Field, live: &'l Json, wanted: &Json, path: &str, found: &mut Vec<(String, &'l Json)>) {
+fn unnamed_in<'l>(
+    field: &Field,
+    live: &'l Json,
+    wanted: &Json,
+    (path, which): (&str, Open),
+    found: &mut Vec<(String, &'l Json)>,
+) {
     let Some(message) = field.message() else { return };
     let mut below = |live: &'l Json, wanted: &Json, path: String| {
         if live.is_object() && wanted.is_object() {
-            unnamed_below(message, (Keys::of(live), known_in(message)), Keys::of(wanted), &path, found);
+            unnamed_below(message, (Keys::of(live), known_in(message)), Keys::of(wanted), (&path, which), found);
         }
     };
     match (&field.kind, live, wanted) {

@@ -5,7 +5,7 @@ use super::rule::Unit;
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Kind, Message, Part, Rule};
 
 /// The words of a field's flags.
-const FLAGS: [(&str, Flag); 11] = [
+const FLAGS: [(&str, Flag); 13] = [
     ("required", Flag::Required),
     ("secret", Flag::Secret),
     ("immutable", Flag::Immutable),
@@ -17,9 +17,11 @@ const FLAGS: [(&str, Flag); 11] = [
     ("unanswered", Flag::Unanswered),
     ("filled", Flag::Filled),
     ("needed", Flag::Needed),
+    ("set", Flag::Set),
+    ("shown", Flag::Shown),
 ];
 
-/// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak]`
+/// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak] [whole]`
 pub fn kind(line: &'static str) -> Kind {
     let mut words = line.split_whitespace();
     let mut next = || words.next().expect("a kind has four words");
@@ -33,6 +35,7 @@ pub fn kind(line: &'static str) -> Kind {
         is_view: false,
         children: Vec::new(),
         is_weak: false,
+        is_whole: false,
     };
     for word in words {
         match word.split_once('=') {
@@ -40,6 +43,7 @@ pub fn kind(line: &'static str) -> Kind {
             Some(("children", list)) => kind.children = list.split(',').collect(),
             None if word == "view" => kind.is_view = true,
             None if word == "weak" => kind.is_weak = true,
+            None if word == "whole" => kind.is_whole = true,
             _ => panic!("`{word}` of kind {name} is unknown"),
         }
     }

@@ -1,8 +1,10 @@
 //! The vendor's forms of text that the program knows. What it does not know, the service decides.
 
+use std::borrow::Borrow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use serde_json::Value as Json;
 
 use super::{Selector, label};
 
@@ -41,12 +43,40 @@ fn host_name_fault(name: &str) -> Option<&'static str> {
     name.split('.').find_map(fault_of_part)
 }
 
-/// A text of this form as it is written to compare it: prefixes without the bits behind them.
+/// A text of this form as it is written to compare it, where it is written in another way: what it says counts.
 pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
-    match form {
-        "ip_prefix" | "ipv4_prefix" | "ipv6_prefix" => Some(text.parse::<IpNet>().ok()?.trunc().to_string()),
-        _ => None,
-    }
+    let written = match form {
+        "hostname" => {
+            let name = text.strip_suffix('.').unwrap_or(text);
+            let is_other = name.len() < text.len() || name.bytes().any(|byte| byte.is_ascii_uppercase());
+            return is_other.then(|| name.to_ascii_lowercase());
+        }
+        "ip" | "ipv4" | "ipv6" => match text.parse().ok()? {
+            // There is one way to write it.
+            IpAddr::V4(_) => return None,
+            IpAddr::V6(address) => address.to_string(),
+        },
+        // Without the bits behind it.
+        "ip_prefix" | "ipv4_prefix" | "ipv6_prefix" => text.parse::<IpNet>().ok()?.trunc().to_string(),
+        "k8s_label_selector" => Selector::canonical(text).to_string(),
+        _ => return None,
+    };
+    (written != text).then_some(written)
+}
+
+/// Whether a text of this form is an address, or a prefix.
+pub(super) fn is_of_address(form: &str) -> bool {
+    ["ip", "ipv4", "ipv6", "ip_prefix", "ipv4_prefix", "ipv6_prefix"].contains(&form)
+}
+
+/// Texts without an order, each once: prefixes by their value.
+pub(super) fn sort<T: Borrow<Json> + PartialEq>(texts: &mut Vec<T>) {
+    let by_value = |text: &T| {
+        let text = text.borrow().as_str().unwrap_or_default();
+        (text.parse::<IpNet>().ok(), text.to_owned())
+    };
+    texts.sort_by_cached_key(by_value);
+    texts.dedup();
 }
 
 /// A text of this form as an example; empty where its name says all.

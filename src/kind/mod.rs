@@ -13,6 +13,7 @@ pub mod label;
 mod merge;
 mod mirror;
 mod name;
+mod ordered;
 mod references;
 mod rule;
 pub mod sealed;
@@ -21,8 +22,9 @@ mod spec;
 mod takeover;
 mod untaken;
 mod walk;
+mod whole;
 
-pub use compare::{agrees, keeps, seen_as, unnamed};
+pub use compare::{agrees, has_chosen, keeps, seen_as, unnamed};
 pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
@@ -31,6 +33,7 @@ pub use label::PLATFORM_PREFIX;
 pub use merge::{merged, pruned};
 pub use mirror::is_mirror;
 pub use name::KindName;
+pub use ordered::Ordered;
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit, expression};
 pub use selector::{Requirement, Selector, SelectorError};
@@ -38,6 +41,7 @@ pub use spec::{canonical, is_group, keys_of, named, significant, unit_of, units}
 pub use takeover::{taken_over, with_unnamed};
 pub use untaken::taken;
 pub use walk::{Keys, is_zero};
+pub use whole::{is_filled, open_value, spellings, whole};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -76,6 +80,8 @@ pub struct Kind {
     pub children: Vec<&'static str>,
     /// Whether only the published schemas know it: references, groups and defaults of such a kind are unknown.
     pub is_weak: bool,
+    /// Whether a definition has its whole spec: what the service fills in one is known, so that nothing else may be there.
+    pub is_whole: bool,
 }
 
 /// The fields of one level of an object.
@@ -88,6 +94,8 @@ pub struct Message {
     /// Whether it is a reference to another object; each says of what kind it is.
     pub is_reference: bool,
     places: HashMap<&'static str, FieldPlace, FixedState>,
+    /// The group of each field.
+    grouped: Vec<Option<usize>>,
     hides: OnceLock<bool>,
     refers: OnceLock<bool>,
 }
@@ -176,6 +184,10 @@ pub enum Flag {
     Filled,
     /// A definition must have it, whatever the service takes.
     Needed,
+    /// A list whose items have no order, in a spec that a definition has whole.
+    Set,
+    /// It is written where it has its default, too; a list where nothing else is written beside it.
+    Shown,
 }
 
 /// What is written at a field.
@@ -378,7 +390,8 @@ impl Message {
         let group = |name| groups.iter().position(|group| group.members.contains(&name));
         let place = |(at, field): (usize, &Field)| (field.name, FieldPlace { field: at, group: group(field.name) });
         let places = fields.iter().enumerate().map(place).collect();
-        Self { groups, fields, is_reference, places, hides: OnceLock::new(), refers: OnceLock::new() }
+        let grouped = fields.iter().map(|field| group(field.name)).collect();
+        Self { groups, fields, is_reference, places, grouped, hides: OnceLock::new(), refers: OnceLock::new() }
     }
 
     /// Whether it has something, at any depth, that no answer shows.
@@ -390,6 +403,16 @@ impl Message {
     pub fn refers(&self) -> bool {
         let is_reference = |field: &Field| field.below().is_some_and(is_reference);
         *self.refers.get_or_init(|| self.is_reference || any_below(&self.fields, is_reference))
+    }
+
+    /// Where the field with this key in snake case is among its fields.
+    fn place(&self, key: &str) -> Option<usize> {
+        self.places.get(key).map(|place| place.field)
+    }
+
+    /// Which of its groups the field at this place is in.
+    fn group_at(&self, field: usize) -> Option<usize> {
+        self.grouped[field]
     }
 
     /// The field with this key in snake case.
@@ -428,6 +451,12 @@ impl Message {
         self.fields.iter().filter(move |field| self.enforces(field) && !is_there(field))
     }
 
+    /// Where a unit is in the order of the description: its groups come first.
+    pub fn unit_place(&self, unit: &str) -> usize {
+        let of_field = || self.places.get(unit).map(|place| self.groups.len() + place.field);
+        self.groups.iter().position(|group| group.name == unit).or_else(of_field).unwrap_or(usize::MAX)
+    }
+
     /// The group that this key is a member of.
     pub fn group_of(&self, key: &str) -> Option<&Group> {
         self.groups.get(self.places.get(key)?.group?)
@@ -460,12 +489,17 @@ impl Field {
 
     /// An item of it as it is written to compare it with the others.
     pub fn canonical<'v>(&self, item: &'v Json) -> Cow<'v, Json> {
-        let form = self.rules.iter().find_map(|(of, rule)| match rule {
-            Rule::Format(forms) if *of == Part::Items => forms.first(),
-            _ => None,
-        });
-        let canonical = item.as_str().zip(form).and_then(|(text, form)| form::canonical(form, text));
+        let canonical = item.as_str().and_then(|text| form::canonical(self.form()?, text));
         canonical.map_or(Cow::Borrowed(item), |text| Cow::Owned(text.into()))
+    }
+
+    /// The vendor's name for the form of its text, or of the texts of its list.
+    fn form(&self) -> Option<&'static str> {
+        let part = if self.is_list { Part::Items } else { Part::Value };
+        self.rules.iter().find_map(|(of, rule)| match rule {
+            Rule::Format(forms) if *of == part => forms.first().copied(),
+            _ => None,
+        })
     }
 
     /// The rules of a part of it that a value breaks, each with what is said of that. Those of a field that the vendor keeps for
@@ -478,6 +512,13 @@ impl Field {
     /// Whether a rule excludes this number of its enumeration.
     fn excludes(&self, number: &str) -> bool {
         self.rules.iter().any(|(_, rule)| matches!(rule, Rule::NotIn(numbers) if numbers.contains(&number)))
+    }
+
+    /// Whether its enumeration has this name, and no rule excludes it.
+    fn has_word(&self, word: &str) -> bool {
+        let values = self.enumeration().map(values).unwrap_or_default();
+        let is_free = |number: Option<i32>| number.is_none_or(|number| !self.excludes(&number.to_string()));
+        values.iter().find(|(name, _)| *name == word).is_some_and(|(_, number)| is_free(*number))
     }
 
     /// The names of its enumeration that no rule excludes.

@@ -47,6 +47,11 @@ impl KindName {
         self == Self::ENDPOINT
     }
 
+    /// Whether a definition has its whole spec.
+    pub fn is_whole(self) -> bool {
+        self.kind().is_whole
+    }
+
     /// Its description.
     pub fn kind(self) -> &'static Kind {
         BLOCKS[usize::from(self.0)].1.kind()

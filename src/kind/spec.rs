@@ -168,7 +168,7 @@ pub(super) fn tidy_field(field: &Field, value: &mut Json, zeros: Zeros) {
 
 /// One value in its canonical writing; what does not have its type stays as it is.
 fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
-    let written = match (kind, &mut *value) {
+    match (kind, &mut *value) {
         (FieldKind::Message(_), Json::Object(keys)) => {
             if let Some(message) = field.message() {
                 tidy(message, keys, zeros);
@@ -177,16 +177,22 @@ fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
                     keys.remove("kind");
                 }
             }
-            None
         }
         (FieldKind::Map(kind), Json::Object(entries)) => {
             entries.values_mut().for_each(|value| tidy_value(field, kind, value, zeros));
-            None
         }
-        (FieldKind::Empty, Json::Object(keys)) => {
-            keys.clear();
-            None
+        (FieldKind::Empty, Json::Object(keys)) => keys.clear(),
+        (kind, scalar) => {
+            if let Some(written) = self::scalar(kind, scalar) {
+                *scalar = written;
+            }
         }
+    }
+}
+
+/// A scalar of this kind as it is written, where that is another way.
+pub(super) fn scalar(kind: &FieldKind, value: &Json) -> Option<Json> {
+    match (kind, value) {
         (FieldKind::Integer { .. }, Json::String(digits)) => {
             digits.parse::<i64>().map(Json::from).or_else(|_| digits.parse::<u64>().map(Json::from)).ok()
         }
@@ -201,9 +207,6 @@ fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
             text.parse::<jiff::Timestamp>().ok().map(|time| time.to_string().into())
         }
         _ => None,
-    };
-    if let Some(written) = written {
-        *value = written;
     }
 }
 

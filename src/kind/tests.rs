@@ -124,3 +124,19 @@ fn a_secret_is_assumed_where_an_answer_may_hide_one_and_one_of_the_create_alone_
     assert!(!sealed::is_of_create(spec("certificate"), "spec.private_key"));
     assert!(!sealed::is_of_create(spec("bgp"), place[0]));
 }
+
+/// What the writer of whole specs, and the short way to compare them, count on.
+#[test]
+fn a_kind_that_definitions_have_whole_is_plain() {
+    let of_references = ["namespace", "tenant", "uid"];
+    for kind in all().filter(|kind| kind.is_whole) {
+        for (id, message) in kind.messages() {
+            for field in &message.fields {
+                let at = format!("{id}.{}", field.name);
+                assert!(!matches!(field.kind, FieldKind::Map(_) | FieldKind::Any) || field.is(Flag::ReadOnly), "{at}");
+                assert!(!field.is(Flag::Secret) && !field.is(Flag::Unanswered), "{at}");
+                assert!(message.is_reference || !of_references.contains(&field.name), "{at}");
+            }
+        }
+    }
+}

@@ -390,7 +390,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
         }
         let (object, problems) = object::assembled(kind, metadata, Some(spec), &context.rules);
         let endpoint = object.ok().filter(|_| problems.is_empty())?;
-        if context.overlays.changes(&endpoint.key) || !context.rules.fits(&endpoint) {
+        if context.overlays.changes(&endpoint.key) {
             return None;
         }
         found.push(Definition {

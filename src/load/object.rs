@@ -12,9 +12,7 @@ use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part, Rule};
-use crate::model::{
-    self, Described, Endpoint, Json, Problem, SealedSecrets, Segment, WireEndpoint, WireMetadata, WireSpec,
-};
+use crate::model::{self, Endpoint, Json, Problem, SealedSecrets, Segment, WireMetadata};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
@@ -105,7 +103,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
             Examined::Endpoint { endpoint: Box::new(endpoint), sealed: reader.sealed, notes }
         }
         Err(refused) if problems.is_empty() && !is_faulty => {
-            Examined::Bad { problems: refused.iter().map(|problem| located(problem, root)).collect() }
+            Examined::Bad { problems: vec![located(&Problem::value(vec!["spec".into()], refused, ""), root)] }
         }
         _ => Examined::Bad { problems },
     }
@@ -117,25 +115,18 @@ pub(super) fn assembled(
     metadata: WireMetadata,
     spec: Option<Json>,
     rules: &StackRules,
-) -> (Result<Endpoint, Vec<Problem>>, Vec<Problem>) {
+) -> (Result<Endpoint, String>, Vec<Problem>) {
     let mut found = model::check(&metadata);
     found.extend(names(&metadata, kind));
     let name = KindName::from(kind);
-    let object = if name.is_endpoint() {
-        endpoint(metadata.clone(), spec)
-    } else {
-        let mut spec = spec.unwrap_or_default();
+    let mut spec = spec.unwrap_or_default();
+    if !name.is_whole() {
         kind::add_namespaces(name.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
-        metadata.clone().described(Described::written(name, spec))
-    };
-    found.extend(rules.check(&metadata, object.as_ref().ok()));
+    }
+    found.extend(rules.check(&metadata));
+    let object = metadata.written(name, spec);
+    found.extend(object.iter().flat_map(|object| rules.check_room(object)));
     (object, found)
-}
-
-fn endpoint(metadata: WireMetadata, spec: Option<Json>) -> Result<Endpoint, Vec<Problem>> {
-    let spec = spec.map(serde_json::from_value::<WireSpec>).transpose();
-    let spec = spec.map_err(|error| vec![Problem::value(vec!["spec".into()], error.to_string(), "")])?;
-    WireEndpoint { metadata: Some(metadata), spec }.endpoint()
 }
 
 /// What is wrong with where an object is, beyond what holds for every kind.

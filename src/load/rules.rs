@@ -40,7 +40,7 @@ impl StackRules {
     }
 
     /// What the settings forbid.
-    pub(super) fn check(&self, metadata: &WireMetadata, endpoint: Option<&Endpoint>) -> Vec<Problem> {
+    pub(super) fn check(&self, metadata: &WireMetadata) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let Some(namespace) = &metadata.namespace {
             self.namespace(namespace, &mut problems);
@@ -52,19 +52,16 @@ impl StackRules {
             let what = format!("a definition may not set `{key}`");
             problems.push(Problem::key(path, what, "trueup writes it itself: remove it"));
         }
-        if let Some(endpoint) = endpoint.filter(|_| self.annotates) {
-            self.room_for_ownership(endpoint, &mut problems);
-        }
         problems
     }
 
-    /// Whether there is surely room for the ownership annotations of an endpoint.
-    pub(super) fn fits(&self, endpoint: &Endpoint) -> bool {
+    /// Why there is no room for the ownership annotations of an endpoint.
+    pub(super) fn check_room(&self, endpoint: &Endpoint) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.annotates {
             self.room_for_ownership(endpoint, &mut problems);
         }
-        problems.is_empty()
+        problems
     }
 
     fn namespace(&self, namespace: &str, problems: &mut Vec<Problem>) {

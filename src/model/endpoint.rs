@@ -1,5 +1,4 @@
-//! An object: its key, labels, annotations and spec. The exclusive groups of the spec of an endpoint are in `groups`, and
-//! that spec, with its form on the wire, is in `wire::spec`.
+//! An object: its key, labels, annotations and spec.
 
 use super::{Key, Spec, StringMap};
 

@@ -10,14 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::words::UnitForm;
 use super::shape::{UNITS, UnitFacts, write_unit};
-use super::{Endpoint, EndpointUnit, Namespace, Spec, StringMap};
-use crate::kind::{self, Digested, KindName};
+use super::{Endpoint, Json, JsonTree, Namespace, Spec, StringMap};
+use crate::kind::{self, KindName};
 
 /// The letter of the digests of a unit that has none of its own.
 pub(super) const UNIT: char = 'u';
-
-/// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
-pub type Json = serde_json::Value;
 
 /// The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,10 +40,8 @@ pub(super) enum FieldValue<'e> {
     Entry(Option<&'e str>),
     /// `true` or `false`, false by default.
     Flag(bool),
-    /// A unit of an endpoint.
-    Endpoint(EndpointUnit<'e>),
-    /// A unit of another kind; `None` is absence.
-    Unit(Option<UnitValue<'e>>),
+    /// A unit of the spec.
+    Unit(UnitValue<'e>),
 }
 
 /// The value of a unit, with where it is.
@@ -54,19 +49,38 @@ pub(super) enum FieldValue<'e> {
 pub(super) struct UnitValue<'e> {
     kind: KindName,
     name: &'e str,
-    value: &'e Json,
+    /// Its canonical text; nothing where it is left out.
+    text: Option<&'e str>,
     namespace: &'e Namespace,
 }
 
-impl<'e> UnitValue<'e> {
-    /// The value as its digest covers it; `None` where it says nothing.
-    pub(super) fn digested(&self) -> Option<Digested<'e>> {
-        kind::digested(self.kind.message(), self.name, self.value, self.namespace.as_str())
+impl UnitValue<'_> {
+    /// Writes the value as its digest covers it; whether it says anything. The text of a spec that a definition has whole is
+    /// what its digest always covered.
+    pub(super) fn write_digested(&self, out: &mut Vec<u8>) -> bool {
+        let Some(text) = self.text else { return false };
+        if self.kind.is_whole() {
+            out.extend_from_slice(text.as_bytes());
+            return true;
+        }
+        let value = self.value();
+        let digested = kind::digested(self.kind.message(), self.name, &value, self.namespace.as_str());
+        digested.is_some_and(|digested| serde_json::to_writer(out, &digested).is_ok())
     }
 
     /// What no answer shows of it.
     pub(super) fn hidden(&self) -> Option<Json> {
-        kind::hidden(self.kind.message(), self.name, self.value)
+        // A spec that a definition has whole has nothing that no answer shows.
+        self.text.filter(|_| !self.kind.is_whole())?;
+        kind::hidden(self.kind.message(), self.name, &self.value())
+    }
+
+    fn value(&self) -> Json {
+        // It was written from a tree.
+        let tree = self.text.map(|text| serde_json::from_str::<JsonTree>(text).unwrap_or_default().0);
+        tree.unwrap_or_else(|| {
+            if self.kind.is_whole() { kind::open_value(self.kind.message(), self.name) } else { Json::Null }
+        })
     }
 }
 
@@ -77,8 +91,7 @@ impl FieldValue<'_> {
             FieldValue::Text(text) => text.is_empty(),
             FieldValue::Entry(entry) => entry.is_none(),
             FieldValue::Flag(flag) => !flag,
-            FieldValue::Endpoint(unit) => unit.is_default(),
-            FieldValue::Unit(unit) => unit.is_none_or(|unit| unit.digested().is_none()),
+            FieldValue::Unit(unit) => !unit.write_digested(&mut Vec::new()),
         }
     }
 }
@@ -89,8 +102,7 @@ impl Serialize for FieldValue<'_> {
             FieldValue::Text(text) => text.serialize(serializer),
             FieldValue::Entry(entry) => entry.serialize(serializer),
             FieldValue::Flag(flag) => flag.serialize(serializer),
-            FieldValue::Endpoint(unit) => unit.serialize(serializer),
-            FieldValue::Unit(unit) => unit.map(|unit| unit.value).serialize(serializer),
+            FieldValue::Unit(unit) => unit.value().serialize(serializer),
         }
     }
 }
@@ -150,21 +162,18 @@ impl Field {
     }
 
     /// The value of this field in `endpoint`.
-    pub(super) fn of<'e>(&self, endpoint: &'e Endpoint) -> FieldValue<'e> {
+    pub(super) fn of<'e>(&'e self, endpoint: &'e Endpoint) -> FieldValue<'e> {
         match self {
             Field::Description => FieldValue::Text(&endpoint.description),
             Field::Disable => FieldValue::Flag(endpoint.disable),
             Field::Label(key) => FieldValue::Entry(endpoint.labels.get(key).map(String::as_str)),
             Field::Annotation(key) => FieldValue::Entry(endpoint.annotations.get(key).map(String::as_str)),
-            Field::Unit(name) => match &endpoint.spec {
-                Spec::Endpoint(spec) => spec.unit(name).map_or(FieldValue::Unit(None), FieldValue::Endpoint),
-                Spec::Described(spec) => FieldValue::Unit(spec.entry(name).map(|(name, value)| UnitValue {
-                    kind: spec.kind(),
-                    name,
-                    value,
-                    namespace: &endpoint.key.namespace,
-                })),
-            },
+            Field::Unit(name) => FieldValue::Unit(UnitValue {
+                kind: endpoint.key.kind,
+                name,
+                text: endpoint.spec.text(name),
+                namespace: &endpoint.key.namespace,
+            }),
         }
     }
 
@@ -267,7 +276,10 @@ impl Field {
     /// The value as its digest covers it; `None` where it says nothing.
     pub fn digested(&self, endpoint: &Endpoint) -> Option<Json> {
         match self.of(endpoint) {
-            FieldValue::Unit(unit) => Some(json(&unit?.digested()?)),
+            FieldValue::Unit(unit) => {
+                let mut text = Vec::new();
+                unit.write_digested(&mut text).then(|| serde_json::from_slice::<JsonTree>(&text).unwrap_or_default().0)
+            }
             value => (!value.is_default()).then(|| self.value(endpoint)),
         }
     }
@@ -307,13 +319,10 @@ impl Field {
             }
             Field::Label(key) => put_entry(&mut endpoint.labels, key, text()?),
             Field::Annotation(key) => put_entry(&mut endpoint.annotations, key, text()?),
-            Field::Unit(name) => match &mut endpoint.spec {
-                Spec::Endpoint(spec) => spec.assign(name, value).map_err(error)?,
-                Spec::Described(spec) => {
-                    let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
-                    spec.set(name, before, value);
-                }
-            },
+            Field::Unit(name) => {
+                let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
+                endpoint.spec.set(name, before, value).map_err(error)?;
+            }
         }
         Ok(())
     }
@@ -332,7 +341,7 @@ impl Field {
             object["spec"] = Json::Object(serde_json::Map::new());
         }
         let Json::Object(spec) = &mut object["spec"] else { return };
-        if kind.is_endpoint() {
+        if kind.is_whole() {
             return write_unit(kind.message(), spec, unit, value);
         }
         let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));

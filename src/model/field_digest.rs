@@ -3,11 +3,10 @@
 
 use std::hash::Hasher as _;
 
-use serde::Serialize;
 use siphasher::sip::SipHasher13;
 
 use super::field::{FieldValue, UNIT};
-use super::{Endpoint, Field, Key};
+use super::{Endpoint, Field, Json, Key};
 
 /// Characters of the digest of a value.
 const WIDTH: usize = 6;
@@ -64,53 +63,34 @@ pub(super) fn is_hidden(slot: &str) -> bool {
 
 /// The digest of what no answer shows of a field, `None` where it is nothing.
 pub(super) fn hidden_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
-    let FieldValue::Unit(Some(unit)) = field.of(endpoint) else { return None };
+    let FieldValue::Unit(unit) = field.of(endpoint) else { return None };
     Some(json_digest(slot, &unit.hidden()?))
 }
 
 /// The digest of a field's value, `None` where it is the default.
 pub(super) fn field_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
-    let value = field.of(endpoint);
-    (!value.is_default()).then(|| value_digest(slot, &value))
-}
-
-/// The digest of a value.
-pub(super) fn value_digest(slot: &str, value: &FieldValue<'_>) -> String {
     let mut json = Vec::new();
-    write(value, &mut json);
-    digest(&[slot.as_bytes(), &json]).collect()
+    written(&field.of(endpoint), &mut json).then(|| digest(&[slot.as_bytes(), &json]).collect())
 }
 
 /// The digest of the value of a unit, which has nothing in it that says nothing.
-pub(super) fn json_digest(slot: &str, value: &impl Serialize) -> String {
-    // Texts, numbers and maps with text keys: nothing that fails.
-    let json = serde_json::to_vec(value).unwrap_or_default();
-    digest(&[slot.as_bytes(), &json]).collect()
+fn json_digest(slot: &str, value: &Json) -> String {
+    text_digest(slot, &value.to_string())
 }
 
-/// Writes a value that is not the default.
+/// The digest of the text of a value.
+pub(super) fn text_digest(slot: &str, text: &str) -> String {
+    digest(&[slot.as_bytes(), text.as_bytes()]).collect()
+}
+
+/// Writes a value as its digest covers it, where it is not the default.
 fn written(value: &FieldValue<'_>, json: &mut Vec<u8>) -> bool {
     match value {
         // Whether it says anything is known only when it is made.
-        FieldValue::Unit(unit) => match unit.and_then(|unit| unit.digested()) {
-            Some(digested) => serde_json::to_writer(json, &digested).is_ok(),
-            None => false,
-        },
-        value if value.is_default() => false,
-        value => {
-            write(value, json);
-            true
-        }
+        FieldValue::Unit(unit) => unit.write_digested(json),
+        // Texts and flags: nothing that fails.
+        value => !value.is_default() && serde_json::to_writer(json, value).is_ok(),
     }
-}
-
-/// A value as its digest covers it.
-fn write(value: &FieldValue<'_>, json: &mut Vec<u8>) {
-    // Strings, numbers and maps with text keys: nothing that fails.
-    let _ = match value {
-        FieldValue::Unit(unit) => serde_json::to_writer(json, &unit.and_then(|unit| unit.digested())),
-        value => serde_json::to_writer(json, value),
-    };
 }
 
 /// The entries of these fields of an endpoint, those with the default left out.
@@ -127,7 +107,7 @@ pub(super) fn entries(endpoint: &Endpoint, fields: impl Iterator<Item = Field>) 
             let digest = digest(&[&entries.as_bytes()[start..], &json]);
             entries.extend(digest);
         }
-        if let FieldValue::Unit(Some(unit)) = value
+        if let FieldValue::Unit(unit) = value
             && let Some(hidden) = unit.hidden()
         {
             let slot = hidden_slot(&field);

@@ -1,7 +1,6 @@
-//! The words of the program: an endpoint with its exclusive groups, its key, its
-//! fields, the ownership annotations, and what a definition and a live object are. Values are canonical by
-//! construction (host names lower-case, addresses and prefixes parsed, selectors in normal form), so
-//! that comparing two endpoints is comparing two values. No IO.
+//! The words of the program: an object, its key, its fields, the ownership annotations, and what a definition and a live object
+//! are. Values are canonical by construction (host names lower-case, prefixes without the bits behind them, selectors in normal
+//! form), so that comparing two objects is comparing two values. No IO.
 
 mod bounds;
 #[cfg(test)]
@@ -11,7 +10,6 @@ pub(crate) mod document;
 mod endpoint;
 mod field;
 mod field_digest;
-mod groups;
 #[cfg(test)]
 pub mod growth_tests;
 mod key;
@@ -38,8 +36,7 @@ pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, kind_of};
 pub use endpoint::Endpoint;
-pub use field::{Field, FieldError, Json};
-pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};
+pub use field::{Field, FieldError};
 pub use key::{Key, NAME_RULE, Name, NameError, Namespace, Scope};
 pub use layout::Layout;
 pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem};
@@ -51,14 +48,10 @@ pub use problem::{Location, Problem, Segment};
 pub use rules::{check, warnings};
 pub use run_id::RunId;
 pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};
-pub use spec::{Described, Spec};
+pub use spec::Spec;
 pub use string_map::StringMap;
 pub use text::{is_unsafe, neutral};
-pub use tree::JsonTree;
+pub use tree::{Json, JsonTree};
 pub use value_digest::ValueDigest;
-pub use wire::{
-    EmptyOption, EndpointSpec, EndpointUnit, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes,
-    WireReference, WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
-};
+pub use wire::WireMetadata;
 pub(crate) use word::words;
-pub use word::{Discovery, NetworkType, Protocol, Word};

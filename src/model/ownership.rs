@@ -11,13 +11,10 @@
 //! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
 //! be cheap.
 
-use super::field::FieldValue;
 use super::field_digest::{
-    KEY_WIDTH, entries, field_digest, hidden_digest, hidden_slot, is_hidden, json_digest, key_digest, slot, split,
-    value_digest,
+    KEY_WIDTH, entries, field_digest, hidden_digest, hidden_slot, is_hidden, key_digest, slot, split, text_digest,
 };
-use super::{Endpoint, EndpointUnit, Field, Key, Spec, StringMap};
-use crate::kind;
+use super::{Endpoint, Field, Key, StringMap};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -302,25 +299,15 @@ impl AppliedFields {
         let slot = slot(field);
         let applied = self.digest(&slot);
         let as_applied = |endpoint: &Endpoint| applied == field_digest(&slot, field, endpoint).as_deref();
-        let written =
-            |value: EndpointUnit<'_>| applied == Some(value_digest(&slot, &FieldValue::Endpoint(value)).as_str());
         let live_as_applied = as_applied(live)
-            || match (field.unit(), &live.spec) {
-                (Some(unit), Spec::Endpoint(spec)) => spec.unit(unit).is_some_and(|unit| unit.any_spelling(written)),
-                (Some(unit), Spec::Described(spec)) => {
-                    // What the definition names now it named before, as far as anybody knows.
-                    let seen = || {
-                        let seen = spec.seen_as(unit, desired.spec.described()?)?;
-                        let digested =
-                            kind::digested(spec.kind().message(), unit, &seen, desired.key.namespace.as_str());
-                        digested.map(|seen| json_digest(&slot, &seen))
-                    };
-                    applied == seen().as_deref()
-                }
-                (None, _) => false,
-            };
+            || field.unit().is_some_and(|unit| {
+                let digests = live.spec.spelled(unit, &desired.spec, &desired.key.namespace);
+                // Nothing is a spelling of a unit that is left out.
+                digests.is_empty() && applied.is_none()
+                    || digests.iter().any(|text| applied == Some(text_digest(&slot, text).as_str()))
+            });
         // No digest has what no description knows: where the definition is whole as applied, that was changed live.
-        let is_whole = || matches!(live.spec, Spec::Described(_)) && self.hidden_as_applied(field, desired);
+        let is_whole = || !live.key.kind.is_whole() && self.hidden_as_applied(field, desired);
         match (live_as_applied, as_applied(desired)) {
             (true, true) if is_whole() => AppliedCause::Drift,
             (true, _) => AppliedCause::Pending,
@@ -333,11 +320,10 @@ impl AppliedFields {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::WireEndpoint;
 
     fn endpoint(spec: &str, labels: &str) -> Endpoint {
         let text = format!(r#"{{"metadata":{{"name":"a","namespace":"n","labels":{labels}}},"spec":{spec}}}"#);
-        serde_json::from_str::<WireEndpoint>(&text).expect("valid JSON").endpoint().expect("an endpoint")
+        serde_json::from_str(&text).expect("an endpoint")
     }
 
     #[test]

@@ -1,128 +1,54 @@
-//! The spec of an object: typed for an endpoint, by the description of its kind for any other.
+//! The spec of an object, by the description of its kind.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use super::EndpointSpec;
-use super::shape::UNITS;
-use crate::kind::{self, KindName, Message};
+use super::{JsonTree, Namespace};
+use crate::kind::{self, KindName, Message, Ordered};
 
-/// The spec of an object.
+/// The spec of an object by unit: a field of it, or an exclusive group as a whole. It contains no secret. Each value is kept as
+/// canonical text: a tree would take many times the memory, and nearly always texts are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every object is an endpoint; a box would cost an allocation each"
-)]
-pub enum Spec {
-    /// Of an endpoint.
-    Endpoint(EndpointSpec),
-    /// Of an object of another kind.
-    Described(Described),
+pub struct Spec {
+    kind: KindName,
+    /// In the order of the description where a definition has the whole spec, else by name.
+    units: Box<[Unit]>,
 }
 
-/// The spec of an object of a described kind, by unit: a field of it, or an exclusive group as a whole. It contains no
-/// secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Described {
-    kind: KindName,
-    units: BTreeMap<String, Json>,
+struct Unit {
+    name: Cow<'static, str>,
+    text: Box<str>,
 }
 
 impl Spec {
-    /// That of an endpoint.
-    pub fn endpoint(&self) -> Option<&EndpointSpec> {
-        match self {
-            Spec::Endpoint(spec) => Some(spec),
-            Spec::Described(_) => None,
-        }
-    }
-
-    /// The names of the units that either may have.
-    pub(super) fn units_of_both<'s>(one: &'s Spec, other: &'s Spec) -> impl Iterator<Item = &'s str> {
-        let described = [one, other].map(Spec::described);
-        let of_endpoint = if described == [None, None] { UNITS.as_slice() } else { &[] };
-        let mut units: Vec<&str> = described.into_iter().flatten().flat_map(Described::names).collect();
-        units.sort_unstable();
-        units.dedup();
-        of_endpoint.iter().map(|unit| unit.name).chain(units)
-    }
-
-    /// Whether this live spec is plainly what `wanted` writes. Cheap, and nearly always true.
-    pub fn agrees(&self, wanted: &Spec) -> bool {
-        match (self, wanted) {
-            (Spec::Described(live), Spec::Described(wanted)) => live.agrees(wanted),
-            (live, wanted) => live == wanted,
-        }
-    }
-
-    /// The same of a unit.
-    pub fn agrees_in(&self, unit: &str, wanted: &Spec) -> bool {
-        match (self, wanted) {
-            (Spec::Endpoint(live), Spec::Endpoint(wanted)) => live.unit(unit) == wanted.unit(unit),
-            (Spec::Described(live), Spec::Described(wanted)) => live.agrees_in(unit, wanted),
-            _ => false,
-        }
-    }
-
-    /// Whether a unit of this live spec is as `wanted` wants it, as far as `wanted` names it.
-    pub fn is_as(&self, unit: &str, wanted: &Spec) -> bool {
-        match (self, wanted) {
-            (Spec::Endpoint(live), Spec::Endpoint(wanted)) => match (live.unit(unit), wanted.unit(unit)) {
-                (Some(live), Some(wanted)) => live.is_as(&wanted),
-                (live, wanted) => live == wanted,
-            },
-            (Spec::Described(live), Spec::Described(wanted)) => live.is_as(unit, wanted),
-            _ => false,
-        }
-    }
-
-    /// Whether a unit of this live spec has something that `wanted` does not name and may have named before.
-    pub fn has_more(&self, unit: &str, wanted: &Spec) -> bool {
-        match (self, wanted) {
-            (Spec::Endpoint(live), Spec::Endpoint(wanted)) => {
-                live.unit(unit).zip(wanted.unit(unit)).is_some_and(|(live, wanted)| live.has_more(&wanted))
-            }
-            (Spec::Described(live), Spec::Described(wanted)) => !live.unnamed(unit, wanted).is_empty(),
-            _ => false,
-        }
-    }
-
-    /// Whether the service took all of a unit of `wanted` that a description knows.
-    pub fn takes(&self, unit: &str, wanted: &Spec) -> bool {
-        match (self, wanted) {
-            (Spec::Described(live), Spec::Described(wanted)) => live.taken(unit, wanted).1.is_empty(),
-            _ => true,
-        }
-    }
-
-    /// Whether this spec, written by `written`, is shown by the service without losing anything: it is as written but for
-    /// what the service fills.
-    pub fn is_as_written(&self, written: &Spec) -> bool {
-        Spec::units_of_both(self, written).all(|unit| self.is_as(unit, written))
-    }
-
-    /// That of another kind.
-    pub fn described(&self) -> Option<&Described> {
-        match self {
-            Spec::Endpoint(_) => None,
-            Spec::Described(described) => Some(described),
-        }
-    }
-}
-
-impl Described {
     /// A spec as the service shows it.
-    #[must_use]
-    pub fn live(kind: KindName, spec: Json) -> Self {
-        Self { kind, units: kind::canonical(kind.message(), spec) }
+    ///
+    /// # Errors
+    /// Why a spec of a kind that a definition has whole is none, as a fragment.
+    pub fn live(kind: KindName, spec: Json) -> Result<Self, String> {
+        Self::read(kind, spec, kind::canonical)
     }
 
-    /// A spec as a definition writes it: what it sets to nothing is named too.
-    #[must_use]
-    pub fn written(kind: KindName, spec: Json) -> Self {
-        Self { kind, units: kind::named(kind.message(), spec) }
+    /// A spec as a definition writes it: what it sets to nothing is named too, where it need not name everything.
+    ///
+    /// # Errors
+    /// As [`Spec::live`].
+    pub fn written(kind: KindName, spec: Json) -> Result<Self, String> {
+        Self::read(kind, spec, kind::named)
+    }
+
+    fn read(kind: KindName, spec: Json, other: fn(&Message, Json) -> BTreeMap<String, Json>) -> Result<Self, String> {
+        let message = kind.message();
+        let units = if kind.is_whole() {
+            kind::whole(message, &spec)?.into_iter().map(|(name, text)| Unit { name: name.into(), text }).collect()
+        } else {
+            other(message, spec).into_iter().map(|(name, value)| Unit::new(name, &value)).collect()
+        };
+        Ok(Self { kind, units })
     }
 
     /// The kind.
@@ -132,27 +58,54 @@ impl Described {
 
     /// The names of its units.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.units.keys().map(String::as_str)
+        self.units.iter().map(|unit| &*unit.name)
     }
 
-    /// Its units by name.
-    pub fn units(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.units.iter().map(|(name, value)| (name.as_str(), value))
+    /// Its units with their names.
+    pub fn units(&self) -> impl Iterator<Item = (&str, Json)> {
+        self.units.iter().map(|unit| (&*unit.name, unit.value()))
     }
 
     /// The value of a unit: of a field its own, of a group an object of its one option.
-    pub fn unit(&self, name: &str) -> Option<&Json> {
-        self.units.get(name)
+    pub fn unit(&self, name: &str) -> Option<Json> {
+        self.entry(name).map(Unit::value)
     }
 
-    /// A unit by its name, which lives as long as the spec.
-    pub(super) fn entry(&self, name: &str) -> Option<(&str, &Json)> {
-        self.units.get_key_value(name).map(|(name, value)| (name.as_str(), value))
+    fn entry(&self, name: &str) -> Option<&Unit> {
+        self.units.iter().find(|unit| unit.name == name)
+    }
+
+    /// The text of a unit.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.entry(name).map(|unit| &*unit.text)
+    }
+
+    /// The names of the units that either has.
+    pub(super) fn units_of_both<'s>(one: &'s Spec, other: &'s Spec) -> impl Iterator<Item = &'s str> {
+        let mut names: Vec<&str> = one.names().collect();
+        let shared = names.len();
+        names.extend(other.names().filter(|name| one.entry(name).is_none()));
+        if names.len() > shared {
+            let place = |name: &str| one.kind.is_whole().then(|| one.kind.message().unit_place(name));
+            names.sort_unstable_by_key(|name| (place(name), *name));
+        }
+        names.into_iter()
+    }
+
+    /// Whether it has a unit that may refer to other objects.
+    pub fn refers(&self) -> bool {
+        self.kind.message().refers() && self.names().any(|name| refers(self.kind.message(), name))
+    }
+
+    /// Its units that may refer to other objects.
+    pub fn referring(&self) -> impl Iterator<Item = (&str, Json)> {
+        let units = self.units.iter().filter(|unit| refers(self.kind.message(), &unit.name));
+        units.map(|unit| (&*unit.name, unit.value()))
     }
 
     /// The value of a unit without what says nothing.
     pub(super) fn significant(&self, name: &str) -> Option<Json> {
-        kind::significant(self.kind.message(), name, self.unit(name)?)
+        kind::significant(self.kind.message(), name, &self.unit(name)?)
     }
 
     /// The spec as a definition would write it, without what the service fills in an object of `tenant`.
@@ -161,8 +114,21 @@ impl Described {
     }
 
     /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
-    pub fn seen_as(&self, name: &str, wanted: &Described) -> Option<Json> {
-        kind::seen_as(self.kind.message(), name, self.unit(name), wanted.unit(name))
+    pub fn seen_as(&self, name: &str, wanted: &Spec) -> Option<Json> {
+        kind::seen_as(self.kind.message(), name, self.unit(name).as_ref(), wanted.unit(name).as_ref())
+    }
+
+    /// The texts that a digest of this live unit may cover: each way in which a definition could have written it, or as far
+    /// as `wanted`, a definition in this namespace, names it.
+    pub(super) fn spelled(&self, name: &str, wanted: &Spec, namespace: &Namespace) -> Vec<String> {
+        let spec = self.kind.message();
+        if self.kind.is_whole() {
+            return self.unit(name).map(|value| kind::spellings(spec, name, &value)).unwrap_or_default();
+        }
+        // What the definition names now it named before, as far as anybody knows.
+        let seen = self.seen_as(name, wanted);
+        let digested = seen.as_ref().and_then(|seen| kind::digested(spec, name, seen, namespace.as_str()));
+        digested.map(|seen| serde_json::to_string(&seen).unwrap_or_default()).into_iter().collect()
     }
 
     /// A value of a unit without what no answer shows.
@@ -181,52 +147,100 @@ impl Described {
         kind::hidden(self.kind.message(), name, value).is_some()
     }
 
-    /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`].
-    pub fn agrees(&self, wanted: &Described) -> bool {
-        let others = wanted.names().filter(|name| !self.units.contains_key(*name));
+    /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`]. Cheap, and nearly always
+    /// true.
+    pub fn agrees(&self, wanted: &Spec) -> bool {
+        let others = wanted.names().filter(|name| self.entry(name).is_none());
         self.kind == wanted.kind && self.names().chain(others).all(|name| self.agrees_in(name, wanted))
     }
 
     /// The same of a unit.
-    pub fn agrees_in(&self, name: &str, wanted: &Described) -> bool {
-        kind::agrees(self.kind.message(), name, self.unit(name), wanted.unit(name))
+    pub fn agrees_in(&self, name: &str, wanted: &Spec) -> bool {
+        let spec = self.kind.message();
+        let (one, other) = (self.text(name), wanted.text(name));
+        let is_same = one == other;
+        let is_filled = || one.zip(other).is_some_and(|(live, wanted)| kind::is_filled(live, wanted));
+        if self.kind.is_whole() && (is_same || is_filled()) {
+            return true;
+        }
+        let live = self.unit(name);
+        let wanted = if is_same { live.clone() } else { wanted.unit(name) };
+        kind::agrees(spec, name, live.as_ref(), wanted.as_ref())
     }
 
-    /// Whether a unit of this live spec is as `wanted` wants it.
-    pub fn is_as(&self, name: &str, wanted: &Described) -> bool {
+    /// Whether a unit of this live spec is as `wanted` wants it, as far as `wanted` names it.
+    pub fn is_as(&self, name: &str, wanted: &Spec) -> bool {
+        if self.text(name) == wanted.text(name) {
+            return true;
+        }
+        let is_seen = self.seen_as(name, wanted) == wanted.significant(name);
+        if self.kind.is_whole() {
+            return is_seen && self.unnamed(name, wanted).is_empty();
+        }
         let is_untaken = || {
             let (taken, paths) = self.taken(name, wanted);
-            let taken =
-                Described { kind: self.kind, units: taken.map(|taken| (name.to_owned(), taken)).into_iter().collect() };
-            !paths.is_empty() && self.seen_as(name, &taken) == taken.significant(name)
+            let live = self.unit(name);
+            let seen = kind::seen_as(self.kind.message(), name, live.as_ref(), taken.as_ref());
+            !paths.is_empty() && seen == taken.and_then(|taken| kind::significant(self.kind.message(), name, &taken))
         };
-        self.unit(name) == wanted.unit(name) || self.seen_as(name, wanted) == wanted.significant(name) || is_untaken()
+        is_seen || is_untaken()
+    }
+
+    /// Whether this spec, written by `written`, is shown by the service without losing anything: it is as written but for
+    /// what the service fills.
+    pub fn is_as_written(&self, written: &Spec) -> bool {
+        Spec::units_of_both(self, written).all(|unit| self.is_as(unit, written))
+    }
+
+    /// Whether a unit of this live spec has something that `wanted` does not name and may have named before.
+    pub fn has_more(&self, name: &str, wanted: &Spec) -> bool {
+        match self.kind.is_whole() {
+            true => {
+                let [live, wanted] = [self, wanted].map(|spec| spec.unit(name));
+                kind::has_chosen(self.kind.message(), name, live.as_ref(), wanted.as_ref())
+            }
+            false => !self.unnamed(name, wanted).is_empty(),
+        }
+    }
+
+    /// Whether the service took all of a unit of `wanted` that a description knows.
+    pub fn takes(&self, name: &str, wanted: &Spec) -> bool {
+        self.taken(name, wanted).1.is_empty()
     }
 
     /// A unit of `wanted` without what no description knows and this live spec does not have, and the paths of that.
-    pub fn taken(&self, name: &str, wanted: &Described) -> (Option<Json>, Vec<String>) {
-        let taken = |unit| kind::taken(self.kind.message(), name, self.unit(name), unit);
+    pub fn taken(&self, name: &str, wanted: &Spec) -> (Option<Json>, Vec<String>) {
+        let live = self.unit(name);
+        let taken = |unit| kind::taken(self.kind.message(), name, live.as_ref(), &unit);
         wanted.unit(name).map(taken).unwrap_or_default()
     }
 
     /// The paths of a unit of this live spec that `wanted` does not name and no description explains.
-    pub fn unnamed(&self, name: &str, wanted: &Described) -> Vec<String> {
+    pub fn unnamed(&self, name: &str, wanted: &Spec) -> Vec<String> {
         let spec = self.kind.message();
         let (live, wanted) = (self.unit(name), wanted.unit(name));
         let is_mirror = |live| kind::is_mirror(spec, name, live, |source| self.unit(source));
-        if wanted.is_none() && live.is_some_and(is_mirror) {
+        if wanted.is_none() && live.as_ref().is_some_and(is_mirror) {
             return Vec::new();
         }
-        kind::unnamed(spec, name, live, wanted)
+        kind::unnamed(spec, name, live.as_ref(), wanted.as_ref())
     }
 
     /// Sets a unit, without what was in `before`; `None` removes it.
-    pub fn set(&mut self, name: &str, before: Option<&Json>, value: Option<&Json>) {
-        let Self { kind, units } = self;
-        let spec = kind.message();
-        let mut keys = keys(std::mem::take(units), spec);
-        kind::merged(spec, name, &mut keys, before, value);
-        *units = kind::named(spec, Json::Object(keys));
+    ///
+    /// # Errors
+    /// Why the unit cannot have that value, as [`Spec::live`].
+    pub fn set(&mut self, name: &str, before: Option<&Json>, value: Option<&Json>) -> Result<(), String> {
+        let spec = self.kind.message();
+        let mut keys = self.keys();
+        if self.kind.is_whole() {
+            keys.retain(|key, _| kind::unit_of(spec, key) != name);
+            keys.extend(kind::keys_of(spec, name, value).owned());
+        } else {
+            kind::merged(spec, name, &mut keys, before, value);
+        }
+        *self = Self::written(self.kind, Json::Object(keys))?;
+        Ok(())
     }
 
     /// The spec as the wire writes it.
@@ -234,27 +248,46 @@ impl Described {
         Json::Object(self.keys())
     }
 
-    /// Its keys.
+    /// Its keys: the options of its groups are keys of their own.
     pub fn keys(&self) -> Map<String, Json> {
-        keys(self.units.clone(), self.kind.message())
-    }
-}
-
-/// The keys of a spec: the options of its groups are keys of their own.
-fn keys(units: BTreeMap<String, Json>, spec: &Message) -> Map<String, Json> {
-    let groups: Vec<&str> = spec.groups.iter().map(|group| group.name).collect();
-    let mut keys = Map::new();
-    for (name, value) in units {
-        match value {
-            Json::Object(options) if groups.contains(&name.as_str()) => keys.extend(options),
-            value => _ = keys.insert(name, value),
+        let spec = self.kind.message();
+        let mut keys = Map::new();
+        for (name, value) in self.units() {
+            match value {
+                Json::Object(options) if kind::is_group(spec, name) => keys.extend(options),
+                value => _ = keys.insert(name.to_owned(), value),
+            }
         }
+        for field in spec.fields.iter().filter(|field| field.is(kind::Flag::Shown)) {
+            keys.entry(field.name).or_insert_with(|| kind::open_value(spec, field.name));
+        }
+        keys
     }
-    keys
 }
 
-impl Serialize for Described {
+impl Unit {
+    fn new(name: String, value: &Json) -> Self {
+        Self { name: name.into(), text: value.to_string().into() }
+    }
+
+    fn value(&self) -> Json {
+        // It was written from a tree.
+        serde_json::from_str::<JsonTree>(&self.text).unwrap_or_default().0
+    }
+}
+
+/// Whether a unit may refer to other objects.
+fn refers(spec: &'static Message, unit: &str) -> bool {
+    let refers = |key: &str| spec.field(key).and_then(kind::Field::message).is_some_and(Message::refers);
+    let group = spec.groups.iter().find(|group| group.name == unit);
+    group.map_or_else(|| refers(unit), |group| group.members.iter().any(|key| refers(key)))
+}
+
+impl Serialize for Spec {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.json().serialize(serializer)
+        if !self.kind.is_whole() {
+            return self.json().serialize(serializer);
+        }
+        Ordered::of(self.kind.message(), &self.json()).serialize(serializer)
     }
 }

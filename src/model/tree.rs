@@ -5,7 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number};
 
-use super::Json;
+/// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
+pub type Json = serde_json::Value;
 
 /// A foreign JSON value. [`Json`] reads a map whose first key is the name that `serde_json` has for raw texts as
 /// whatever that text contains, or as an error: anybody can write such a key into an annotation.

@@ -282,11 +282,7 @@ impl Change {
     pub fn sealed(&self) -> Vec<String> {
         let spec = self.key.kind.message();
         if let Action::Create { wanted } = &self.action {
-            return wanted
-                .spec
-                .described()
-                .map(|wanted| kind::sealed::digests(spec, kind::Keys::All(&wanted.keys())))
-                .unwrap_or_default();
+            return kind::sealed::digests(spec, kind::Keys::All(&wanted.spec.keys()));
         }
         let units = self.secrets.iter().map(|(unit, value)| kind::keys_of(spec, unit, Some(value)));
         units.flat_map(|keys| kind::sealed::digests(spec, keys)).collect()

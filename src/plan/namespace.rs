@@ -11,8 +11,8 @@ use super::{
 };
 use crate::diff::{self, CompareOptions, Difference};
 use crate::model::{
-    AppliedFields, Definition, Described, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership,
-    RelatedObject, STACK, Scope, ValueDigest, WrittenFor,
+    AppliedFields, Definition, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership, RelatedObject,
+    STACK, Scope, Spec, ValueDigest, WrittenFor,
 };
 
 /// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name.
@@ -249,8 +249,8 @@ impl NamespaceBuilder<'_, '_> {
         options: CompareOptions<'_>,
     ) {
         let (live, desired) = (&live.endpoint, &definition.endpoint);
-        let Some((seen, wanted)) = live.spec.described().zip(desired.spec.described()) else { return };
-        if seen.agrees(wanted) {
+        let (seen, wanted) = (&live.spec, &desired.spec);
+        if live.key.kind.is_whole() || seen.agrees(wanted) {
             return;
         }
         let key = &desired.key;
@@ -260,7 +260,7 @@ impl NamespaceBuilder<'_, '_> {
             if unnamed.is_empty() || options.ignored.contains(&field) || goes() {
                 continue;
             }
-            let value = ValueDigest::of(seen.unit(unit).unwrap_or(&Json::Null));
+            let value = ValueDigest::of(&seen.unit(unit).unwrap_or_default());
             let note = |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}"), value: value.clone() };
             self.plan.notes.extend(unnamed.into_iter().map(note));
         }
@@ -409,29 +409,25 @@ impl NamespaceBuilder<'_, '_> {
 /// The units of a definition that a replace of `live` loses unless it writes them: those with secrets, and those of which no
 /// answer shows anything. Where another option of a group is shown, the service made that of it.
 pub(super) fn unshown(definition: &Definition, live: &Endpoint) -> BTreeMap<String, Json> {
-    let live = live.spec.described();
-    let is_unseen = |name: &str| live.is_none_or(|live| live.unit(name).is_none());
+    let is_unseen = |name: &str| live.spec.names().all(|shown| shown != name);
     units(&definition.endpoint, |spec, name, value| {
         let has_secret = !definition.sealed.is_empty() && spec.has_secret(name, value);
         has_secret || is_unseen(name) && spec.has_hidden(name, value)
     })
 }
 
-/// The units of a spec of another kind than endpoint of which something holds.
-fn units(endpoint: &Endpoint, holds: impl Fn(&Described, &str, &Json) -> bool) -> BTreeMap<String, Json> {
-    let Some(spec) = endpoint.spec.described() else { return BTreeMap::new() };
-    let units = spec.names().filter_map(|name| Some((name, spec.unit(name)?)));
-    units
-        .filter(|(name, value)| holds(spec, name, value))
-        .map(|(name, value)| (name.to_owned(), value.clone()))
-        .collect()
+/// The units of a spec of which something holds.
+fn units(endpoint: &Endpoint, holds: impl Fn(&Spec, &str, &Json) -> bool) -> BTreeMap<String, Json> {
+    let spec = &endpoint.spec;
+    let units = spec.units().filter(|(name, value)| holds(spec, name, value));
+    units.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 impl Change {
     /// A replace as a recreate, which also writes what no answer shows of the object that goes.
     fn recreating(self, definition: &Definition) -> Self {
         let Action::Replace { fields, before, .. } = self.action else { return self };
-        let secrets = units(&definition.endpoint, Described::has_hidden);
+        let secrets = units(&definition.endpoint, Spec::has_hidden);
         Self { action: Action::Recreate { fields, before }, secrets, ..self }
     }
 }

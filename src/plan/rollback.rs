@@ -247,8 +247,8 @@ impl Undo<'_, '_> {
             let conflict = Conflict::new(CREATED, fields, [None, Some(&live.endpoint), Some(&before.endpoint)]);
             return self.block(BlockReason::Moved(conflict), Some(create));
         }
-        let spec = before.endpoint.spec.described();
-        let places = spec.map(|spec| kind::sealed::places(spec.kind().message(), &spec.json())).unwrap_or_default();
+        let spec = &before.endpoint.spec;
+        let places = kind::sealed::places(spec.kind().message(), &spec.json());
         let with_secrets = Change { secrets, ..create.clone() };
         let missing = places.into_iter().find(|place| !with_secrets.provides(place));
         if let Some(path) = missing.or_else(|| lost(&before.endpoint, &with_secrets.secrets)) {
@@ -340,7 +340,6 @@ impl Undo<'_, '_> {
     fn unshown(&self, original: &Endpoint) -> BTreeMap<String, Json> {
         let ownership = Ownership::read(&original.annotations);
         let Some(applied) = ownership.and_then(|ownership| ownership.applied) else { return BTreeMap::new() };
-        let Some(was) = original.spec.described() else { return BTreeMap::new() };
         let of_key = |desired: &Desired| desired.definitions.get(&self.change.key).cloned();
         let units = self.input.definitions.iter().filter_map(of_key).map(|definition| {
             let (units, wanted) = (namespace::unshown(&definition, original), &definition.endpoint);
@@ -348,7 +347,7 @@ impl Undo<'_, '_> {
                 let field = Field::of_unit(unit);
                 applied.is_as_applied(&field, wanted)
                     && applied.hidden_as_applied(&field, wanted)
-                    && wanted.spec.described().is_some_and(|wanted| was.is_as(unit, wanted))
+                    && original.spec.is_as(unit, &wanted.spec)
             };
             if units.keys().all(is_as_applied) { units } else { BTreeMap::new() }
         });
@@ -375,7 +374,7 @@ impl Undo<'_, '_> {
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.
 fn lost(original: &Endpoint, units: &BTreeMap<String, Json>) -> Option<String> {
     let applied = Ownership::read(&original.annotations)?.applied?;
-    let was = original.spec.described()?;
+    let was = &original.spec;
     // Where another option of a group is shown, the service made that of it.
     let is_lost = |unit: &&str| {
         was.unit(unit).is_none() && !units.contains_key(*unit) && applied.has_hidden(&Field::of_unit(unit))

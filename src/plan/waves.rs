@@ -167,18 +167,8 @@ pub(super) fn target_keys(object: &Endpoint) -> BTreeSet<Key> {
 /// What an object refers to.
 pub fn targets(object: &Endpoint) -> Vec<Target> {
     let message = object.key.kind.message();
-    match object.spec.described() {
-        Some(spec) => spec
-            .units()
-            .flat_map(|(unit, value)| kind::references(message, kind::keys_of(message, unit, Some(value))))
-            .collect(),
-        // Only a place refers to others, and an endpoint without one is the usual case.
-        None if object.spec.endpoint().is_none_or(|spec| spec.place.is_none()) => Vec::new(),
-        None => {
-            let spec = serde_json::to_value(object).unwrap_or(Json::Null)["spec"].take();
-            kind::references(message, kind::Keys::of(&spec))
-        }
-    }
+    let of_unit = |(unit, value): (&str, Json)| kind::references(message, kind::keys_of(message, unit, Some(&value)));
+    object.spec.referring().flat_map(of_unit).collect()
 }
 
 /// The keys that a reference of an object in this namespace may mean.

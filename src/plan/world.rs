@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::model::{
-    Definition, Described, Desired, Endpoint, Json, ListRead, Live, LiveItem, LiveObject, Ownership, Scope, Spec,
-    StringMap,
+    Definition, Desired, Endpoint, Json, ListRead, Live, LiveItem, LiveObject, Ownership, Scope, Spec, StringMap,
 };
 
 pub(crate) const STACK: &str = "shop-prod";
@@ -20,7 +19,7 @@ pub(crate) fn endpoint(name: &str, port: u16) -> Endpoint {
 /// An object of another kind.
 pub(crate) fn object(key: &str, spec: &Json) -> Endpoint {
     let key = Key::parse(key).expect("a key");
-    let spec = Spec::Described(Described::written(key.kind, spec.clone()));
+    let spec = Spec::written(key.kind, spec.clone()).expect("a spec");
     let (labels, annotations) = (StringMap::default(), StringMap::default());
     Endpoint { key, labels, annotations, description: String::new(), disable: false, spec }
 }

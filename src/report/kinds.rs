@@ -326,17 +326,22 @@ fn kind_words(kind: &FieldKind) -> String {
 /// What else is known of a field.
 fn notes(field: &Field) -> Vec<String> {
     let refers_to = (!field.refers_to.is_empty()).then(|| format!("refers to {}", field.refers_to.join(" or ")));
-    let flags = field.flags.iter().map(|flag| match flag {
-        Flag::Required => "required",
-        Flag::Secret => "a secret",
-        Flag::Immutable | Flag::CreateOnly => "cannot change after the create",
-        Flag::ReadOnly => "written by the service alone",
-        Flag::Deprecated => "deprecated by the vendor",
-        Flag::Internal => "for the vendor's own use",
-        Flag::ReplaceOnly => "not in a create",
-        Flag::Unanswered => "in no answer of the service",
-        Flag::Needed => "a definition needs it",
-        Flag::Filled => "filled in by the service where it is left out",
+    let flags = field.flags.iter().filter_map(|flag| {
+        Some(match flag {
+            Flag::Required => "required",
+            Flag::Secret => "a secret",
+            Flag::Immutable | Flag::CreateOnly => "cannot change after the create",
+            Flag::ReadOnly => "written by the service alone",
+            Flag::Deprecated => "deprecated by the vendor",
+            Flag::Internal => "for the vendor's own use",
+            Flag::ReplaceOnly => "not in a create",
+            Flag::Unanswered => "in no answer of the service",
+            Flag::Needed => "a definition needs it",
+            Flag::Filled => "filled in by the service where it is left out",
+            Flag::Set => "compared as a set",
+            // How documents are written.
+            Flag::Shown => return None,
+        })
     });
     let meaning = Some(field.meaning.to_owned()).filter(|meaning| !meaning.is_empty());
     meaning.into_iter().chain(refers_to).chain(flags.map(str::to_owned)).collect()

@@ -92,7 +92,6 @@ pub struct RunRecord {
 
 /// One entry of a journal.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "most of what is kept are intents; a box would cost an allocation each")]
 pub enum RunEntry {
     /// A write that left, or was about to.
     Intent(Intent),

@@ -5,7 +5,7 @@
 use serde_json::{Map, Number, Value};
 
 use crate::kind::{self, Field, FieldKind, Flag, KindName};
-use crate::model::{Described, Endpoint, Problem, WireEndpoint, WireMetadata, check};
+use crate::model::{Endpoint, Problem, WireMetadata, check};
 
 /// The object that the attributes describe, or why there is none, as a fragment.
 pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Endpoint, String> {
@@ -24,13 +24,7 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
     if !problems.is_empty() {
         return Err(first(&problems));
     }
-    let object = if kind.is_endpoint() {
-        let spec = serde_json::from_value(spec).map_err(|error| error.to_string())?;
-        WireEndpoint { metadata: Some(metadata), spec }.endpoint()
-    } else {
-        metadata.described(Described::written(kind, spec))
-    };
-    object.map_err(|problems| first(&problems))
+    metadata.written(kind, spec)
 }
 
 fn first(problems: &[Problem]) -> String {

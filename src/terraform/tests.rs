@@ -124,10 +124,7 @@ fn configuration_in_json_syntax_is_read_where_it_has_no_expressions() {
                                              {"null_resource": {"x": {}}}]}));
     assert_eq!(addresses(&import), ["shop/cart volterra_endpoint.cart"]);
     let (_, endpoint) = import.objects.values().next().expect("one endpoint");
-    assert_eq!(
-        (endpoint.spec.endpoint().expect("an endpoint").port, endpoint.description.as_str()),
-        (8443, "costs ${total}")
-    );
+    assert_eq!((endpoint.spec.unit("port"), endpoint.description.as_str()), (Some(8443.into()), "costs ${total}"));
     let left: Vec<(&str, &str)> =
         import.left_out.iter().map(|(address, why)| (address.as_str(), why.as_str())).collect();
     let expected = [
@@ -155,19 +152,19 @@ fn a_resource_that_is_not_an_endpoint_is_left_out_with_the_reason() {
         reasons[0].starts_with("`module.shop.volterra_endpoint.cart[0]` has the same namespace and name"),
         "{reasons:?}"
     );
-    assert!(reasons[1].contains("cannot both be set"), "{reasons:?}");
+    assert!(reasons[1].contains("has both `dns_name` and `ip`"), "{reasons:?}");
     assert!(reasons[2].contains("its kind has no `newer`"), "{reasons:?}");
 }
 
 #[test]
 fn a_number_that_terraform_would_not_take_is_not_dropped() {
-    for (written, port) in [("8443", 8443), ("80.0", 80), ("8e1", 80), ("", 0)] {
+    for (written, port) in [("8443", Some(8443)), ("80.0", Some(80)), ("8e1", Some(80)), ("", None)] {
         let mut one = attributes("cart");
         one["port"] = json!(written);
         let import = import(&state(&[json!({ "attributes": one })]));
         assert_eq!(
-            import.objects.values().map(|(_, one)| one.spec.endpoint().expect("an endpoint").port).collect::<Vec<_>>(),
-            [port],
+            import.objects.values().map(|(_, one)| one.spec.unit("port")).collect::<Vec<_>>(),
+            [port.map(Value::from)],
             "{written}"
         );
     }

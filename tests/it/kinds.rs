@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use trueup::kind::{self, Field, Kind};
-use trueup::model::Described;
+use trueup::model::Spec;
 use trueup::report::schema::{self, DefinitionKind};
 
 use crate::support::objects::{self, Specs};
@@ -212,7 +212,8 @@ fn what_the_service_took_is_valid() {
 fn compared(kind: &'static Kind, wanted: &Value, live: &Value) -> (Vec<String>, Vec<String>) {
     // No definition holds the unknown names that some of the recorded requests have.
     let known = kind::without_fills(kind.message(), wanted.clone(), None);
-    let (shown, written) = (Described::live(kind.into(), live.clone()), Described::written(kind.into(), known.clone()));
+    let shown = Spec::live(kind.into(), live.clone()).expect("a live spec");
+    let written = Spec::written(kind.into(), known.clone()).expect("a spec");
     let (live, wanted) = (kind::canonical(kind.message(), live.clone()), kind::named(kind.message(), known));
     let units: BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let is_other = |unit: &&&String| {

@@ -212,14 +212,14 @@ fn is_selected<'s>(session: &'s Session<'_>) -> impl Fn(&(&Key, &str)) -> bool +
 /// The units of a live object that have values which its definition does not name.
 fn units_of<'k>(session: &Session<'_>, live: &Live, key: &'k Key) -> Vec<(&'k Key, String, Json)> {
     let definition = session.stack.loaded.desired.definitions.get(key);
-    let wanted = definition.and_then(|definition| definition.endpoint.spec.described());
+    let wanted = definition.filter(|_| !key.kind.is_whole()).map(|definition| &definition.endpoint.spec);
     let (Some(wanted), Some(LiveItem::Object(object))) = (wanted, live.item(key)) else { return Vec::new() };
     if !session.stack.selection.selects(key, definition, Some(&object.endpoint)) {
         return Vec::new();
     }
-    let Some(spec) = object.endpoint.spec.described() else { return Vec::new() };
+    let spec = &object.endpoint.spec;
     let is_unnamed = |name: &&str| !spec.unnamed(name, wanted).is_empty();
-    let whole = |name: &str| (key, name.to_owned(), spec.unit(name).cloned().unwrap_or_default());
+    let whole = |name: &str| (key, name.to_owned(), spec.unit(name).unwrap_or_default());
     spec.names().filter(is_unnamed).map(whole).collect()
 }
 

@@ -98,9 +98,7 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
 /// Everything of an endpoint that is not the service's default, as values that are added.
 fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
     let (kind, mut parts) = (endpoint.key.kind, Vec::new());
-    if let Some(spec) = endpoint.spec.described() {
-        leaves("spec", &spec.json(), &mut parts);
-    } else {
+    if kind.is_whole() {
         // The address is whole.
         let (first, others): (Vec<Field>, Vec<Field>) =
             Field::FIXED.into_iter().filter(Field::is_of_spec).partition(Field::is_address);
@@ -115,6 +113,8 @@ fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
                 _ => parts.push((name(kind, &field), values::of_value(kind, &field, &value, None).unwrap_or_default())),
             }
         }
+    } else {
+        leaves("spec", &endpoint.spec.json(), &mut parts);
     }
     for (name, map) in [("labels", &endpoint.labels), ("annotations", &endpoint.annotations)] {
         let pairs = values::pairs(map);

@@ -10,7 +10,6 @@ mod form;
 pub mod handlers;
 mod index;
 mod kind;
-mod ordered;
 mod outside;
 mod record;
 mod reference;

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::kind::ObjectKind;
-use super::ordered::in_order;
+use super::record::raw_json;
 use super::reference::{derived_uid, is_reference, referred};
 use super::rule;
-use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Part};
+use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Ordered, Part};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 use crate::sandbox::message::{self, BodyPath, Message, REQUIRED, Rule, camel};
@@ -99,6 +99,11 @@ impl WriteMode {
         }
         in_order(kind.described.spec, spec)
     }
+}
+
+/// The message with this id as the service writes it.
+fn in_order(id: &'static str, message: Object) -> Result<Box<RawValue>, ErrorResponse> {
+    raw_json(&Ordered::of(kind::message(id), &message.into()))
 }
 
 impl Reader<'_> {

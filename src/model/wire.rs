@@ -1,0 +1,228 @@
+//! An object as the service and documents write it: `metadata` and `spec`, and before them the kind of what is no endpoint.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{Endpoint, Json, JsonTree, Key, Name, Namespace, Spec, StringMap};
+use crate::kind::KindName;
+
+/// `metadata` of the create request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WireMetadata {
+    /// DNS-1035 label, at most 63 bytes.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The namespace; a stack's `namespaces:` lists the ones it may name.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// A `null` value is an absent label.
+    #[serde(default, deserialize_with = "unique")]
+    pub labels: Option<BTreeMap<String, Option<String>>>,
+    /// A `null` value is an absent annotation.
+    #[serde(default, deserialize_with = "unique")]
+    pub annotations: Option<BTreeMap<String, Option<String>>>,
+    /// At most 1,200 bytes.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Administratively disabled.
+    #[serde(default)]
+    pub disable: Option<bool>,
+}
+
+fn present(map: Option<BTreeMap<String, Option<String>>>) -> StringMap {
+    let map = map.unwrap_or_default();
+    // As large as it gets: a vector that grows has place for four.
+    let mut entries = Vec::with_capacity(map.len());
+    entries.extend(map.into_iter().filter_map(|(key, value)| Some((key, value?))));
+    StringMap::from_sorted_store_unchecked(entries)
+}
+
+impl WireMetadata {
+    /// The object of this kind with this metadata and with this spec as a definition writes it.
+    ///
+    /// # Errors
+    /// What is wrong, as a fragment: a missing name or namespace, a spec that is none.
+    pub fn written(self, kind: KindName, spec: Json) -> Result<Endpoint, String> {
+        fn part<'p>(part: Option<&'p String>, key: &str) -> Result<&'p str, String> {
+            part.filter(|text| !text.is_empty())
+                .map(String::as_str)
+                .ok_or_else(|| format!("`metadata.{key}` is missing"))
+        }
+        // The rules of a label are checked with the other rules.
+        let name = Name::from_service(part(self.name.as_ref(), "name")?).map_err(|error| error.to_string())?;
+        let namespace = part(self.namespace.as_ref(), "namespace")?;
+        let namespace = Namespace::from_service(namespace).map_err(|error| error.to_string())?;
+        Ok(self.object(Key { namespace, kind, name }, Spec::written(kind, spec)?))
+    }
+
+    /// The object with this metadata, key and spec.
+    pub fn object(self, key: Key, spec: Spec) -> Endpoint {
+        Endpoint {
+            key,
+            labels: present(self.labels),
+            annotations: present(self.annotations),
+            description: self.description.unwrap_or_default(),
+            disable: self.disable.unwrap_or(false),
+            spec,
+        }
+    }
+}
+
+/// An object as it is written: what is long is not copied for it.
+#[derive(Serialize)]
+struct EndpointRef<'e> {
+    #[serde(skip_serializing_if = "is_endpoint")]
+    kind: KindName,
+    metadata: MetadataRef<'e>,
+    spec: &'e Spec,
+}
+
+#[derive(Serialize)]
+struct MetadataRef<'e> {
+    name: &'e str,
+    namespace: &'e str,
+    #[serde(serialize_with = "entries")]
+    labels: &'e StringMap,
+    #[serde(serialize_with = "entries")]
+    annotations: &'e StringMap,
+    description: &'e str,
+    disable: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_endpoint(kind: &KindName) -> bool {
+    kind.is_endpoint()
+}
+
+fn entries<S: serde::Serializer>(map: &StringMap, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(map.iter())
+}
+
+impl<'e> From<&'e Endpoint> for EndpointRef<'e> {
+    fn from(endpoint: &'e Endpoint) -> Self {
+        let Endpoint { key, labels, annotations, description, disable, spec } = endpoint;
+        let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
+        let metadata = MetadataRef { name, namespace, labels, annotations, description, disable: *disable };
+        Self { kind: key.kind, metadata, spec }
+    }
+}
+
+impl Endpoint {
+    /// The object as it is sent, which says nothing of its kind.
+    pub fn body(&self) -> impl Serialize {
+        EndpointRef { kind: KindName::ENDPOINT, ..EndpointRef::from(self) }
+    }
+}
+
+impl JsonSchema for Endpoint {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Endpoint".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "description": "An object; its spec is that of the API for its kind, an endpoint where it names none.",
+            "properties": {
+                "kind": {"type": "string"},
+                "metadata": generator.subschema_for::<WireMetadata>(),
+                "spec": {"type": "object"},
+            },
+            "required": ["metadata", "spec"],
+            "additionalProperties": false,
+        })
+    }
+}
+
+impl Serialize for Endpoint {
+    /// As documents have it.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        EndpointRef::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Endpoint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EndpointVisitor)
+    }
+}
+
+/// Reads an object: its kind, where it is no endpoint, comes before its spec.
+struct EndpointVisitor;
+
+impl<'de> serde::de::Visitor<'de> for EndpointVisitor {
+    type Value = Endpoint;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object of `metadata` and `spec`")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Endpoint, A::Error> {
+        use serde::de::Error as _;
+        let (mut kind, mut metadata, mut spec) = (KindName::ENDPOINT, None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            let is_twice = match key.as_str() {
+                "kind" if spec.is_none() => {
+                    kind = map.next_value()?;
+                    false
+                }
+                "metadata" => metadata.replace(map.next_value::<Option<WireMetadata>>()?).is_some(),
+                "spec" => spec.replace(map.next_value::<JsonTree>()?).is_some(),
+                other => return Err(A::Error::unknown_field(other, &["metadata", "spec"])),
+            };
+            if is_twice {
+                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+            }
+        }
+        let JsonTree(spec) = spec.ok_or_else(|| A::Error::missing_field("spec"))?;
+        metadata.flatten().unwrap_or_default().written(kind, spec).map_err(A::Error::custom)
+    }
+}
+
+/// A map of texts without a duplicate key: serde's own would keep the last one in silence.
+fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<String, Option<String>>>, D::Error> {
+    struct Unique(BTreeMap<String, Option<String>>);
+    impl<'de> Deserialize<'de> for Unique {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Entries;
+            impl<'de> serde::de::Visitor<'de> for Entries {
+                type Value = Unique;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a map of texts")
+                }
+                fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
+                    let mut entries = BTreeMap::new();
+                    while let Some((key, value)) = map.next_entry::<String, Option<String>>()? {
+                        match entries.entry(key) {
+                            Entry::Vacant(free) => free.insert(value),
+                            Entry::Occupied(taken) => {
+                                let what = format_args!("duplicate key `{}`", taken.key()).to_string();
+                                return Err(serde::de::Error::custom(what));
+                            }
+                        };
+                    }
+                    Ok(Unique(entries))
+                }
+            }
+            deserializer.deserialize_map(Entries)
+        }
+    }
+    Ok(Option::<Unique>::deserialize(deserializer)?.map(|unique| unique.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duplicate_label_is_refused_and_not_overwritten() {
+        let read = |text: &str| serde_json::from_str::<WireMetadata>(text);
+        assert!(read(r#"{"labels":{"a":"1","b":"2"}}"#).is_ok());
+        let error = read(r#"{"labels":{"a":"1","a":"2"}}"#).expect_err("twice");
+        assert!(error.to_string().starts_with("duplicate key `a`"), "{error}");
+    }
+}
