@@ -30,7 +30,7 @@ fn any_runner_resumes_lists_and_rolls_back_a_run() {
     let Some(bucket) = BucketServer::start() else { return };
     let service = Service::start();
     let stage = stage(&service, &bucket);
-    on_a_new_runner(&stage, "doctor .").code(0).stdout_contains("ok           state         s3://state/team, 0 runs");
+    on_a_new_runner(&stage, "doctor .").code(0).stdout_contains("ok    state        s3://state/team, 0 runs");
     service.misbehave("rules: [{operation: endpoint-create, name: b, status: {code: 403}}]");
     on_a_new_runner(&stage, "apply . --yes --quiet").code(7);
     service.misbehave("rules: []");
@@ -206,7 +206,7 @@ fn what_is_wrong_with_a_bucket_is_said_before_anything_is_sent_and_without_the_s
     }
     let wrong = stage.env("AWS_SECRET_ACCESS_KEY", "another-secret-77aa11");
     wrong.run("apply . --yes").code(1).stderr_contains("SignatureDoesNotMatch").does_not_say("another-secret");
-    wrong.run("doctor .").code(1).stdout_contains("failed       state").does_not_say("another-secret");
+    wrong.run("doctor .").code(1).stdout_contains("failed  state").does_not_say("another-secret");
     let none = wrong.env("AWS_ENDPOINT_URL", "http://127.0.0.1:9");
     none.run("history").code(1).stderr_contains("cannot list `s3://state/team/runs`").does_not_say("another-secret");
     assert_eq!(service.requests("POST"), 0);
