@@ -35,7 +35,7 @@ pub struct CurrentObject {
     answer: Box<str>,
 }
 
-/// The answer to a get, its parts typed or as trees. What is `null` is not there.
+/// The answer to a get, its parts as types or as trees. What is `null` is not there.
 #[derive(Deserialize)]
 struct GetAnswer<M, S, Y> {
     metadata: Option<M>,

@@ -1,6 +1,5 @@
-//! From a list or an object of the service to live items. Typed reading is tried first; what it
-//! refuses is read as a tree, so that a field which the model does not know is noted and kept, and an
-//! item that the model cannot represent does not affect the read of the others. Pure.
+//! From a list or an object of the service to live items. A field that the description of an endpoint does not have is noted
+//! and kept, and an item that the model cannot represent does not affect the read of the others. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
