@@ -6,6 +6,7 @@ use super::fills::{is_default_choice, is_empty, is_fill};
 use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
+use super::spelling::PARTS;
 use super::walk::Keys;
 use super::{Field, FieldKind, Flag, GroupFlag, Message};
 
@@ -61,7 +62,7 @@ fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
 
 /// What the service fills in a message wherever it is: parts of a reference.
 fn known_in(message: &Message) -> &'static [&'static str] {
-    if message.is_reference { &["namespace", "tenant", "uid"] } else { &[] }
+    if message.is_reference { &PARTS } else { &[] }
 }
 
 /// Whether a live unit has a value that a definition leaves to the service to choose.
