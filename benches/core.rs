@@ -12,7 +12,7 @@ use trueup::diff::{self, CompareOptions};
 use trueup::drift::{Check, UnmanagedPolicy};
 use trueup::load::{self, SourceFile};
 use trueup::model::{
-    Definition, Desired, Endpoint, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, Scope,
+    Definition, Desired, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Object, Ownership, Scope,
 };
 use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 use trueup::report::TextView;
@@ -64,7 +64,7 @@ fn raw(index: usize, port: usize) -> String {
     )
 }
 
-fn endpoint(index: usize, port: usize) -> Endpoint {
+fn endpoint(index: usize, port: usize) -> Object {
     serde_json::from_str(&raw(index, port)).expect("a valid endpoint")
 }
 
@@ -123,7 +123,7 @@ fn arrange(desired: &Desired, live: &Live) -> Plan {
 fn canonical_form(criterion: &mut Criterion) {
     let raw = raw(1, 443);
     criterion.bench_function("canonical form of one endpoint", |bencher| {
-        bencher.iter(|| black_box(serde_json::from_str::<Endpoint>(&raw).is_ok()));
+        bencher.iter(|| black_box(serde_json::from_str::<Object>(&raw).is_ok()));
     });
 }
 

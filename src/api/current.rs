@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::live::{SystemMetadata, assemble, describe};
 use super::metadata::Metadata;
 use crate::kind::{self, Flag};
-use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireMetadata, neutral, shape};
+use crate::model::{Json, JsonTree, Key, LiveItem, LiveObject, Object, WireMetadata, neutral, shape};
 
 /// What a get shows of an endpoint.
 #[derive(Debug, Clone)]
@@ -88,7 +88,7 @@ impl CurrentState {
     }
 
     /// The endpoint, where the model supports it.
-    pub fn endpoint(&self) -> Option<&Endpoint> {
+    pub fn endpoint(&self) -> Option<&Object> {
         self.object().map(|object| &object.live.endpoint)
     }
 }

@@ -259,7 +259,7 @@ mod tests {
 
     fn failed(failure: Failure) -> ApiError {
         ApiError {
-            operation: Operation::EndpointGet,
+            operation: Operation::ObjectGet,
             subject: "endpoint `shop/cart`".to_owned(),
             failure,
             request_id: None,

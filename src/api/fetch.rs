@@ -18,9 +18,9 @@ use crate::kind::KindName;
 use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, Namespace, RelatedObject, Scope, neutral};
 
 use super::current::CurrentState;
-use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
 use super::live::{check_list, read_list};
+use super::objects::{ListParameters, ResponseFormat};
 use super::operations::Operation;
 use super::reader::Reader;
 use super::settings::ClientProgress;
@@ -111,7 +111,7 @@ impl PendingLists {
 }
 
 fn lists_sent(reader: &Reader) -> u64 {
-    reader.requests().get(&Operation::EndpointList).copied().unwrap_or_default()
+    reader.requests().get(&Operation::ObjectList).copied().unwrap_or_default()
 }
 
 /// Whether a failed list says that the service has no objects of this kind there. Every service has endpoints: there it is
@@ -147,8 +147,8 @@ pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<CurrentState, Ap
 
 fn unreadable(key: &Key, reason: String) -> ApiError {
     ApiError {
-        operation: Operation::EndpointGet,
-        subject: super::endpoints::subject(key),
+        operation: Operation::ObjectGet,
+        subject: super::objects::subject(key),
         failure: Failure::NotJson { reason },
         request_id: None,
     }

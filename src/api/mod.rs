@@ -8,12 +8,12 @@ mod budget_tests;
 mod client;
 mod current;
 pub mod ddos;
-pub mod endpoints;
 mod error;
 pub mod events;
 mod fetch;
 mod live;
 mod metadata;
+pub mod objects;
 mod operations;
 mod pool;
 mod rate_limit;
@@ -34,10 +34,10 @@ pub use crate::model::neutral;
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use client::pool;
 pub use current::{CurrentObject, CurrentState, ReplaceBody};
-pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
 pub use fetch::{Condition, PendingLists, check, conditions, fetch, fetch_object, referrers, referring_views};
 pub use live::read_list;
+pub use objects::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use operations::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,
 };

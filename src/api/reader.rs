@@ -14,8 +14,8 @@ use crate::model::{Json, Key, Layout, Namespace, ReferredDelete};
 
 use super::base_url::BaseUrl;
 use super::client::Client;
-use super::endpoints::{self, ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
+use super::objects::{self, ListParameters, ResponseFormat};
 use super::operations::{Operation, OperationEffect};
 use super::request::{ReadRequest, Request, RequestError};
 use super::response::{Response, read_date};
@@ -79,7 +79,7 @@ fn unbuilt(operation: Operation, subject: String) -> impl FnOnce(RequestError) -
 
 /// The same for one endpoint.
 fn unbuilt_of(operation: Operation, key: &Key) -> impl FnOnce(RequestError) -> ApiError {
-    move |error| unbuilt(operation, endpoints::subject(key))(error)
+    move |error| unbuilt(operation, objects::subject(key))(error)
 }
 
 #[cfg(test)]
@@ -148,8 +148,8 @@ impl Reader {
     /// [`ApiError::is_absent`] where it is not there.
     pub async fn get(&self, key: &Key, format: ResponseFormat) -> Result<Json, ApiError> {
         let failed = |failure| ApiError {
-            operation: Operation::EndpointGet,
-            subject: endpoints::subject(key),
+            operation: Operation::ObjectGet,
+            subject: objects::subject(key),
             failure,
             request_id: None,
         };
@@ -158,7 +158,7 @@ impl Reader {
 
     /// [`Self::get`] as it came.
     pub(super) async fn object(&self, key: &Key, format: ResponseFormat) -> Result<Response, ApiError> {
-        let request = endpoints::get(self.layout(), key, format).map_err(unbuilt_of(Operation::EndpointGet, key))?;
+        let request = objects::get(self.layout(), key, format).map_err(unbuilt_of(Operation::ObjectGet, key))?;
         self.whole(&request).await
     }
 
@@ -172,8 +172,8 @@ impl Reader {
         kind: KindName,
         parameters: &ListParameters,
     ) -> Result<Response, ApiError> {
-        let request = endpoints::list(self.layout(), namespace, kind, parameters)
-            .map_err(unbuilt(Operation::EndpointList, format!("endpoints of `{namespace}`")))?;
+        let request = objects::list(self.layout(), namespace, kind, parameters)
+            .map_err(unbuilt(Operation::ObjectList, format!("endpoints of `{namespace}`")))?;
         self.whole(&request).await
     }
 
@@ -255,7 +255,7 @@ impl WriteTurn {
     pub async fn create(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
         self.send(
             key,
-            endpoints::create(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::EndpointCreate, key)),
+            objects::create(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::ObjectCreate, key)),
             departure,
         )
         .await
@@ -268,13 +268,13 @@ impl WriteTurn {
     pub async fn replace(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
         self.send(
             key,
-            endpoints::replace(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::EndpointReplace, key)),
+            objects::replace(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::ObjectReplace, key)),
             departure,
         )
         .await
     }
 
-    /// Deletes the endpoint `key`; see [`endpoints::delete`].
+    /// Deletes the endpoint `key`; see [`objects::delete`].
     ///
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can be gone all the same.
@@ -286,7 +286,7 @@ impl WriteTurn {
     ) -> Result<(), WriteFailure> {
         self.send(
             key,
-            endpoints::delete(self.reader.layout(), key, referred).map_err(unbuilt_of(Operation::EndpointDelete, key)),
+            objects::delete(self.reader.layout(), key, referred).map_err(unbuilt_of(Operation::ObjectDelete, key)),
             departure,
         )
         .await

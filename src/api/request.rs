@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn names_are_encoded_and_cannot_change_the_path() {
         let get = |name| {
-            Request::build(Operation::EndpointGet, Layout::Uniform, &[("namespace", "shop"), ("name", name)], None)
+            Request::build(Operation::ObjectGet, Layout::Uniform, &[("namespace", "shop"), ("name", name)], None)
         };
         let request = get("a/b?c#d e%2e\\").expect("an odd name");
         assert_eq!(request.path_and_query, "/api/config/namespaces/shop/endpoints/a%2Fb%3Fc%23d%20e%252e%5C");
@@ -371,7 +371,7 @@ mod tests {
     fn a_delete_is_bare_in_the_uniform_layout_and_careful_in_the_published_one() {
         let delete = |layout| {
             let parameters = [("namespace", "shop"), ("name", "cart")];
-            Request::build(Operation::EndpointDelete, layout, &parameters, None).expect("a delete")
+            Request::build(Operation::ObjectDelete, layout, &parameters, None).expect("a delete")
         };
         let uniform = delete(Layout::Uniform);
         assert_eq!((uniform.body, uniform.content_type), (None, false));
@@ -420,30 +420,30 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_unknown_is_reported_with_what_there_is() {
-        let error = Request::build(Operation::EndpointGet, Layout::Uniform, NONE, None).expect_err("nothing given");
+        let error = Request::build(Operation::ObjectGet, Layout::Uniform, NONE, None).expect_err("nothing given");
         assert_eq!(
             error.to_string(),
             "`svc-api-servicemesh-endpoint-get` needs `namespace` and `name`; its parameters: `namespace` (required), \
              `name` (required), `response_format`"
         );
         let parameters = [("namespace", "shop"), ("nam", "x")];
-        let error = Request::build(Operation::EndpointList, Layout::Uniform, &parameters, None).expect_err("unknown");
+        let error = Request::build(Operation::ObjectList, Layout::Uniform, &parameters, None).expect_err("unknown");
         assert_eq!(
             error.to_string(),
             "`svc-api-servicemesh-endpoint-list` has no parameter `nam`; its parameters: `namespace` (required), \
              `response_format`, `label_filter`, `report_fields` (repeatable), `report_status_fields` (repeatable)"
         );
         let twice = [("namespace", "shop"), ("namespace", "pay")];
-        let error = Request::build(Operation::EndpointList, Layout::Uniform, &twice, None).expect_err("twice");
+        let error = Request::build(Operation::ObjectList, Layout::Uniform, &twice, None).expect_err("twice");
         assert_eq!(error.to_string(), "`svc-api-servicemesh-endpoint-list` takes `namespace` once");
         let error = Request::named("endpoint-get", Layout::Uniform, &[], None).expect_err("no such operation");
         assert!(error.to_string().contains("svc-api-cemanagement-upgrade-statu-get"), "{error}");
         let namespace = [("namespace", "shop")];
-        let error = Request::build(Operation::EndpointCreate, Layout::Uniform, &namespace, None).expect_err("no body");
+        let error = Request::build(Operation::ObjectCreate, Layout::Uniform, &namespace, None).expect_err("no body");
         assert!(matches!(error, RequestError::MissingBody { .. }));
-        let error = Request::build(Operation::EndpointList, Layout::Uniform, &namespace, Some(&json!({})));
+        let error = Request::build(Operation::ObjectList, Layout::Uniform, &namespace, Some(&json!({})));
         assert!(matches!(error, Err(RequestError::UnwantedBody { .. })));
-        let error = Request::build(Operation::EndpointCreate, Layout::Uniform, &namespace, Some(&json!([])));
+        let error = Request::build(Operation::ObjectCreate, Layout::Uniform, &namespace, Some(&json!([])));
         assert!(matches!(error, Err(RequestError::BodyNotObject { .. })));
     }
 
@@ -451,7 +451,7 @@ mod tests {
     fn repeated_parameters_are_all_sent() {
         let parameters =
             [("namespace", "shop"), ("report_fields", "a"), ("report_fields", "b"), ("label_filter", "a in (b)")];
-        let request = Request::build(Operation::EndpointList, Layout::Uniform, &parameters, None).expect("a list");
+        let request = Request::build(Operation::ObjectList, Layout::Uniform, &parameters, None).expect("a list");
         assert_eq!(
             request.path_and_query,
             "/api/config/namespaces/shop/endpoints?report_fields=a&report_fields=b&label_filter=a%20in%20%28b%29"
@@ -477,7 +477,7 @@ mod tests {
     #[test]
     fn a_create_is_named_by_its_body() {
         let body = json!({"metadata": {"name": "cart", "namespace": "other"}, "spec": {}});
-        let request = Request::build(Operation::EndpointCreate, Layout::Uniform, &[("namespace", "shop")], Some(&body));
+        let request = Request::build(Operation::ObjectCreate, Layout::Uniform, &[("namespace", "shop")], Some(&body));
         let request = request.expect("a create");
         assert_eq!(request.subject, "endpoint `shop/cart`");
         assert!(request.content_type);

@@ -61,7 +61,7 @@ pub fn judge(
         }
         // What an object contains is written back by a replace and saved in plans, so a mask in it would
         // change it; what is only shown is masked.
-        let kept = matches!(request.operation, Operation::EndpointGet | Operation::EndpointList | Operation::DdosShow);
+        let kept = matches!(request.operation, Operation::ObjectGet | Operation::ObjectList | Operation::DdosShow);
         let body = match secret {
             // A list is long, so it is searched once.
             Some(secret) if kept && secret.appears_in(&body) => return Err(Failure::Echo),
@@ -104,7 +104,7 @@ impl Response {
     pub(super) fn acknowledges(&self, operation: Operation, key: Option<&Key>) -> Result<(), Failure> {
         let odd = |reason: &str| Err(Failure::Odd { reason: reason.to_owned() });
         // Some gateways answer to a create with 201.
-        let is_create = operation == Operation::EndpointCreate;
+        let is_create = operation == Operation::ObjectCreate;
         if self.status != 200 && !(is_create && self.status == 201) {
             return odd(&format!("with the status {}", self.status));
         }
@@ -124,12 +124,12 @@ impl Response {
             |metadata: &Named| metadata.namespace == key.namespace.as_str() && metadata.name == key.name.as_str();
         match (operation, &written.metadata) {
             (_, Some(metadata)) if !is_about(metadata) => odd("with another object"),
-            (Operation::EndpointReplace, Some(_)) => Ok(()),
-            (Operation::EndpointCreate, Some(_)) => {
+            (Operation::ObjectReplace, Some(_)) => Ok(()),
+            (Operation::ObjectCreate, Some(_)) => {
                 let uid = written.system_metadata.and_then(|system| system.uid).unwrap_or_default();
                 if uid.is_empty() { odd("without the uid of the object") } else { Ok(()) }
             }
-            (Operation::EndpointCreate, None) => odd("without the object"),
+            (Operation::ObjectCreate, None) => odd("without the object"),
             // `{}` in another writing.
             _ if self.json::<BTreeMap<Cow<'_, str>, IgnoredAny>>()?.is_empty() => Ok(()),
             _ => odd("with something else"),
@@ -273,8 +273,7 @@ mod tests {
 
     #[test]
     fn a_write_is_acknowledged_only_by_the_answer_that_it_promises() {
-        let (create, replace, delete) =
-            (Operation::EndpointCreate, Operation::EndpointReplace, Operation::EndpointDelete);
+        let (create, replace, delete) = (Operation::ObjectCreate, Operation::ObjectReplace, Operation::ObjectDelete);
         let good = [
             (create, 200, CART),
             (create, 201, CART),
@@ -309,7 +308,7 @@ mod tests {
 
     fn request(operation: Operation) -> Request {
         let namespace = [("namespace", "shop"), ("name", "cart")];
-        let parameters = if operation == Operation::EndpointGet { &namespace[..] } else { &namespace[..1] };
+        let parameters = if operation == Operation::ObjectGet { &namespace[..] } else { &namespace[..1] };
         let body = operation.eq(&Operation::SecurityEvents).then(|| serde_json::json!({}));
         Request::build(operation, crate::model::Layout::Uniform, parameters, body.as_ref()).expect("a request")
     }
@@ -329,7 +328,7 @@ mod tests {
     ) -> Result<Response, Failure> {
         let status = StatusCode::from_u16(status).expect("a status");
         judge(
-            &request(Operation::EndpointGet),
+            &request(Operation::ObjectGet),
             status,
             &headers(pairs),
             Bytes::from_static(body.as_bytes()),
@@ -374,7 +373,7 @@ mod tests {
         let body = format!("{}tok-en1234567890", "x ".repeat(LONGEST_MESSAGE / 2 - 2));
         let status = StatusCode::BAD_REQUEST;
         let Err(Failure::Status(refusal)) =
-            judge(&request(Operation::EndpointGet), status, &HeaderMap::new(), Bytes::from(body), Some(&secret()))
+            judge(&request(Operation::ObjectGet), status, &HeaderMap::new(), Bytes::from(body), Some(&secret()))
         else {
             panic!("no refusal")
         };

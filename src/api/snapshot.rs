@@ -15,10 +15,10 @@ use crate::model::{
     Snapshot, SnapshotItem,
 };
 
-use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::ApiError;
 use super::fetch::{is_not_offered, read_referrers, referring_views};
 use super::live::{READ, read_list};
+use super::objects::{ListParameters, ResponseFormat};
 use super::reader::Reader;
 
 /// Whether the service is also asked who refers to each object: one request each.

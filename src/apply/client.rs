@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::service::{CheckedNamespace, EndpointService, WriteTurn};
+use super::service::{CheckedNamespace, ObjectService, WriteTurn};
 use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer};
 use crate::kind::KindName;
 use crate::model::{Key, LiveItem, Namespace, RelatedObject, SealedSecrets};
@@ -22,7 +22,7 @@ impl<'a> HttpService<'a> {
     }
 }
 
-impl EndpointService for HttpService<'_> {
+impl ObjectService for HttpService<'_> {
     type Turn<'t>
         = HttpTurn<'t>
     where

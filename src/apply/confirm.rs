@@ -3,7 +3,7 @@
 use super::decide::{self, CHANGED, CREATED, DELETED, RECREATED};
 use super::target_state::TargetState;
 use crate::api::CurrentState;
-use crate::model::{Endpoint, LiveObject};
+use crate::model::{LiveObject, Object};
 use crate::plan::{BeforeImage, Conflict};
 use crate::run::WriteRequest;
 
@@ -122,7 +122,7 @@ impl SentWrite<'_> {
     }
 
     /// Live is as wanted: by this write or by that of another client.
-    fn made(&self, now: &Endpoint) -> Option<SettledWrite> {
+    fn made(&self, now: &Object) -> Option<SettledWrite> {
         let writers = std::iter::once(self.target).chain(self.earlier);
         let ours = writers.map(|target| target.is_by_this_run(now)).collect::<Vec<_>>();
         // The verification reports what a service kept against our write.

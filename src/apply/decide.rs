@@ -3,7 +3,7 @@
 use super::target_state::{TargetState, is_annotation_only};
 use crate::api::{CurrentObject, CurrentState};
 use crate::kind::{self, Flag};
-use crate::model::{Endpoint, ReferredDelete, RelatedObject};
+use crate::model::{Object, ReferredDelete, RelatedObject};
 use crate::plan::{Action, BeforeImage};
 use crate::run::{ChangeResult, ObjectBody, WriteRequest};
 
@@ -184,7 +184,7 @@ fn touchable(target: &TargetState<'_>, seen: &CurrentObject) -> Result<(), Chang
     conflict(target, reason, Some(&seen.live.endpoint))
 }
 
-fn conflict<T>(target: &TargetState<'_>, reason: &str, now: Option<&Endpoint>) -> Result<T, ChangeResult> {
+fn conflict<T>(target: &TargetState<'_>, reason: &str, now: Option<&Object>) -> Result<T, ChangeResult> {
     Err(ChangeResult::Conflict(target.conflict(reason, now)))
 }
 

@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use super::ApplyOptions;
-use super::service::EndpointService;
+use super::service::ObjectService;
 use super::step::{INTERRUPTED, StepStart, Worker};
 use super::verify;
 use crate::model::{Key, Namespace, RunId};
@@ -26,7 +26,7 @@ const AHEAD: usize = 3;
 pub(super) type EarlierProgress<'a> = (ChangeProgress<'a>, &'a [RunId]);
 
 /// Runs the plan, each change from the point that an earlier run left it at, if there was one.
-pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
+pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
     plan: &Plan,
     earlier: impl Fn(&Key) -> Option<EarlierProgress<'b>>,
     service: &S,
@@ -98,7 +98,7 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
 }
 
 /// Resumes an earlier run.
-pub(super) async fn resume<S: EndpointService, R: RunRecorder, O: RunObserver>(
+pub(super) async fn resume<S: ObjectService, R: RunRecorder, O: RunObserver>(
     record: &RunRecord,
     service: &S,
     recorder: &R,
@@ -113,7 +113,7 @@ pub(super) async fn resume<S: EndpointService, R: RunRecorder, O: RunObserver>(
 }
 
 /// Works on one change and reports its result.
-async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
+async fn work<'c, S: ObjectService, R: RunRecorder, O: RunObserver>(
     worker: &Worker<'_, S, R, O>,
     change: &'c Change,
     earlier: Option<EarlierProgress<'_>>,

@@ -10,7 +10,7 @@ use crate::run::Intent;
 
 /// What a run needs of the service. The client is one; the tests of this module have another, whose
 /// faults come where they are wanted.
-pub(super) trait EndpointService: Sync {
+pub(super) trait ObjectService: Sync {
     /// One try of one write.
     type Turn<'a>: WriteTurn
     where

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::ApplyOptions;
 use super::confirm::{self, FailedAnswer, SentWrite, SettledWrite};
 use super::decide::{self, CREATED, DecidedWrite, RecreateStep};
-use super::service::{EndpointService, WriteTurn};
+use super::service::{ObjectService, WriteTurn};
 use super::target_state::TargetState;
 use crate::api::{ApiError, AttemptHistory, Certainty, CurrentState, WriteDeparture, WriteFailure};
 use crate::model::{Key, RelatedObject, RunId};
@@ -128,7 +128,7 @@ enum Uncleared<E> {
     Old,
 }
 
-impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
+impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     pub(super) fn is_stopped(&self) -> bool {
         *self.options.stop.borrow()
     }

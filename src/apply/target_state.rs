@@ -2,7 +2,7 @@
 //! from it or from the state that the plan read. Pure.
 
 use crate::diff::{self, CompareOptions};
-use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, RunId, WrittenFor};
+use crate::model::{AppliedFields, Field, Json, LiveObject, Object, Ownership, RunId, WrittenFor};
 use crate::plan::{Action, BeforeImage, Change, Conflict};
 
 /// What one change wants of one object in one run.
@@ -12,7 +12,7 @@ pub(super) struct TargetState<'a> {
     /// Fields that the configuration leaves out.
     ignored: Vec<Field>,
     /// The endpoint as it should be afterwards, ownership annotations included; nothing for a delete.
-    wanted: Option<Endpoint>,
+    wanted: Option<Object>,
 }
 
 impl<'a> TargetState<'a> {
@@ -34,7 +34,7 @@ impl<'a> TargetState<'a> {
     }
 
     /// The endpoint as it should be afterwards; nothing for a delete.
-    pub(super) fn wanted(&self) -> Option<&Endpoint> {
+    pub(super) fn wanted(&self) -> Option<&Object> {
         self.wanted.as_ref()
     }
 
@@ -52,16 +52,16 @@ impl<'a> TargetState<'a> {
     }
 
     /// The managed fields, the ownership annotations among them, in which `now` is not what `before` was.
-    pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
+    pub(super) fn moved(&self, before: &Object, now: &Object) -> Vec<Field> {
         self.differing(before, now, &self.ignored)
     }
 
     /// The same with the fields that the configuration leaves out: a delete takes them with the object.
-    pub(super) fn edited(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
+    pub(super) fn edited(&self, before: &Object, now: &Object) -> Vec<Field> {
         self.differing(before, now, &[])
     }
 
-    fn differing(&self, before: &Endpoint, now: &Endpoint, ignored: &[Field]) -> Vec<Field> {
+    fn differing(&self, before: &Object, now: &Object, ignored: &[Field]) -> Vec<Field> {
         // Nearly always it is untouched.
         if before == now {
             return Vec::new();
@@ -89,34 +89,34 @@ impl<'a> TargetState<'a> {
 
     /// Whether `now` is as this change wants it, ownership annotations included; the run that they name does
     /// not matter.
-    pub(super) fn is_met(&self, now: &Endpoint) -> bool {
+    pub(super) fn is_met(&self, now: &Object) -> bool {
         (self.is_as_written(now) && self.kept(now).next().is_none())
             || (self.fields_met(now) && self.ownership_met(now))
     }
 
     /// Whether `now` has all that this change writes, whatever else it has.
-    pub(super) fn is_as_written(&self, now: &Endpoint) -> bool {
+    pub(super) fn is_as_written(&self, now: &Object) -> bool {
         self.wanted.as_ref().is_some_and(|wanted| diff::is_as_written(now, wanted))
     }
 
     /// The fields in which `now` still has a value that this change removes.
-    pub(super) fn kept(&self, now: &Endpoint) -> impl Iterator<Item = &Field> {
+    pub(super) fn kept(&self, now: &Object) -> impl Iterator<Item = &Field> {
         let changes = self.change.fields().iter().filter(|change| !self.ignored.contains(&change.field));
         changes.filter(|change| change.field.keeps(now, &change.before, &change.after)).map(|change| &change.field)
     }
 
     /// Whether every managed field but the ownership annotations is as wanted.
-    pub(super) fn fields_met(&self, now: &Endpoint) -> bool {
+    pub(super) fn fields_met(&self, now: &Object) -> bool {
         let Some(wanted) = &self.wanted else { return false };
         self.moved(wanted, now).iter().all(Field::is_ownership_annotation)
     }
 
     /// Whether `field` is an ownership annotation that differs from the wanted one by nothing but its run.
-    pub(super) fn is_only_run(&self, field: &Field, now: &Endpoint) -> bool {
+    pub(super) fn is_only_run(&self, field: &Field, now: &Object) -> bool {
         field.is_ownership_annotation() && self.ownership_met(now)
     }
 
-    fn ownership_met(&self, now: &Endpoint) -> bool {
+    fn ownership_met(&self, now: &Object) -> bool {
         let Some(wanted) = &self.wanted else { return false };
         if self.change.ownership.is_none() {
             return true;
@@ -130,7 +130,7 @@ impl<'a> TargetState<'a> {
 
     /// Whether `now` carries exactly the ownership annotations that this write carries, its run included.
     /// `None` where the write carries none that could decide it.
-    pub(super) fn is_by_this_run(&self, now: &Endpoint) -> Option<bool> {
+    pub(super) fn is_by_this_run(&self, now: &Object) -> Option<bool> {
         let by_run = |text: &str| text.split(' ').nth(1) == Some(self.run.as_str());
         let mut telling = self
             .change
@@ -143,7 +143,7 @@ impl<'a> TargetState<'a> {
 
     /// The stack that owns `now`, where that is another one than the change's own. Annotations that were
     /// copied from another object say nothing.
-    pub(super) fn foreign_stack(&self, now: &Endpoint) -> Option<String> {
+    pub(super) fn foreign_stack(&self, now: &Object) -> Option<String> {
         let ours = self.change.ownership.as_ref().and_then(|ownership| ownership.stack.as_deref());
         let ownership = Ownership::read(&now.annotations)?;
         let is_copied = |applied: &AppliedFields| applied.written_for(&now.key) == WrittenFor::Another;
@@ -152,7 +152,7 @@ impl<'a> TargetState<'a> {
     }
 
     /// Why this change is refused, with every field that moved or is wanted, three ways.
-    pub(super) fn conflict(&self, reason: &str, now: Option<&Endpoint>) -> Conflict {
+    pub(super) fn conflict(&self, reason: &str, now: Option<&Object>) -> Conflict {
         let before = self.change.action.before().map(|before| &before.endpoint);
         let mut fields: Vec<Field> = self.change.fields().iter().map(|change| change.field.clone()).collect();
         match (before, now, &self.wanted) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::ApplyOptions;
-use super::service::EndpointService;
+use super::service::ObjectService;
 use super::target_state::TargetState;
 use crate::kind::KindName;
 use crate::model::{Field, Key, LiveItem, Namespace};
@@ -30,7 +30,7 @@ impl VerifiedRun {
 }
 
 /// Looks until what was applied is there.
-pub(super) async fn verify<S: EndpointService, O: RunObserver>(
+pub(super) async fn verify<S: ObjectService, O: RunObserver>(
     plan: &Plan,
     steps: &BTreeMap<&Key, ChangeStep>,
     service: &S,
@@ -70,7 +70,7 @@ pub(super) async fn verify<S: EndpointService, O: RunObserver>(
 
 /// One look at everything that is left, with what is left after it; `failed` has the newest word on
 /// each endpoint's health.
-async fn again<'p, S: EndpointService>(
+async fn again<'p, S: ObjectService>(
     left: Vec<(&'p Change, Vec<Field>)>,
     failed: &mut BTreeMap<Key, String>,
     service: &S,

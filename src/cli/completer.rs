@@ -18,7 +18,7 @@ use crate::kind;
 use crate::load::{self, LoadOptions};
 use crate::model::policy::{GuardName, KeyAllowance};
 use crate::model::{Key, Layout};
-use crate::report::endpoints::Column;
+use crate::report::objects::Column;
 use crate::report::safe;
 use crate::state::{Location, StateStore};
 

@@ -4,7 +4,7 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::model::shape::{order, says_something};
-use crate::model::{Endpoint, LiveObject, PLATFORM_PREFIX, UnknownField, is_ownership_annotation};
+use crate::model::{LiveObject, Object, PLATFORM_PREFIX, UnknownField, is_ownership_annotation};
 use crate::report::safe;
 
 /// What a definition file says beside the endpoint, and what it need not say.
@@ -28,12 +28,12 @@ impl<'a> DefinitionOptions<'a> {
 }
 
 /// The labels of a live object that no definition contains, because the service sets them.
-pub fn platform_labels(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
+pub fn platform_labels(endpoint: &Object) -> impl Iterator<Item = &str> {
     endpoint.labels.keys().map(String::as_str).filter(|key| key.starts_with(PLATFORM_PREFIX))
 }
 
 /// The file of `endpoint`.
-pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
+pub fn text(endpoint: &Object, options: DefinitionOptions<'_>) -> String {
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
     endpoint.annotations.retain(|key, _| !is_ownership_annotation(key));
@@ -118,7 +118,7 @@ fn texts(map: &serde_json::Value) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn endpoint(body: serde_json::Value) -> Endpoint {
+    fn endpoint(body: serde_json::Value) -> Object {
         serde_json::from_value(body).expect("an endpoint")
     }
 

@@ -12,7 +12,7 @@ use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::kind::KindName;
 use crate::load::{self, Config, SourceFile, config};
-use crate::model::{Endpoint, Key, SourceLocation};
+use crate::model::{Key, Object, SourceLocation};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
 
@@ -93,7 +93,7 @@ impl<'a> DefinitionTarget<'a> {
     }
 
     /// The file of an endpoint, or why no definition can describe it.
-    pub fn file(&self, endpoint: &Endpoint, options: DefinitionOptions<'_>) -> Result<DefinitionFile, String> {
+    pub fn file(&self, endpoint: &Object, options: DefinitionOptions<'_>) -> Result<DefinitionFile, String> {
         let key = &endpoint.key;
         if !can_be_file(key) {
             return Err("its name is not valid for a definition or a file".to_owned());
@@ -110,7 +110,7 @@ impl<'a> DefinitionTarget<'a> {
     }
 
     /// Why a later load would refuse the file, or read something else.
-    fn refuses(&self, endpoint: &Endpoint, path: &Path, text: &str) -> Option<String> {
+    fn refuses(&self, endpoint: &Object, path: &Path, text: &str) -> Option<String> {
         let file = SourceFile { path: self.below(path), bytes: text.as_bytes().to_vec() };
         let options = load::LoadOptions { threads: Some(1), ..load::LoadOptions::default() };
         match load::sources(vec![file], &options) {

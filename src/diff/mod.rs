@@ -2,7 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
-use crate::model::{AppliedFields, Endpoint, Field, Json, PLATFORM_PREFIX, PROTECT, is_ownership_annotation};
+use crate::model::{AppliedFields, Field, Json, Object, PLATFORM_PREFIX, PROTECT, is_ownership_annotation};
 
 /// A field whose live and desired values differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub struct CompareOptions<'a> {
 }
 
 /// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
-pub fn compare(live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> Vec<Difference> {
+pub fn compare(live: &Object, desired: &Object, options: CompareOptions<'_>) -> Vec<Difference> {
     let mut fields: Vec<Field> = if live.spec.agrees(&desired.spec) {
         Field::OF_METADATA.into_iter().filter(|field| !field.is_same(live, desired)).collect()
     } else {
@@ -44,7 +44,7 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>)
 
 /// The live value as far as the definition names it; of a unit that the definition covers whole, all that the service did
 /// not fill.
-fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> Json {
+fn seen(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> Json {
     let Some(unit) = field.unit().filter(|_| !live.key.kind.is_whole()) else { return field.value(live) };
     if covers(field, live, desired, options) {
         return field.digested(live).unwrap_or_default();
@@ -55,7 +55,7 @@ fn seen(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOpti
 
 /// Whether there is something in a unit that the definition does not name, and that an apply removes: an apply wrote exactly
 /// what is live, so the definition named it before, or nothing else may be there.
-pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> bool {
+pub fn covers(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> bool {
     let is_fuller = field.unit().is_some_and(|unit| live.spec.has_more(unit, &desired.spec));
     if !is_fuller {
         return false;
@@ -68,7 +68,7 @@ pub fn covers(field: &Field, live: &Endpoint, desired: &Endpoint, options: Compa
 }
 
 /// Whether the two agree in `field`, as far as `desired` sets it.
-fn same(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>) -> bool {
+fn same(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> bool {
     let Some(unit) = field.unit() else { return field.is_same(live, desired) };
     if live.spec.agrees_in(unit, &desired.spec) {
         return true;
@@ -80,7 +80,7 @@ fn same(field: &Field, live: &Endpoint, desired: &Endpoint, options: CompareOpti
         && !covers(field, live, desired, options)
 }
 
-fn maps(live: &Endpoint, desired: &Endpoint, options: CompareOptions<'_>, fields: &mut Vec<Field>) {
+fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &mut Vec<Field>) {
     if live.labels != desired.labels {
         let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && is_managed_label(key));
         let wanted = desired.labels.iter().filter(|(key, value)| live.labels.get(*key) != Some(value));
@@ -105,12 +105,7 @@ fn is_managed_label(key: &str) -> bool {
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
 /// everything that [`compare`] looks at, without the annotations of others.
 /// `names` is true for the annotations that the definition names.
-pub fn moved(
-    before: &Endpoint,
-    now: &Endpoint,
-    names: impl Fn(&str) -> bool,
-    options: CompareOptions<'_>,
-) -> Vec<Field> {
+pub fn moved(before: &Object, now: &Object, names: impl Fn(&str) -> bool, options: CompareOptions<'_>) -> Vec<Field> {
     let is_moved = |field: &Field| match field.unit() {
         // Both are live, so that what one names is not less than the other.
         Some(unit) if !now.key.kind.is_whole() => {
@@ -144,8 +139,8 @@ pub fn moved(
 
 /// Whether `live` is what a service shows of `written` without losing a field: all is equal but for what it fills in the
 /// references of a place. Cheaper than [`moved`], and nearly always true of what was just applied.
-pub fn is_as_written(live: &Endpoint, written: &Endpoint) -> bool {
-    let Endpoint { key, labels, annotations, description, disable, spec } = live;
+pub fn is_as_written(live: &Object, written: &Object) -> bool {
+    let Object { key, labels, annotations, description, disable, spec } = live;
     let (one, other) = ((key, labels, annotations, description, disable), written);
     one == (&other.key, &other.labels, &other.annotations, &other.description, &other.disable)
         && spec.is_as_written(&other.spec)

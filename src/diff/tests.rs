@@ -3,12 +3,12 @@
 use super::*;
 use crate::model::Ownership;
 
-fn endpoint(metadata: &str, spec: &str) -> Endpoint {
+fn endpoint(metadata: &str, spec: &str) -> Object {
     let text = format!(r#"{{"metadata":{{"name":"a","namespace":"n"{metadata}}},"spec":{spec}}}"#);
     serde_json::from_str(&text).expect("an endpoint")
 }
 
-fn fields(live: &Endpoint, desired: &Endpoint) -> Vec<String> {
+fn fields(live: &Object, desired: &Object) -> Vec<String> {
     compare(live, desired, CompareOptions::default()).iter().map(|difference| difference.field.to_string()).collect()
 }
 
@@ -83,7 +83,7 @@ fn an_interval_that_a_definition_leaves_out_is_the_services_to_fill() {
     assert_eq!(fields(&advanced(r#","strict_ttl":{}"#), &left_out), ["spec.target"]);
     assert_eq!(fields(&left_out, &asked), ["spec.target"]);
     assert_eq!(fields(&filled, &asked), ["spec.target"]);
-    let found = |live: &Endpoint, desired: &Endpoint, applied: &Endpoint| {
+    let found = |live: &Object, desired: &Object, applied: &Object| {
         let applied = Ownership::of(applied, None, "r").applied;
         let options = CompareOptions { applied: applied.as_ref(), ignored: &[], strict: false };
         compare(live, desired, options).into_iter().map(|d| d.field.to_string()).collect::<Vec<_>>()

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::{Reader, ddos, events, upgrades};
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Endpoint, Namespace};
+use crate::model::{Namespace, Object};
 use crate::plan::{Action, Change, Plan, afterwards, targets};
 
 /// The kind of a site.
@@ -59,7 +59,7 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
 
 /// The sites that changed objects refer to or are, before the change or after it, with their namespaces.
 fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
-    let of_object = |object: &Endpoint| {
+    let of_object = |object: &Object| {
         let own =
             (object.key.kind.as_str() == SITE).then(|| (object.key.namespace.to_string(), object.key.name.to_string()));
         let referred = targets(object).into_iter().filter(|target| target.kinds.contains(&SITE));

@@ -72,7 +72,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
         match examine(&prepared.item, &context.rules) {
             Examined::Skipped => {}
             Examined::Bad { problems } => read.problems.extend(problems),
-            Examined::Endpoint { endpoint, sealed, notes } => {
+            Examined::Object { endpoint, sealed, notes } => {
                 read.notes.extend(notes);
                 read.found.push(Definition {
                     endpoint: *endpoint,

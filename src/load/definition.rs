@@ -8,7 +8,7 @@ use super::overlays::REMOVE;
 use super::suggestion::did_you_mean;
 use crate::kind;
 use crate::model::shape::{SERVICE_KEYS, snake};
-use crate::model::{Endpoint, Location, Problem, SealedSecrets, Segment};
+use crate::model::{Location, Object, Problem, SealedSecrets, Segment};
 
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
@@ -19,7 +19,7 @@ pub(super) enum Examined {
     /// Another kind of document.
     Skipped,
     /// A good definition.
-    Endpoint { endpoint: Box<Endpoint>, sealed: SealedSecrets, notes: Vec<Diagnostic> },
+    Object { endpoint: Box<Object>, sealed: SealedSecrets, notes: Vec<Diagnostic> },
     /// Everything that is wrong with it.
     Bad { problems: Vec<Diagnostic> },
 }

@@ -18,7 +18,7 @@ use super::tree::Documents;
 use super::variable::{self, Variables, substitute};
 use crate::kind::KindName;
 use crate::model::shape::order;
-use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
+use crate::model::{Field, Json, Key, Object, SourceLocation};
 
 /// A definition as it is in force, value by value.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -129,7 +129,7 @@ pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> 
 struct Explainer<'e, 'i, 's> {
     loaded: &'e Loaded,
     settings: &'e [ExplainedSetting],
-    endpoint: &'e Endpoint,
+    endpoint: &'e Object,
     wire: Json,
     /// What is written, with all overlays and without variables.
     raw: Entries<'i, 's>,

@@ -411,7 +411,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
         let mut inner = Vec::new();
         variable::substitute(&mut item, context.variables, &mut inner);
         match object::examine(&item, &context.rules) {
-            definition::Examined::Endpoint { endpoint, sealed, notes }
+            definition::Examined::Object { endpoint, sealed, notes }
                 if inner.is_empty() && !overlay.is_about_removal() =>
             {
                 if let Some(at) = applied.removed {

@@ -12,7 +12,7 @@ use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part, Rule};
-use crate::model::{self, Endpoint, Json, Problem, SealedSecrets, Segment, WireMetadata};
+use crate::model::{self, Json, Object, Problem, SealedSecrets, Segment, WireMetadata};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
@@ -100,7 +100,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
         Ok(endpoint) if problems.is_empty() && !is_faulty => {
             notes.append(&mut reader.notes);
             notes.extend(warnings.iter().map(|problem| located(problem, root).into_note()));
-            Examined::Endpoint { endpoint: Box::new(endpoint), sealed: reader.sealed, notes }
+            Examined::Object { endpoint: Box::new(endpoint), sealed: reader.sealed, notes }
         }
         Err(refused) if problems.is_empty() && !is_faulty => {
             Examined::Bad { problems: vec![located(&Problem::value(vec!["spec".into()], refused, ""), root)] }
@@ -115,7 +115,7 @@ pub(super) fn assembled(
     metadata: WireMetadata,
     spec: Option<Json>,
     rules: &StackRules,
-) -> (Result<Endpoint, String>, Vec<Problem>) {
+) -> (Result<Object, String>, Vec<Problem>) {
     let mut found = model::check(&metadata);
     found.extend(names(&metadata, kind));
     let name = KindName::from(kind);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::config::Config;
 use super::suggestion::did_you_mean;
 use crate::model::{
-    APPLIED, COMMIT_DIGITS, Endpoint, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Ownership, Problem, STACK, Segment,
+    APPLIED, COMMIT_DIGITS, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Object, Ownership, Problem, STACK, Segment,
     WireMetadata, is_ownership_annotation,
 };
 
@@ -56,7 +56,7 @@ impl StackRules {
     }
 
     /// Why there is no room for the ownership annotations of an endpoint.
-    pub(super) fn check_room(&self, endpoint: &Endpoint) -> Vec<Problem> {
+    pub(super) fn check_room(&self, endpoint: &Object) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.annotates {
             self.room_for_ownership(endpoint, &mut problems);
@@ -75,7 +75,7 @@ impl StackRules {
         problems.push(Problem::value(vec!["metadata".into(), "namespace".into()], what, label));
     }
 
-    fn room_for_ownership(&self, endpoint: &Endpoint, problems: &mut Vec<Problem>) {
+    fn room_for_ownership(&self, endpoint: &Object, problems: &mut Vec<Problem>) {
         if endpoint.labels.len() + endpoint.annotations.len() <= SURELY_FITTING {
             return;
         }

@@ -12,7 +12,7 @@ use super::rules::StackRules;
 use super::text::{ReaderKind, SourceText};
 use super::variable::Variables;
 use super::*;
-use crate::model::{Endpoint, Field, Key};
+use crate::model::{Field, Key, Object};
 
 fn source(path: &str, text: &str) -> Option<SourceText> {
     SourceText::new(&path.into(), text.as_bytes().to_vec()).ok()
@@ -48,8 +48,8 @@ fn agree(path: &str, text: &str) -> Result<(), TestCaseError> {
         prop_assert!(!slow.problems.is_empty(), "only the fast reader refuses:\n{text}");
         return Ok(());
     }
-    let fast: Vec<Endpoint> = objects.into_iter().filter_map(Result::ok).collect();
-    let careful: Vec<Endpoint> = slow.found.into_iter().map(|found| found.endpoint).collect();
+    let fast: Vec<Object> = objects.into_iter().filter_map(Result::ok).collect();
+    let careful: Vec<Object> = slow.found.into_iter().map(|found| found.endpoint).collect();
     prop_assert!(slow.problems.is_empty(), "only the careful reader refuses:\n{text}\n{:?}", slow.problems);
     prop_assert_eq!(fast, careful, "the readers differ:\n{}", text);
     Ok(())
@@ -348,7 +348,7 @@ fn definition(name: &str, port: u16) -> String {
     format!("metadata: {{name: {name}, namespace: shop}}\nspec: {{ip: 10.0.0.1, port: {port}}}\n")
 }
 
-fn endpoints(files: Vec<SourceFile>) -> BTreeMap<Key, Endpoint> {
+fn endpoints(files: Vec<SourceFile>) -> BTreeMap<Key, Object> {
     let loaded = sources(files, &LoadOptions::default()).expect("good definitions");
     loaded.desired.definitions.into_iter().map(|(key, definition)| (key, definition.endpoint)).collect()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, Json, Key};
+use super::{Json, Key, Object};
 use crate::kind::sealed;
 
 /// All definitions of a stack, validated, in canonical form.
@@ -81,7 +81,7 @@ impl SealedSecrets {
 #[derive(Debug, Clone)]
 pub struct Definition {
     /// The endpoint.
-    pub endpoint: Endpoint,
+    pub endpoint: Object,
     /// Its secrets.
     pub sealed: SealedSecrets,
     /// The file, relative to the stack's directory, with `/` between parts.

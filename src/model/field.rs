@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::words::UnitForm;
 use super::shape::{UNITS, UnitFacts, write_unit};
-use super::{Endpoint, Json, JsonTree, Namespace, Spec, StringMap};
+use super::{Json, JsonTree, Namespace, Object, Spec, StringMap};
 use crate::kind::{self, KindName};
 
 /// The letter of the digests of a unit that has none of its own.
@@ -125,7 +125,7 @@ impl Field {
     pub const OF_METADATA: [Field; 2] = [Field::Description, Field::Disable];
 
     /// The fields that both may have besides labels and annotations.
-    pub fn of_both<'e>(one: &'e Endpoint, other: &'e Endpoint) -> impl Iterator<Item = Field> + 'e {
+    pub fn of_both<'e>(one: &'e Object, other: &'e Object) -> impl Iterator<Item = Field> + 'e {
         let of_spec = Spec::units_of_both(&one.spec, &other.spec);
         Self::OF_METADATA.into_iter().chain(of_spec.map(Field::of_unit))
     }
@@ -162,7 +162,7 @@ impl Field {
     }
 
     /// The value of this field in `endpoint`.
-    pub(super) fn of<'e>(&'e self, endpoint: &'e Endpoint) -> FieldValue<'e> {
+    pub(super) fn of<'e>(&'e self, endpoint: &'e Object) -> FieldValue<'e> {
         match self {
             Field::Description => FieldValue::Text(&endpoint.description),
             Field::Disable => FieldValue::Flag(endpoint.disable),
@@ -263,18 +263,18 @@ impl Field {
     }
 
     /// Whether both have the same value.
-    pub fn is_same(&self, one: &Endpoint, other: &Endpoint) -> bool {
+    pub fn is_same(&self, one: &Object, other: &Object) -> bool {
         self.of(one) == self.of(other)
     }
 
     /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
     /// one option, `null` for a label, annotation or place that is absent.
-    pub fn value(&self, endpoint: &Endpoint) -> Json {
+    pub fn value(&self, endpoint: &Object) -> Json {
         json(&self.of(endpoint))
     }
 
     /// The value as its digest covers it; `None` where it says nothing.
-    pub fn digested(&self, endpoint: &Endpoint) -> Option<Json> {
+    pub fn digested(&self, endpoint: &Object) -> Option<Json> {
         match self.of(endpoint) {
             FieldValue::Unit(unit) => {
                 let mut text = Vec::new();
@@ -285,7 +285,7 @@ impl Field {
     }
 
     /// Whether a live object still has a value that a change of this field from `before` to `after` removes.
-    pub fn keeps(&self, live: &Endpoint, before: &Json, after: &Json) -> bool {
+    pub fn keeps(&self, live: &Object, before: &Json, after: &Json) -> bool {
         // An endpoint has nothing that its definition does not name.
         let Some(unit) = self.unit().filter(|_| !live.key.kind.is_endpoint()) else { return false };
         let [before, after] = [before, after].map(|value| Some(value).filter(|value| !value.is_null()));
@@ -293,7 +293,7 @@ impl Field {
     }
 
     /// Whether `endpoint` has the service's default here, so that leaving the field out means the same.
-    pub fn is_default(&self, endpoint: &Endpoint) -> bool {
+    pub fn is_default(&self, endpoint: &Object) -> bool {
         self.of(endpoint).is_default()
     }
 
@@ -302,7 +302,7 @@ impl Field {
     ///
     /// # Errors
     /// A value that the field cannot have.
-    pub fn assign(&self, endpoint: &mut Endpoint, before: &Json, value: &Json) -> Result<(), FieldError> {
+    pub fn assign(&self, endpoint: &mut Object, before: &Json, value: &Json) -> Result<(), FieldError> {
         let error = |reason: String| FieldError { field: self.clone(), value: value.clone(), reason };
         let text = || match value {
             Json::Null => Ok(None),
@@ -350,7 +350,7 @@ impl Field {
 
     /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not
     /// know: the option of a group that contains it is removed. `path` begins with `spec.`.
-    pub fn drops(&self, path: &str, live: &Endpoint, value: &Json) -> bool {
+    pub fn drops(&self, path: &str, live: &Object, value: &Json) -> bool {
         let kind = live.key.kind;
         let mut now = Json::Object(serde_json::Map::new());
         self.set(kind, &mut now, &Json::Null, &self.value(live));

@@ -6,7 +6,7 @@ use std::hash::Hasher as _;
 use siphasher::sip::SipHasher13;
 
 use super::field::{FieldValue, UNIT};
-use super::{Endpoint, Field, Json, Key};
+use super::{Field, Json, Key, Object};
 
 /// Characters of the digest of a value.
 const WIDTH: usize = 6;
@@ -62,13 +62,13 @@ pub(super) fn is_hidden(slot: &str) -> bool {
 }
 
 /// The digest of what no answer shows of a field, `None` where it is nothing.
-pub(super) fn hidden_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
+pub(super) fn hidden_digest(slot: &str, field: &Field, endpoint: &Object) -> Option<String> {
     let FieldValue::Unit(unit) = field.of(endpoint) else { return None };
     Some(json_digest(slot, &unit.hidden()?))
 }
 
 /// The digest of a field's value, `None` where it is the default.
-pub(super) fn field_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
+pub(super) fn field_digest(slot: &str, field: &Field, endpoint: &Object) -> Option<String> {
     let mut json = Vec::new();
     written(&field.of(endpoint), &mut json).then(|| digest(&[slot.as_bytes(), &json]).collect())
 }
@@ -94,7 +94,7 @@ fn written(value: &FieldValue<'_>, json: &mut Vec<u8>) -> bool {
 }
 
 /// The entries of these fields of an endpoint, those with the default left out.
-pub(super) fn entries(endpoint: &Endpoint, fields: impl Iterator<Item = Field>) -> String {
+pub(super) fn entries(endpoint: &Object, fields: impl Iterator<Item = Field>) -> String {
     let mut entries = String::with_capacity(128);
     // Every endpoint in sync comes through here: one buffer for all of its values.
     let mut json = Vec::with_capacity(256);

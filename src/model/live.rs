@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, Json, Key, Name, Namespace, Scope};
+use super::{Json, Key, Name, Namespace, Object, Scope};
 use crate::kind::kind_of_service;
 
 /// The objects of the service, per namespace and kind.
@@ -86,7 +86,7 @@ pub enum LiveItem {
 #[derive(Debug, Clone)]
 pub struct LiveObject {
     /// The endpoint; its annotations are everybody's, ours included.
-    pub endpoint: Endpoint,
+    pub endpoint: Object,
     /// The service's id of this object; another object of the same name has another.
     pub uid: String,
     /// Its tenant, where the service reports it and the endpoint has references.
@@ -172,7 +172,7 @@ pub struct UnsupportedItem {
 impl LiveObject {
     /// An object that has a uid, and of which the service reports nothing else.
     #[must_use]
-    pub fn new(uid: String, endpoint: Endpoint) -> Self {
+    pub fn new(uid: String, endpoint: Object) -> Self {
         Self {
             endpoint,
             uid,

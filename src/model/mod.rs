@@ -7,7 +7,6 @@ mod bounds;
 pub mod comparisons;
 mod desired;
 pub(crate) mod document;
-mod endpoint;
 mod field;
 mod field_digest;
 #[cfg(test)]
@@ -15,6 +14,7 @@ pub mod growth_tests;
 mod key;
 mod layout;
 mod live;
+mod object;
 mod ownership;
 pub mod policy;
 mod problem;
@@ -35,11 +35,11 @@ pub use crate::kind::{Requirement, Selector, SelectorError};
 pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, kind_of};
-pub use endpoint::Endpoint;
 pub use field::{Field, FieldError};
 pub use key::{Key, NAME_RULE, Name, NameError, Namespace, Scope};
 pub use layout::Layout;
 pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem};
+pub use object::Object;
 pub use ownership::{
     APPLIED, AppliedCause, AppliedFields, COMMIT_DIGITS, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK,
     WrittenFor, is_ownership_annotation,

@@ -14,7 +14,7 @@
 use super::field_digest::{
     KEY_WIDTH, entries, field_digest, hidden_digest, hidden_slot, is_hidden, key_digest, slot, split, text_digest,
 };
-use super::{Endpoint, Field, Key, StringMap};
+use super::{Field, Key, Object, StringMap};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -92,7 +92,7 @@ pub fn is_ownership_annotation(annotation: &str) -> bool {
     annotation == STACK || annotation == APPLIED
 }
 
-impl Endpoint {
+impl Object {
     /// Whether a person forbids its delete. Any value but `false` does.
     pub fn is_protected(&self) -> bool {
         self.annotations.get(PROTECT).is_some_and(|value| !value.trim().eq_ignore_ascii_case("false"))
@@ -109,7 +109,7 @@ impl Field {
 impl Ownership {
     /// What an apply of `endpoint` by `run`, of no commit, writes.
     #[must_use]
-    pub fn of(endpoint: &Endpoint, stack: Option<&str>, run: &str) -> Self {
+    pub fn of(endpoint: &Object, stack: Option<&str>, run: &str) -> Self {
         let applied = AppliedFields {
             run: run.to_owned(),
             key: Some(key_digest(&endpoint.key)),
@@ -148,7 +148,7 @@ impl Ownership {
 
     /// What an object that is in sync gets from a run that has not begun: see [`RUN_PENDING`].
     #[must_use]
-    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>) -> Self {
+    pub fn wanted(endpoint: &Object, stack: Option<&str>) -> Self {
         Self::of(endpoint, stack, RUN_PENDING)
     }
 
@@ -167,7 +167,7 @@ impl Ownership {
 }
 
 /// The fields that an apply writes: all but the ownership annotations themselves.
-fn written_fields(endpoint: &Endpoint) -> impl Iterator<Item = Field> {
+fn written_fields(endpoint: &Object) -> impl Iterator<Item = Field> {
     let labels = endpoint.labels.keys().cloned().map(Field::Label);
     let annotations = endpoint.annotations.keys().filter(|key| !is_ownership_annotation(key));
     Field::of_both(endpoint, endpoint).chain(labels).chain(annotations.cloned().map(Field::Annotation))
@@ -278,7 +278,7 @@ impl AppliedFields {
     }
 
     /// Whether what no answer shows of `field` is as it was applied, as far as `desired` names it.
-    pub fn hidden_as_applied(&self, field: &Field, desired: &Endpoint) -> bool {
+    pub fn hidden_as_applied(&self, field: &Field, desired: &Object) -> bool {
         let slot = hidden_slot(field);
         hidden_digest(&slot, field, desired).is_none_or(|digest| self.digest(&slot) == Some(&digest))
     }
@@ -289,16 +289,16 @@ impl AppliedFields {
     }
 
     /// Whether `endpoint` has in `field` exactly the value that was applied.
-    pub fn is_as_applied(&self, field: &Field, endpoint: &Endpoint) -> bool {
+    pub fn is_as_applied(&self, field: &Field, endpoint: &Object) -> bool {
         let slot = slot(field);
         self.digest(&slot) == field_digest(&slot, field, endpoint).as_deref()
     }
 
     /// Why `field` differs between a live object and its definition.
-    pub fn cause(&self, field: &Field, live: &Endpoint, desired: &Endpoint) -> AppliedCause {
+    pub fn cause(&self, field: &Field, live: &Object, desired: &Object) -> AppliedCause {
         let slot = slot(field);
         let applied = self.digest(&slot);
-        let as_applied = |endpoint: &Endpoint| applied == field_digest(&slot, field, endpoint).as_deref();
+        let as_applied = |endpoint: &Object| applied == field_digest(&slot, field, endpoint).as_deref();
         let live_as_applied = as_applied(live)
             || field.unit().is_some_and(|unit| {
                 let digests = live.spec.spelled(unit, &desired.spec, &desired.key.namespace);
@@ -321,7 +321,7 @@ impl AppliedFields {
 mod tests {
     use super::*;
 
-    fn endpoint(spec: &str, labels: &str) -> Endpoint {
+    fn endpoint(spec: &str, labels: &str) -> Object {
         let text = format!(r#"{{"metadata":{{"name":"a","namespace":"n","labels":{labels}}},"spec":{spec}}}"#);
         serde_json::from_str(&text).expect("an endpoint")
     }

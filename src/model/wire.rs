@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Endpoint, Json, JsonTree, Key, Name, Namespace, Spec, StringMap};
+use super::{Json, JsonTree, Key, Name, Namespace, Object, Spec, StringMap};
 use crate::kind::KindName;
 
 /// `metadata` of the create request.
@@ -46,7 +46,7 @@ impl WireMetadata {
     ///
     /// # Errors
     /// What is wrong, as a fragment: a missing name or namespace, a spec that is none.
-    pub fn written(self, kind: KindName, spec: Json) -> Result<Endpoint, String> {
+    pub fn written(self, kind: KindName, spec: Json) -> Result<Object, String> {
         fn part<'p>(part: Option<&'p String>, key: &str) -> Result<&'p str, String> {
             part.filter(|text| !text.is_empty())
                 .map(String::as_str)
@@ -60,8 +60,8 @@ impl WireMetadata {
     }
 
     /// The object with this metadata, key and spec.
-    pub fn object(self, key: Key, spec: Spec) -> Endpoint {
-        Endpoint {
+    pub fn object(self, key: Key, spec: Spec) -> Object {
+        Object {
             key,
             labels: present(self.labels),
             annotations: present(self.annotations),
@@ -74,7 +74,7 @@ impl WireMetadata {
 
 /// An object as it is written: what is long is not copied for it.
 #[derive(Serialize)]
-struct EndpointRef<'e> {
+struct ObjectRef<'e> {
     #[serde(skip_serializing_if = "is_endpoint")]
     kind: KindName,
     metadata: MetadataRef<'e>,
@@ -102,23 +102,23 @@ fn entries<S: serde::Serializer>(map: &StringMap, serializer: S) -> Result<S::Ok
     serializer.collect_map(map.iter())
 }
 
-impl<'e> From<&'e Endpoint> for EndpointRef<'e> {
-    fn from(endpoint: &'e Endpoint) -> Self {
-        let Endpoint { key, labels, annotations, description, disable, spec } = endpoint;
+impl<'e> From<&'e Object> for ObjectRef<'e> {
+    fn from(endpoint: &'e Object) -> Self {
+        let Object { key, labels, annotations, description, disable, spec } = endpoint;
         let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
         let metadata = MetadataRef { name, namespace, labels, annotations, description, disable: *disable };
         Self { kind: key.kind, metadata, spec }
     }
 }
 
-impl Endpoint {
+impl Object {
     /// The object as it is sent, which says nothing of its kind.
     pub fn body(&self) -> impl Serialize {
-        EndpointRef { kind: KindName::ENDPOINT, ..EndpointRef::from(self) }
+        ObjectRef { kind: KindName::ENDPOINT, ..ObjectRef::from(self) }
     }
 }
 
-impl JsonSchema for Endpoint {
+impl JsonSchema for Object {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Endpoint".into()
     }
@@ -138,30 +138,30 @@ impl JsonSchema for Endpoint {
     }
 }
 
-impl Serialize for Endpoint {
+impl Serialize for Object {
     /// As documents have it.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        EndpointRef::from(self).serialize(serializer)
+        ObjectRef::from(self).serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Endpoint {
+impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EndpointVisitor)
+        deserializer.deserialize_map(ObjectVisitor)
     }
 }
 
 /// Reads an object: its kind, where it is no endpoint, comes before its spec.
-struct EndpointVisitor;
+struct ObjectVisitor;
 
-impl<'de> serde::de::Visitor<'de> for EndpointVisitor {
-    type Value = Endpoint;
+impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
+    type Value = Object;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("an object of `metadata` and `spec`")
     }
 
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Endpoint, A::Error> {
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
         use serde::de::Error as _;
         let (mut kind, mut metadata, mut spec) = (KindName::ENDPOINT, None, None);
         while let Some(key) = map.next_key::<String>()? {

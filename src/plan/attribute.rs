@@ -2,7 +2,7 @@
 //! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
 
 use super::{Action, ActionKind, Attribution, Cause, Change, FieldChange, Plan};
-use crate::model::{APPLIED, AppliedFields, Desired, Endpoint, Field, Json, Key};
+use crate::model::{APPLIED, AppliedFields, Desired, Field, Json, Key, Object};
 
 /// The definitions at the three places of history.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ fn side<T: PartialEq>(merge_base: T, base: T, head: T, cause: Cause) -> Attribut
 }
 
 impl DefinitionHistory<'_> {
-    fn whole(&self, key: &Key) -> [Option<&Endpoint>; 3] {
+    fn whole(&self, key: &Key) -> [Option<&Object>; 3] {
         [self.merge_base, self.base, self.head]
             .map(|desired| desired.definitions.get(key).map(|definition| &definition.endpoint))
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{OwnershipAnnotations, Plan};
 use crate::kind;
 use crate::model::{
-    AppliedCause, AppliedFields, Endpoint, Field, FieldError, Json, Key, LiveObject, RelatedObject, RunId,
+    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, RelatedObject, RunId,
     SourceLocation, words,
 };
 
@@ -52,7 +52,7 @@ pub enum Action {
     /// It is created.
     Create {
         /// The endpoint as defined, without ownership annotations.
-        wanted: Endpoint,
+        wanted: Object,
     },
     /// Some of its fields change.
     Replace {
@@ -120,7 +120,7 @@ pub struct BeforeImage {
     #[serde(default)]
     pub resource_version: Option<String>,
     /// The endpoint in canonical form, with all its annotations.
-    pub endpoint: Endpoint,
+    pub endpoint: Object,
     /// Who created it.
     #[serde(default)]
     pub creator: Option<String>,
@@ -245,7 +245,7 @@ impl Change {
     ///
     /// # Errors
     /// The fields do not make an endpoint: the plan was written by hand.
-    pub fn applied_to(&self, base: &Endpoint, run: &RunId) -> Result<Endpoint, FieldError> {
+    pub fn applied_to(&self, base: &Object, run: &RunId) -> Result<Object, FieldError> {
         let mut endpoint = base.clone();
         for change in self.fields() {
             change.field.assign(&mut endpoint, &change.before, &change.after)?;

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Endpoint, Field, Json};
+use crate::model::{Field, Json, Object};
 
 /// Why a change was refused, field by field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,8 +36,8 @@ pub struct ThreeWay {
 impl Conflict {
     /// A conflict over `fields`, with their values as planned, as they are now and as wanted.
     #[must_use]
-    pub fn new(reason: &str, fields: Vec<Field>, [planned, now, wanted]: [Option<&Endpoint>; 3]) -> Self {
-        let value = |field: &Field, endpoint: Option<&Endpoint>| endpoint.map_or(Json::Null, |e| field.value(e));
+    pub fn new(reason: &str, fields: Vec<Field>, [planned, now, wanted]: [Option<&Object>; 3]) -> Self {
+        let value = |field: &Field, endpoint: Option<&Object>| endpoint.map_or(Json::Null, |e| field.value(e));
         let fields = fields
             .into_iter()
             .map(|field| ThreeWay {

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     Action, ActionKind, Attribution, Change, FieldChange, OwnershipAnnotations, Plan, PlanSettings, ScopeState, share,
 };
-use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Ownership, RUN_PENDING, RelatedObject, RunId, Scope};
+use crate::model::{APPLIED, Field, Json, Key, Layout, Object, Ownership, RUN_PENDING, RelatedObject, RunId, Scope};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Who can make two plans
 /// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
@@ -83,7 +83,7 @@ struct Covering<'p>(
     &'p Key,
     ActionKind,
     Wanted<'p>,
-    Option<(&'p str, Endpoint)>,
+    Option<(&'p str, Object)>,
     Option<OwnershipAnnotations>,
     Vec<&'p RelatedObject>,
     #[serde(skip_serializing_if = "Option::is_none")] Option<Vec<&'p Field>>,
@@ -93,7 +93,7 @@ struct Covering<'p>(
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Wanted<'p> {
-    Whole(&'p Endpoint),
+    Whole(&'p Object),
     Fields { adopts: bool, fields: Vec<(&'p Field, &'p Json, &'p Json)> },
     Nothing,
 }
@@ -174,7 +174,7 @@ fn covering(change: &Change) -> Covering<'_> {
 
 /// The before-image without the run and the commit in its ownership annotations: who wrote the same last does
 /// not matter.
-fn image(endpoint: &Endpoint) -> Endpoint {
+fn image(endpoint: &Object) -> Object {
     let mut image = endpoint.clone();
     if let Some(mut applied) =
         Ownership::read(&image.annotations).and_then(|ownership| ownership.at_commit(None).applied)

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::world::{STACK, World, annotated, endpoint, live, object, shop};
 use super::*;
-use crate::model::{Endpoint, ListRead};
+use crate::model::{ListRead, Object};
 
 fn scope(text: &str) -> Scope {
     Scope::try_from(text.to_owned()).expect("a scope")
@@ -14,11 +14,11 @@ fn kinds(names: &[&str]) -> BTreeSet<KindName> {
     names.iter().filter_map(|name| KindName::find(name)).collect()
 }
 
-fn check(name: &str, timeout: u32) -> Endpoint {
+fn check(name: &str, timeout: u32) -> Object {
     object(&format!("healthcheck:shop/{name}"), &json!({"timeout": timeout, "interval": 15}))
 }
 
-fn ours(endpoint: &Endpoint) -> crate::model::LiveObject {
+fn ours(endpoint: &Object) -> crate::model::LiveObject {
     annotated(live(endpoint.clone()), endpoint, Some(STACK))
 }
 

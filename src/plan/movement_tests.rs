@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 
 use super::super::world::{annotated, endpoint, live, shop};
 use super::*;
-use crate::model::{Definition, Endpoint, ListRead, LiveObject, Scope};
+use crate::model::{Definition, ListRead, LiveObject, Object, Scope};
 
 const OLD: &str = "old";
 const NEW: &str = "new";
 
-fn desired(endpoints: &[Endpoint]) -> Desired {
-    let definition = |endpoint: &Endpoint| {
+fn desired(endpoints: &[Object]) -> Desired {
+    let definition = |endpoint: &Object| {
         let file = "a.yaml".into();
         (
             endpoint.key.clone(),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::diff::{self, CompareOptions, Difference};
 use crate::model::{
-    AppliedFields, Definition, Endpoint, Field, Json, Key, ListRead, LiveItem, LiveObject, Ownership, RelatedObject,
+    AppliedFields, Definition, Field, Json, Key, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject,
     STACK, Scope, Spec, ValueDigest, WrittenFor,
 };
 
@@ -73,7 +73,7 @@ fn selected_of(selection: &Selection, wanted: &[&Definition], items: &BTreeMap<K
 }
 
 /// The endpoint of an item that the model can express.
-pub(super) fn endpoint(item: &LiveItem) -> Option<&Endpoint> {
+pub(super) fn endpoint(item: &LiveItem) -> Option<&Object> {
     match item {
         LiveItem::Object(object) => Some(&object.endpoint),
         LiveItem::Unsupported(_) => None,
@@ -408,7 +408,7 @@ impl NamespaceBuilder<'_, '_> {
 
 /// The units of a definition that a replace of `live` loses unless it writes them: those with secrets, and those of which no
 /// answer shows anything. Where another option of a group is shown, the service made that of it.
-pub(super) fn unshown(definition: &Definition, live: &Endpoint) -> BTreeMap<String, Json> {
+pub(super) fn unshown(definition: &Definition, live: &Object) -> BTreeMap<String, Json> {
     let is_unseen = |name: &str| live.spec.names().all(|shown| shown != name);
     units(&definition.endpoint, |spec, name, value| {
         let has_secret = !definition.sealed.is_empty() && spec.has_secret(name, value);
@@ -417,7 +417,7 @@ pub(super) fn unshown(definition: &Definition, live: &Endpoint) -> BTreeMap<Stri
 }
 
 /// The units of a spec of which something holds.
-fn units(endpoint: &Endpoint, holds: impl Fn(&Spec, &str, &Json) -> bool) -> BTreeMap<String, Json> {
+fn units(endpoint: &Object, holds: impl Fn(&Spec, &str, &Json) -> bool) -> BTreeMap<String, Json> {
     let spec = &endpoint.spec;
     let units = spec.units().filter(|(name, value)| holds(spec, name, value));
     units.map(|(name, value)| (name.to_owned(), value)).collect()

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    APPLIED, AppliedFields, Endpoint, Field, LONGEST_ANNOTATION, LONGEST_RUN, Ownership, RUN_PENDING, STACK,
+    APPLIED, AppliedFields, Field, LONGEST_ANNOTATION, LONGEST_RUN, Object, Ownership, RUN_PENDING, STACK,
 };
 
 /// The two ownership annotations as a change leaves them. `None` takes an annotation away (a rollback may).
@@ -23,20 +23,20 @@ impl OwnershipAnnotations {
     /// The ownership annotations that an apply of `endpoint` for `stack` writes over those of `before`, whose
     /// commit stays: see [`crate::plan::Plan::stamp`].
     #[must_use]
-    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
+    pub fn wanted(endpoint: &Object, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
         let ownership = Ownership::wanted(endpoint, stack).at_commit(before.and_then(AppliedFields::commit));
         Self { stack: ownership.stack, applied: ownership.applied.map(|applied| applied.text()) }
     }
 
     /// Those of an object that is handed over to `stack`; `from` is the stack that had it, where the new one does
     /// not define it yet. See [`AppliedFields::moved`].
-    pub(super) fn moved(endpoint: &Endpoint, stack: &str, from: Option<&str>) -> Self {
+    pub(super) fn moved(endpoint: &Object, stack: &str, from: Option<&str>) -> Self {
         let applied = Self::of(endpoint).applied.map(|text| AppliedFields::moved(&text, from));
         Self { stack: Some(stack.to_owned()), applied }.fitting()
     }
 
     /// Those that an object has.
-    pub(super) fn of(endpoint: &Endpoint) -> Self {
+    pub(super) fn of(endpoint: &Object) -> Self {
         let annotation = |key| endpoint.annotations.get(key).cloned();
         Self { stack: annotation(STACK), applied: annotation(APPLIED) }
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::world::{STACK, World, annotated, endpoint, live, object};
 use super::*;
 use crate::model::comparisons::{assert_no_search_through_all, count};
-use crate::model::{Endpoint, Json, ListRead, LiveObject};
+use crate::model::{Json, ListRead, LiveObject, Object};
 
 const KINDS: [&str; 5] = ["healthcheck", "origin_pool", "http_loadbalancer", "service_policy", "service_policy_rule"];
 
@@ -26,15 +26,15 @@ fn references(names: &[&str]) -> Json {
     names.iter().map(|name| json!({"name": name})).collect()
 }
 
-fn check(name: &str) -> Endpoint {
+fn check(name: &str) -> Object {
     object(&format!("healthcheck:shop/{name}"), &json!({"timeout": 3}))
 }
 
-fn pool(name: &str, checks: &[&str]) -> Endpoint {
+fn pool(name: &str, checks: &[&str]) -> Object {
     object(&format!("origin_pool:shop/{name}"), &json!({"port": 443, "healthcheck": references(checks)}))
 }
 
-fn balancer(name: &str, pool: &str) -> Endpoint {
+fn balancer(name: &str, pool: &str) -> Object {
     let pools = json!([{"pool": {"name": pool}, "weight": 1}]);
     object(
         &format!("http_loadbalancer:shop/{name}"),
@@ -42,15 +42,15 @@ fn balancer(name: &str, pool: &str) -> Endpoint {
     )
 }
 
-fn policy(name: &str, rules: &[&str]) -> Endpoint {
+fn policy(name: &str, rules: &[&str]) -> Object {
     object(&format!("service_policy:shop/{name}"), &json!({"legacy_rule_list": {"rules": references(rules)}}))
 }
 
-fn rule(name: &str, policies: &[&str]) -> Endpoint {
+fn rule(name: &str, policies: &[&str]) -> Object {
     object(&format!("service_policy_rule:shop/{name}"), &json!({"action": "DENY", "goto_policy": references(policies)}))
 }
 
-fn ours(endpoint: &Endpoint) -> LiveObject {
+fn ours(endpoint: &Object) -> LiveObject {
     annotated(live(endpoint.clone()), endpoint, Some(STACK))
 }
 
@@ -207,7 +207,7 @@ fn a_part_of_a_plan_creates_nothing_whose_target_it_leaves_out() {
 
 #[test]
 fn the_work_on_many_namespaces_grows_with_their_number() {
-    type Change = fn(World, Endpoint) -> World;
+    type Change = fn(World, Object) -> World;
     let kinds: BTreeSet<KindName> = KINDS.iter().filter_map(|name| KindName::find(name)).collect();
     // A check and a pool that refers to it in each namespace: both in sync, or the pool created or changed.
     let many = |count: usize, change: Change| {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Action, Change, Note, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::KindName;
-use crate::model::{Endpoint, Name};
+use crate::model::{Name, Object};
 
 impl Plan {
     /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A
@@ -31,8 +31,8 @@ impl Plan {
 /// What is created and deleted under one name.
 #[derive(Default)]
 struct Pair<'p> {
-    created: Vec<&'p Endpoint>,
-    deleted: Vec<&'p Endpoint>,
+    created: Vec<&'p Object>,
+    deleted: Vec<&'p Object>,
 }
 
 impl Pair<'_> {

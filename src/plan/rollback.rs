@@ -11,7 +11,7 @@ use super::{
 use crate::diff::{self, CompareOptions};
 use crate::kind;
 use crate::model::{
-    Desired, Endpoint, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RunId, Scope, SealedSecrets,
+    Desired, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RunId, Scope, SealedSecrets,
     is_ownership_annotation,
 };
 
@@ -197,7 +197,7 @@ impl Undo<'_, '_> {
     }
 
     /// The managed fields in which live is not `image`.
-    fn moved(&self, image: &Endpoint, live: &Endpoint) -> Vec<Field> {
+    fn moved(&self, image: &Object, live: &Object) -> Vec<Field> {
         let ownership = Ownership::read(&image.annotations);
         let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
         let ignored = self.input.ignore.fields(&self.change.key);
@@ -267,7 +267,7 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Moved(conflict), None);
         };
         let wrote: BTreeSet<Field> = self.wrote().collect();
-        let off = |image: &Endpoint| -> BTreeSet<Field> {
+        let off = |image: &Object| -> BTreeSet<Field> {
             self.moved(image, &live.endpoint).into_iter().filter(|field| wrote.contains(field)).collect()
         };
         let to_restore = off(original);
@@ -337,7 +337,7 @@ impl Undo<'_, '_> {
     }
 
     /// The units of an object as it was of which no answer shows all, of the definition that was applied to it then.
-    fn unshown(&self, original: &Endpoint) -> BTreeMap<String, Json> {
+    fn unshown(&self, original: &Object) -> BTreeMap<String, Json> {
         let ownership = Ownership::read(&original.annotations);
         let Some(applied) = ownership.and_then(|ownership| ownership.applied) else { return BTreeMap::new() };
         let of_key = |desired: &Desired| desired.definitions.get(&self.change.key).cloned();
@@ -362,7 +362,7 @@ impl Undo<'_, '_> {
 
     /// What the run made of `base`, with the ownership annotations of the run that made it: the one that live names, where
     /// several may have.
-    fn written(&self, base: &Endpoint, live: Option<&LiveObject>) -> Option<Endpoint> {
+    fn written(&self, base: &Object, live: Option<&LiveObject>) -> Option<Object> {
         let ownership = live.and_then(|live| Ownership::read(&live.endpoint.annotations));
         let named = ownership.and_then(|ownership| ownership.applied).map(|applied| applied.run);
         let runs = &self.write.runs;
@@ -372,7 +372,7 @@ impl Undo<'_, '_> {
 }
 
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.
-fn lost(original: &Endpoint, units: &BTreeMap<String, Json>) -> Option<String> {
+fn lost(original: &Object, units: &BTreeMap<String, Json>) -> Option<String> {
     let applied = Ownership::read(&original.annotations)?.applied?;
     let was = &original.spec;
     // Where another option of a group is shown, the service made that of it.

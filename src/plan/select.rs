@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::pattern::{Pattern, PatternError};
 use crate::model::{
-    Definition, Desired, Endpoint, Key, Namespace, Requirement, Scope, Selector, SelectorError, StringMap,
+    Definition, Desired, Key, Namespace, Object, Requirement, Scope, Selector, SelectorError, StringMap,
 };
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
@@ -117,7 +117,7 @@ impl Selection {
     }
 
     /// Whether a change of this endpoint is left in. What has no definition has no path.
-    pub fn selects(&self, key: &Key, definition: Option<&Definition>, live: Option<&Endpoint>) -> bool {
+    pub fn selects(&self, key: &Key, definition: Option<&Definition>, live: Option<&Object>) -> bool {
         if self.is_all() {
             return true;
         }
@@ -137,7 +137,7 @@ impl Selection {
         matched: &mut MatchedFilters,
         key: &Key,
         definition: Option<&Definition>,
-        live: Option<&Endpoint>,
+        live: Option<&Object>,
     ) {
         if self.is_all() {
             return;

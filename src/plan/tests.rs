@@ -6,7 +6,7 @@ use super::world::{STACK, World, annotated, endpoint, live, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
 use crate::model::{
-    DocumentError, Endpoint, ListRead, LiveItem, LiveObject, Ownership, RelatedObject, Scope, UnknownField,
+    DocumentError, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope, UnknownField,
     UnsupportedItem,
 };
 
@@ -130,7 +130,7 @@ fn an_unknown_field_is_noted_and_blocks_only_where_it_may_be_the_chosen_option()
 
 #[test]
 fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
-    let advanced = |spec: &str| -> Endpoint {
+    let advanced = |spec: &str| -> Object {
         let text = format!(r#"{{"metadata":{{"name":"a","namespace":"shop"}},"spec":{spec}}}"#);
         serde_json::from_str(&text).expect("an endpoint")
     };
@@ -229,7 +229,7 @@ fn filters_choose_among_the_changes_and_never_make_one() {
 
 #[test]
 fn a_selector_finds_an_object_by_its_desired_label_when_its_live_label_was_changed() {
-    let label = |mut endpoint: Endpoint, tier: &str| {
+    let label = |mut endpoint: Object, tier: &str| {
         endpoint.labels.insert("tier".to_owned(), tier.to_owned());
         endpoint
     };

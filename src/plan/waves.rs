@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, ActionKind, Change, FieldChange};
 use crate::kind::{self, KindName, Target};
-use crate::model::{Endpoint, Json, Key, Name, Namespace};
+use crate::model::{Json, Key, Name, Namespace, Object};
 
 /// The changes of a plan in waves: each waits for those before it.
 #[derive(Debug, Clone, Default)]
@@ -146,7 +146,7 @@ fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
 }
 
 /// The object as the change leaves it; nothing where it deletes it.
-pub fn afterwards(change: &Change) -> Option<Cow<'_, Endpoint>> {
+pub fn afterwards(change: &Change) -> Option<Cow<'_, Object>> {
     match &change.action {
         Action::Create { wanted } => Some(Cow::Borrowed(wanted)),
         Action::Annotate { before } => Some(Cow::Borrowed(&before.endpoint)),
@@ -160,12 +160,12 @@ pub fn afterwards(change: &Change) -> Option<Cow<'_, Endpoint>> {
 }
 
 /// The keys that the references of an object may mean.
-pub(super) fn target_keys(object: &Endpoint) -> BTreeSet<Key> {
+pub(super) fn target_keys(object: &Object) -> BTreeSet<Key> {
     targets(object).iter().flat_map(|target| candidates(target, &object.key.namespace)).collect()
 }
 
 /// What an object refers to.
-pub fn targets(object: &Endpoint) -> Vec<Target> {
+pub fn targets(object: &Object) -> Vec<Target> {
     let message = object.key.kind.message();
     let of_unit = |(unit, value): (&str, Json)| kind::references(message, kind::keys_of(message, unit, Some(&value)));
     object.spec.referring().flat_map(of_unit).collect()

@@ -5,31 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::model::{
-    Definition, Desired, Endpoint, Json, ListRead, Live, LiveItem, LiveObject, Ownership, Scope, Spec, StringMap,
+    Definition, Desired, Json, ListRead, Live, LiveItem, LiveObject, Object, Ownership, Scope, Spec, StringMap,
 };
 
 pub(crate) const STACK: &str = "shop-prod";
 
-pub(crate) fn endpoint(name: &str, port: u16) -> Endpoint {
+pub(crate) fn endpoint(name: &str, port: u16) -> Object {
     let text =
         format!(r#"{{"metadata":{{"name":"{name}","namespace":"shop"}},"spec":{{"ip":"10.0.0.1","port":{port}}}}}"#);
     serde_json::from_str(&text).expect("an endpoint")
 }
 
 /// An object of another kind.
-pub(crate) fn object(key: &str, spec: &Json) -> Endpoint {
+pub(crate) fn object(key: &str, spec: &Json) -> Object {
     let key = Key::parse(key).expect("a key");
     let spec = Spec::written(key.kind, spec.clone()).expect("a spec");
     let (labels, annotations) = (StringMap::default(), StringMap::default());
-    Endpoint { key, labels, annotations, description: String::new(), disable: false, spec }
+    Object { key, labels, annotations, description: String::new(), disable: false, spec }
 }
 
-pub(crate) fn live(endpoint: Endpoint) -> LiveObject {
+pub(crate) fn live(endpoint: Object) -> LiveObject {
     LiveObject::new(format!("uid-{}", endpoint.key.name), endpoint)
 }
 
 /// A live object as `stack` applied it from `applied`.
-pub(crate) fn annotated(mut object: LiveObject, applied: &Endpoint, stack: Option<&str>) -> LiveObject {
+pub(crate) fn annotated(mut object: LiveObject, applied: &Object, stack: Option<&str>) -> LiveObject {
     let annotations = Ownership::of(applied, stack, "run-1").annotations();
     object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
     object
@@ -72,7 +72,7 @@ impl World {
         }
     }
 
-    pub(crate) fn defined(mut self, endpoint: Endpoint) -> Self {
+    pub(crate) fn defined(mut self, endpoint: Object) -> Self {
         let file = format!("{}.yaml", endpoint.key.name);
         let key = endpoint.key.clone();
         let definition = Definition {

@@ -392,7 +392,7 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let namespace = Namespace::parse("system").expect("a name");
     let upgrade = SiteUpgrade { namespace: &namespace, site: text, progress: Some(&progress) };
     use_report("upgrade", &Report::Answer(&upgrade), Format::OF_ANSWERS);
-    let list = OperationList { only: Some(Operation::EndpointCreate), layout: Layout::Uniform };
+    let list = OperationList { only: Some(Operation::ObjectCreate), layout: Layout::Uniform };
     use_report("operations", &Report::Answer(&list), Format::OF_ANSWERS);
     let place = || SourceLocation { file: format!("endpoints/{text}.yaml"), line: 7, column: 3 };
     let value = |path: &str, source, place: Option<SourceLocation>| ExplainedValue {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::line::{Line, code, line, styled};
 use super::markdown::{self, draw};
-use super::stacks::{ALLOW_EMPTY, LeftEndpoints, StackChange, StackEntry, StackList};
+use super::stacks::{ALLOW_EMPTY, LeftObjects, StackChange, StackEntry, StackList};
 use super::view::Table;
 use super::{Role, safe};
 use crate::model::Key;
@@ -15,7 +15,7 @@ const SHOWN: usize = 20;
 
 impl StackEntry {
     /// What is known of it that is left behind.
-    fn left_some(&self) -> impl Iterator<Item = &LeftEndpoints> {
+    fn left_some(&self) -> impl Iterator<Item = &LeftObjects> {
         self.left.iter().flatten().filter(|left| !left.endpoints.is_empty())
     }
 

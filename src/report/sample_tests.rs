@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, RelatedObject, Scope, SourceLocation};
+use crate::model::{Field, Json, Key, Layout, Name, Namespace, Object, RelatedObject, Scope, SourceLocation};
 use crate::plan::{
     Action, Attribution, BeforeImage, BlockReason, BlockedChange, Cause, Change, Commit, FieldChange, GuardHit,
     GuardName, Note, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, ServiceId,
@@ -28,7 +28,7 @@ fn key(namespace: &str, name: &str) -> Key {
     Key::endpoint(Namespace::from_service(namespace).expect(odd), Name::from_service(name).expect(odd))
 }
 
-fn endpoint(key: &Key, number: usize, description: &str) -> Endpoint {
+fn endpoint(key: &Key, number: usize, description: &str) -> Object {
     let text = json!({
         "metadata": {"name": key.name, "namespace": key.namespace, "description": description,
             "labels": {"tier": if number.is_multiple_of(2) { "web" } else { "db" }},
@@ -38,7 +38,7 @@ fn endpoint(key: &Key, number: usize, description: &str) -> Endpoint {
     serde_json::from_value(text).expect("the sample's endpoints are valid")
 }
 
-fn before(endpoint: Endpoint) -> BeforeImage {
+fn before(endpoint: Object) -> BeforeImage {
     BeforeImage {
         uid: format!("uid-{}", endpoint.key.name),
         resource_version: None,

@@ -10,7 +10,6 @@ use serde_json::{Map, json};
 
 use super::ddos::{DdosEvents, OneDdosEvent};
 use super::document::FORMAT_VERSION;
-use super::endpoints::EndpointsReport;
 use super::error::{self, ErrorReport};
 use super::event_counts::EventCounts;
 use super::event_list::EventListReport;
@@ -21,6 +20,7 @@ use super::json::{
 };
 use super::json_lines::{self, RequestLine, RunEventLine};
 use super::kinds::KindList;
+use super::objects::ListingReport;
 use super::operations::OperationsReport;
 use super::stacks::StackList;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
@@ -102,7 +102,7 @@ kinds! {
     /// The JSON of kinds
     Kinds = "kinds" => report::<KindList>("kinds"),
     /// The JSON of get, and of show for a snapshot
-    Endpoints = "endpoints" => report::<EndpointsReport<'_>>("endpoints"),
+    Endpoints = "endpoints" => report::<ListingReport<'_>>("endpoints"),
     /// The JSON of doctor
     Health = "health" => report::<HealthReport<'_>>("health"),
     /// The JSON of events

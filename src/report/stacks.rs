@@ -60,7 +60,7 @@ pub struct StackEntry {
     pub change: Option<StackChange>,
     /// Of a removed stack, what it defined and what no stack defines now; nothing where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left: Option<Vec<LeftEndpoints>>,
+    pub left: Option<Vec<LeftObjects>>,
     /// Of a removed stack, what to set by hand so that an apply deletes what is left, where [`ALLOW_EMPTY`] at the end of
     /// its settings is not enough.
     #[serde(skip)]
@@ -86,7 +86,7 @@ pub struct EnvironmentSettings {
 
 /// Objects that a removed stack defined and that no stack of the repository defines now.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LeftEndpoints {
+pub struct LeftObjects {
     /// The environment; nothing for a stack without environments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::model::comparisons::{assert_no_search_through_all, count};
-use crate::model::{Endpoint, Field, Key, ListRead, Live, LiveItem, RunId, Scope};
+use crate::model::{Field, Key, ListRead, Live, LiveItem, Object, RunId, Scope};
 use crate::plan::world::{self, live};
 use crate::plan::{
     Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, rollback,
@@ -15,7 +15,7 @@ use crate::run::{
     WriteRequest,
 };
 
-fn endpoint(key: &Key, port: u16) -> Endpoint {
+fn endpoint(key: &Key, port: u16) -> Object {
     world::endpoint(key.name.as_str(), port)
 }
 

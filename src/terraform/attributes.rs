@@ -5,10 +5,10 @@
 use serde_json::{Map, Number, Value};
 
 use crate::kind::{self, Field, FieldKind, Flag, KindName};
-use crate::model::{Endpoint, Problem, WireMetadata, check};
+use crate::model::{Object, Problem, WireMetadata, check};
 
 /// The object that the attributes describe, or why there is none, as a fragment.
-pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Endpoint, String> {
+pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Object, String> {
     let (metadata, mut spec): (Map<_, _>, Map<_, _>) =
         attributes.clone().into_iter().partition(|(name, _)| kind::metadata().field(name).is_some());
     // That of the resource, which no object has.

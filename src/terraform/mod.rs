@@ -10,7 +10,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Endpoint, Key};
+use crate::model::{Key, Object};
 
 pub use document::Document;
 use document::Resource;
@@ -44,7 +44,7 @@ pub enum TerraformError {
 #[derive(Debug, Default)]
 pub struct Import {
     /// Each object with the address of its resource.
-    pub objects: BTreeMap<Key, (String, Endpoint)>,
+    pub objects: BTreeMap<Key, (String, Object)>,
     /// Resources that no definition can be made of, by address, with the reason as a fragment.
     pub left_out: BTreeMap<String, String>,
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use trueup::load::format::{self, Canonical};
 use trueup::load::{self, LoadOptions, SourceFile};
 use trueup::model::shape::camel;
-use trueup::model::{Endpoint, Key};
+use trueup::model::{Key, Object};
 
 use crate::strategies;
 
@@ -105,7 +105,7 @@ impl Scribe {
     }
 }
 
-fn loaded(text: &str) -> BTreeMap<Key, Endpoint> {
+fn loaded(text: &str) -> BTreeMap<Key, Object> {
     let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
     let loaded = load::sources(vec![file], &LoadOptions::default());
     let loaded = loaded.unwrap_or_else(|error| panic!("{}\n{text}", error.summary()));

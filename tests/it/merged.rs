@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy, Verdict};
-use trueup::model::Endpoint;
+use trueup::model::Object;
 use trueup::plan::{Plan, PlanSettings};
 use trueup::report::TextView;
 use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
@@ -19,8 +19,8 @@ use crate::{properties, strategies};
 /// A stack of a random fleet: what is defined and live, whether it failed, and whether its drift is accepted.
 #[derive(Debug, Clone)]
 struct Random {
-    definitions: Vec<Endpoint>,
-    live: Vec<Endpoint>,
+    definitions: Vec<Object>,
+    live: Vec<Object>,
     failed: bool,
     accepted: bool,
     unmanaged: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trueup::model::{Endpoint, Key, Ownership};
+use trueup::model::{Key, Object, Ownership};
 use trueup::plan::{Action, Note, PlanSettings};
 
 use crate::properties::{self, STACK};
@@ -187,15 +187,15 @@ fn annotations() -> impl Strategy<Value = Annotations> {
 }
 
 /// What `trueup` writes on an endpoint of this key.
-fn written(endpoint: &Endpoint, key: &Key, stack: Option<&str>) -> Vec<(String, String)> {
-    let marked = Endpoint { key: key.clone(), ..endpoint.clone() };
+fn written(endpoint: &Object, key: &Key, stack: Option<&str>) -> Vec<(String, String)> {
+    let marked = Object { key: key.clone(), ..endpoint.clone() };
     let annotations = Ownership::of(&marked, stack, "run-0").annotations();
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn annotated(mut endpoint: Endpoint, annotations: &Annotations) -> Endpoint {
+fn annotated(mut endpoint: Object, annotations: &Annotations) -> Object {
     let own = |stack| written(&endpoint, &endpoint.key, stack);
-    let with = |endpoint: &Endpoint, edit: &dyn Fn(String) -> String, key: &Key| {
+    let with = |endpoint: &Object, edit: &dyn Fn(String) -> String, key: &Key| {
         let pairs = written(endpoint, key, Some(STACK)).into_iter();
         pairs.map(|(key, value)| if key == "trueup/applied" { (key, edit(value)) } else { (key, value) }).collect()
     };
@@ -230,7 +230,7 @@ fn version_1(text: &str) -> String {
 
 /// Whether the annotations prove that this stack wrote them for this key: the third word of the
 /// second version, as a write for the key has it.
-fn proves(endpoint: &Endpoint) -> bool {
+fn proves(endpoint: &Object) -> bool {
     let word = |text: &str| {
         let mut words = text.split(' ');
         (words.next() == Some("2")).then(|| words.nth(1).map(str::to_owned)).flatten()
@@ -241,7 +241,7 @@ fn proves(endpoint: &Endpoint) -> bool {
     stack == Some(STACK) && named.is_some() && named == word(&wanted["trueup/applied"])
 }
 
-fn live() -> impl Strategy<Value = BTreeMap<Key, Endpoint>> {
+fn live() -> impl Strategy<Value = BTreeMap<Key, Object>> {
     (strategies::endpoints(), prop::collection::vec(annotations(), 8)).prop_map(|(endpoints, annotations)| {
         properties::by_key(endpoints.into_iter().zip(&annotations).map(|(one, how)| annotated(one, how)).collect())
     })

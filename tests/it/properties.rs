@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use trueup::diff::{self, CompareOptions};
 use trueup::model::{
-    Endpoint, Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, Scope,
+    Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Object, Ownership, Scope,
 };
 use trueup::plan::{self, Action, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 
@@ -18,18 +18,18 @@ fn namespaces() -> BTreeSet<Namespace> {
     ["pay", "shop"].into_iter().map(|name| Namespace::parse(name).expect("a name")).collect()
 }
 
-fn object(endpoint: Endpoint) -> LiveObject {
+fn object(endpoint: Object) -> LiveObject {
     LiveObject::new(format!("uid of {}", endpoint.key), endpoint)
 }
 
-fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
+fn arrange(definitions: Vec<Object>, live: &BTreeMap<Key, Object>) -> Plan {
     let mut settings = PlanSettings::default();
     settings.safeguards.prune = plan::Prune::All;
     planned(definitions, live, &settings)
 }
 
 /// The plan of these definitions against this live state.
-pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, settings: &PlanSettings) -> Plan {
+pub fn planned(definitions: Vec<Object>, live: &BTreeMap<Key, Object>, settings: &PlanSettings) -> Plan {
     let mut reads: BTreeMap<Scope, ListRead> = namespaces()
         .into_iter()
         .map(|namespace| (Scope::endpoints(namespace), ListRead::Complete { items: BTreeMap::new() }))
@@ -58,7 +58,7 @@ pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, setti
 }
 
 /// Does to values what an apply does to a service.
-pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
+pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Object>) {
     for change in &plan.changes {
         let mut raw = match &change.action {
             Action::Delete { .. } => {
@@ -110,7 +110,7 @@ fn dotted(pointer: &str) -> String {
 }
 
 /// The endpoints by their keys.
-pub fn by_key(endpoints: Vec<Endpoint>) -> BTreeMap<Key, Endpoint> {
+pub fn by_key(endpoints: Vec<Object>) -> BTreeMap<Key, Object> {
     endpoints.into_iter().map(|endpoint| (endpoint.key.clone(), endpoint)).collect()
 }
 
@@ -153,7 +153,7 @@ proptest! {
         for difference in &differences {
             difference.field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.live, &difference.desired);
         }
-        let now: Endpoint = serde_json::from_value(raw).expect("an endpoint");
+        let now: Object = serde_json::from_value(raw).expect("an endpoint");
         prop_assert_eq!(diff::compare(&now, &to, CompareOptions::default()), vec![]);
     }
 
@@ -172,7 +172,7 @@ proptest! {
                 let path = dotted(pointer);
                 let kept = raw.pointer(pointer).is_some();
                 prop_assert_eq!(kept, !field.drops(&path, &from, &difference.desired), "{} {}", field, path);
-                let option = |endpoint: &Endpoint| field.value(endpoint).as_object().map(|map| map.keys().cloned().collect::<Vec<_>>());
+                let option = |endpoint: &Object| field.value(endpoint).as_object().map(|map| map.keys().cloned().collect::<Vec<_>>());
                 let same_option = option(&from) == option(&to);
                 // Options inside of the option, and entries of a list that becomes shorter.
                 let inner = [".service_selector.", "_internet_vip.", ".strict_ttl.", ".refs["]

@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use trueup::kind::label;
 use trueup::load;
-use trueup::model::{Endpoint, Key, Name, Namespace, StringMap};
+use trueup::model::{Key, Name, Namespace, Object, StringMap};
 
 use crate::strategies;
 use crate::support::{Service, Stage, definition};
@@ -169,10 +169,10 @@ fn key() -> impl Strategy<Value = Key> {
     })
 }
 
-fn endpoint() -> impl Strategy<Value = Endpoint> {
+fn endpoint() -> impl Strategy<Value = Object> {
     let plain = strategies::endpoint(Key::parse("shop/a").expect("a key"));
     (key(), plain, labels(), texts(), prop_oneof![Just(String::new()), text()]).prop_map(
-        |(key, plain, labels, annotations, description)| Endpoint {
+        |(key, plain, labels, annotations, description)| Object {
             key,
             labels: labels.into_iter().collect(),
             annotations: annotations.into_iter().collect(),
@@ -183,13 +183,13 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
 }
 
 /// A seed of the sandbox that answers as `endpoint`.
-fn seed(endpoint: &Endpoint) -> serde_json::Value {
+fn seed(endpoint: &Object) -> serde_json::Value {
     let wire = serde_json::to_value(endpoint).expect("JSON");
     json!({"metadata": wire["metadata"], "raw_spec": wire["spec"]})
 }
 
 /// Whether a definition can contain it: names and labels are valid, and no key begins a variable.
-fn can_be_defined(endpoint: &Endpoint) -> bool {
+fn can_be_defined(endpoint: &Object) -> bool {
     endpoint.key.name.is_label()
         && endpoint.labels.iter().all(|(key, value)| is_label(key, value))
         && !endpoint.annotations.keys().any(|key| key.contains("${"))
@@ -207,7 +207,7 @@ fn labels() -> impl Strategy<Value = Vec<(String, String)>> {
     prop::collection::vec(pair, 0..3)
 }
 
-fn check(live: &BTreeMap<Key, Endpoint>) -> Result<(), TestCaseError> {
+fn check(live: &BTreeMap<Key, Object>) -> Result<(), TestCaseError> {
     let service = Service::start();
     service.plant(&live.values().map(seed).collect());
     let stage = Stage::new().at(&service);
@@ -243,14 +243,14 @@ fn for_any_live_objects_what_pull_writes_is_what_a_load_reads() {
 
 #[test]
 fn every_trap_is_read_back_as_a_key_as_a_value_and_as_a_description() {
-    let plain = |number: usize| -> Endpoint {
+    let plain = |number: usize| -> Object {
         let wire = json!({"metadata": {"name": format!("e{number}"), "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}});
         serde_json::from_value(wire).expect("an endpoint")
     };
     let live = TRAPS.iter().enumerate().map(|(number, trap)| {
         let texts = || [((*trap).to_owned(), (*trap).to_owned())].into_iter().collect();
         let labels = if is_label(trap, trap) { texts() } else { StringMap::default() };
-        let endpoint = Endpoint { labels, annotations: texts(), description: (*trap).to_owned(), ..plain(number) };
+        let endpoint = Object { labels, annotations: texts(), description: (*trap).to_owned(), ..plain(number) };
         (endpoint.key.clone(), endpoint)
     });
     check(&live.collect()).unwrap_or_else(|error| panic!("{error}"));

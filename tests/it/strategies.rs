@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use trueup::kind::KindName;
-use trueup::model::{Definition, Desired, Endpoint, Key, SealedSecrets, Spec};
+use trueup::model::{Definition, Desired, Key, Object, SealedSecrets, Spec};
 
 fn host() -> impl Strategy<Value = String> {
     "[a-c]{1,3}\\.example\\.(net|com)"
@@ -105,9 +105,9 @@ fn texts(value: &'static str) -> impl Strategy<Value = BTreeMap<String, String>>
 }
 
 /// An endpoint of this key.
-pub fn endpoint(key: Key) -> impl Strategy<Value = Endpoint> {
+pub fn endpoint(key: Key) -> impl Strategy<Value = Object> {
     (texts("[xy]?"), texts("[xy]"), "[a-z ]{0,4}", any::<bool>(), spec()).prop_map(
-        move |(labels, annotations, description, disable, spec)| Endpoint {
+        move |(labels, annotations, description, disable, spec)| Object {
             key: key.clone(),
             labels: labels.into_iter().collect(),
             annotations: annotations.into_iter().collect(),
@@ -119,14 +119,14 @@ pub fn endpoint(key: Key) -> impl Strategy<Value = Endpoint> {
 }
 
 /// Some endpoints in the namespaces `shop` and `pay`.
-pub fn endpoints() -> impl Strategy<Value = Vec<Endpoint>> {
+pub fn endpoints() -> impl Strategy<Value = Vec<Object>> {
     btree_set("(shop|pay)/e[0-5]", 0..8).prop_flat_map(|keys: BTreeSet<String>| {
         keys.iter().map(|key| endpoint(Key::parse(key).expect("a key"))).collect::<Vec<_>>()
     })
 }
 
 /// Definitions of these endpoints, each in a file of its own.
-pub fn desired(endpoints: Vec<Endpoint>) -> Desired {
+pub fn desired(endpoints: Vec<Object>) -> Desired {
     let definitions = endpoints.into_iter().map(|endpoint| {
         let key = endpoint.key.clone();
         let file = format!("{}/{}.yaml", key.namespace, key.name).into();

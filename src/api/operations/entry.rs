@@ -11,15 +11,15 @@ use crate::model::Layout;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// Creates an endpoint.
-    EndpointCreate,
+    ObjectCreate,
     /// Reads one endpoint.
-    EndpointGet,
+    ObjectGet,
     /// Reads all endpoints of a namespace.
-    EndpointList,
+    ObjectList,
     /// Replaces an endpoint whole.
-    EndpointReplace,
+    ObjectReplace,
     /// Deletes an endpoint.
-    EndpointDelete,
+    ObjectDelete,
     /// Queries security events (web application firewall area).
     SecurityEvents,
     /// The same query under the name of the virtual area.

@@ -116,7 +116,7 @@ const fn security_events(operation: Operation, name: &'static str, description: 
 /// The table, in the order of [`Operation`]: the twelve of the reference, then ours.
 pub static TABLE: [OperationEntry; 13] = [
     OperationEntry {
-        operation: Operation::EndpointCreate,
+        operation: Operation::ObjectCreate,
         name: "svc-api-servicemesh-endpoint-create",
         in_reference: true,
         area: MESH,
@@ -131,7 +131,7 @@ pub static TABLE: [OperationEntry; 13] = [
         repeat: RetryClass::Write,
     },
     OperationEntry {
-        operation: Operation::EndpointGet,
+        operation: Operation::ObjectGet,
         name: "svc-api-servicemesh-endpoint-get",
         in_reference: true,
         area: MESH,
@@ -146,7 +146,7 @@ pub static TABLE: [OperationEntry; 13] = [
         repeat: RetryClass::Read,
     },
     OperationEntry {
-        operation: Operation::EndpointList,
+        operation: Operation::ObjectList,
         name: "svc-api-servicemesh-endpoint-list",
         in_reference: true,
         area: MESH,
@@ -161,7 +161,7 @@ pub static TABLE: [OperationEntry; 13] = [
         repeat: RetryClass::Read,
     },
     OperationEntry {
-        operation: Operation::EndpointReplace,
+        operation: Operation::ObjectReplace,
         name: "svc-api-servicemesh-endpoint-update",
         in_reference: true,
         area: MESH,
@@ -181,7 +181,7 @@ pub static TABLE: [OperationEntry; 13] = [
         repeat: RetryClass::Write,
     },
     OperationEntry {
-        operation: Operation::EndpointDelete,
+        operation: Operation::ObjectDelete,
         name: "svc-api-servicemesh-endpoint-delete",
         in_reference: true,
         area: MESH,

@@ -31,7 +31,7 @@ pub(super) enum Fault {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Object {
+pub(super) struct Stored {
     pub(super) raw: Json,
     pub(super) uid: u64,
     pub(super) version: u64,
@@ -48,7 +48,7 @@ pub(super) struct Seen1 {
 
 #[derive(Default, Clone)]
 pub(super) struct State {
-    pub(super) objects: BTreeMap<Key, Object>,
+    pub(super) objects: BTreeMap<Key, Stored>,
     pub(super) next: u64,
     pub(super) log: Vec<Seen1>,
     /// The fault of the request with this number, from 0.
@@ -62,7 +62,7 @@ pub(super) struct State {
     /// What gets show of an object once a write of it was sent, and for how many further gets.
     pub(super) lags: BTreeMap<Key, (Lag, usize)>,
     /// The objects as they were when the run began.
-    pub(super) old: BTreeMap<Key, Object>,
+    pub(super) old: BTreeMap<Key, Stored>,
     /// The faults of the writes of an object, in order; a write without one here has that of its number.
     pub(super) of_writes: BTreeMap<Key, VecDeque<Option<Fault>>>,
     /// A write of these was sent.
@@ -119,7 +119,7 @@ pub(super) enum Lag {
 
 impl State {
     /// What a read shows: the truth, or what it is made to show for so many further reads.
-    pub(super) fn seen(&mut self, key: &Key) -> Option<Object> {
+    pub(super) fn seen(&mut self, key: &Key) -> Option<Stored> {
         let truth = self.objects.get(key).cloned();
         let Some((lag, left)) = self.lags.get_mut(key).filter(|(_, left)| *left > 0) else { return truth };
         *left -= 1;
@@ -128,7 +128,7 @@ impl State {
             Lag::Gone => None,
             Lag::Another => {
                 let metadata = json!({"name": key.name, "namespace": key.namespace, "description": "another"});
-                Some(Object { raw: json!({"metadata": metadata, "spec": {"ip": "10.9.9.9"}}), uid: 900, version: 900 })
+                Some(Stored { raw: json!({"metadata": metadata, "spec": {"ip": "10.9.9.9"}}), uid: 900, version: 900 })
             }
         }
     }
@@ -142,11 +142,11 @@ impl State {
             spec.remove(field);
         }
         let uid = uid.unwrap_or(self.next);
-        self.objects.insert(key.clone(), Object { raw, uid, version: self.next });
+        self.objects.insert(key.clone(), Stored { raw, uid, version: self.next });
     }
 
     /// What a get of the object answers: with the nulls of the service (API.md 1.2, 3.1).
-    pub(super) fn answer(object: &Object) -> Json {
+    pub(super) fn answer(object: &Stored) -> Json {
         let mut spec = object.raw["spec"].clone();
         for unset in ["where", "snat_pool"] {
             if spec.get(unset).is_none() {
@@ -160,11 +160,11 @@ impl State {
         })
     }
 
-    pub(super) fn live(object: &Object) -> LiveObject {
+    pub(super) fn live(object: &Stored) -> LiveObject {
         Self::current(object).object().expect("the model supports it").live.clone()
     }
 
-    fn current(object: &Object) -> CurrentState {
+    fn current(object: &Stored) -> CurrentState {
         let answer = Self::answer(object);
         let text = |key: &str| answer["metadata"][key].as_str().expect("a text").to_owned();
         let key = Key::parse(&format!("{}/{}", text("namespace"), text("name"))).expect("a key");
@@ -197,7 +197,7 @@ impl State {
     }
 
     pub(super) fn annotate(&mut self, key: &Key) {
-        if let Some(Object { raw: mut body, uid, version }) = self.objects.get(key).cloned() {
+        if let Some(Stored { raw: mut body, uid, version }) = self.objects.get(key).cloned() {
             body["metadata"]["annotations"]["theirs"] = version.to_string().into();
             self.put(key, &body, Some(uid));
         }
@@ -279,7 +279,7 @@ impl Fake {
 /// A turn of the fake.
 pub(super) struct FakeTurn<'a>(&'a Fake);
 
-impl EndpointService for Fake {
+impl ObjectService for Fake {
     type Turn<'a> = FakeTurn<'a>;
 
     async fn turn(&self, _: u32) -> FakeTurn<'_> {
@@ -297,7 +297,7 @@ impl EndpointService for Fake {
         _: crate::kind::KindName,
         check: impl Fn(LiveItem) -> T + Send + Sync,
     ) -> CheckedNamespace<T> {
-        let list = self.request(Operation::EndpointList, "LIST", &key("list"), |state| Ok(items(state, namespace)));
+        let list = self.request(Operation::ObjectList, "LIST", &key("list"), |state| Ok(items(state, namespace)));
         let check = |items: BTreeMap<Key, LiveItem>| items.into_iter().map(|(key, item)| (key, check(item))).collect();
         let items = list.map(check).map_err(|error| error.to_string());
         CheckedNamespace { items, unhealthy: self.state.lock().expect("unpoisoned").failed.clone() }
@@ -314,14 +314,14 @@ impl EndpointService for Fake {
 
 impl WriteTurn for FakeTurn<'_> {
     async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
-        self.0.request(Operation::EndpointGet, "GET", key, |state| {
+        self.0.request(Operation::ObjectGet, "GET", key, |state| {
             let seen = if state.written.contains(key) { state.seen(key) } else { state.objects.get(key).cloned() };
             Ok(seen.map_or(CurrentState::Absent, |object| State::current(&object)))
         })
     }
 
     async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
-        self.0.request(Operation::EndpointGet, "REFERRERS", key, |state| {
+        self.0.request(Operation::ObjectGet, "REFERRERS", key, |state| {
             Ok(state.referrers.get(key).cloned().unwrap_or_default())
         })
     }
@@ -329,9 +329,9 @@ impl WriteTurn for FakeTurn<'_> {
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
         let Intent { key, request, .. } = write;
         let (operation, what) = match request {
-            WriteRequest::Create { .. } => (Operation::EndpointCreate, "POST"),
-            WriteRequest::Replace { .. } => (Operation::EndpointReplace, "PUT"),
-            WriteRequest::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
+            WriteRequest::Create { .. } => (Operation::ObjectCreate, "POST"),
+            WriteRequest::Replace { .. } => (Operation::ObjectReplace, "PUT"),
+            WriteRequest::Delete { .. } => (Operation::ObjectDelete, "DELETE"),
         };
         self.0.script.waits(Wait::Connection);
         if !(departure.clearance)() {
@@ -369,7 +369,7 @@ pub(super) fn key(name: &str) -> Key {
     Key::parse(&format!("shop/{name}")).expect("a key")
 }
 
-pub(super) fn endpoint(name: &str, port: u16) -> Endpoint {
+pub(super) fn endpoint(name: &str, port: u16) -> Object {
     let text = json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.1", "port": port}});
     serde_json::from_value(text).expect("an endpoint")
 }

@@ -14,14 +14,14 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::phases;
-use super::service::{CheckedNamespace, EndpointService, WriteTurn};
+use super::service::{CheckedNamespace, ObjectService, WriteTurn};
 use super::{ApplyOptions, Clock, PollPolicy};
 use crate::api::{
     ApiError, CurrentState, ErrorStatus, Failure, Operation, RetryClass, RetryDecision, Timing, WriteDeparture,
     WriteFailure, decide,
 };
 use crate::model::{
-    Definition, Desired, Endpoint, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, RunId,
+    Definition, Desired, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, Object, RelatedObject, RunId,
     Scope,
 };
 use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection};
@@ -155,7 +155,7 @@ fn plan(state: &State, wanted: &[(&str, u16)]) -> Plan {
     plan_of(state, wanted.iter().map(|(name, port)| endpoint(name, *port)).collect())
 }
 
-fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
+fn plan_of(state: &State, wanted: Vec<Object>) -> Plan {
     let namespace = key("x").namespace;
     let definitions = wanted.into_iter().map(|endpoint| {
         let key = endpoint.key.clone();
@@ -343,7 +343,7 @@ fn a_put_keeps_what_the_model_does_not_know_inside_of_a_group() {
     };
     let body = json!({"metadata": {"name": "c", "namespace": "shop"}, "spec": spec("a.b")});
     bench.state().put(&key("c"), &body, None);
-    let definition: Endpoint = serde_json::from_value(json!({
+    let definition: Object = serde_json::from_value(json!({
         "metadata": {"name": "c", "namespace": "shop"},
         "spec": {"dns_name_advanced": {"name": "c.d", "refresh_interval": 60}, "port": 7,
                  "where": {"site": {"ref": [{"name": "ce02"}], "network_type": "VIRTUAL_NETWORK_PUBLIC"}},

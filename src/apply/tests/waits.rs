@@ -85,7 +85,7 @@ impl Script {
         let Some((act, name)) = self.todo.lock().expect("unpoisoned").take() else { return };
         let key = key(name);
         let annotate = |state: &mut State, annotation: &str, value: &str| {
-            let Some(Object { mut raw, uid, .. }) = state.objects.get(&key).cloned() else { return };
+            let Some(Stored { mut raw, uid, .. }) = state.objects.get(&key).cloned() else { return };
             raw["metadata"]["annotations"][annotation] = value.into();
             state.put(&key, &raw, Some(uid));
         };
@@ -95,7 +95,7 @@ impl Script {
             Act::Protect => annotate(state, "trueup/protect", "true"),
             Act::HandOver => annotate(state, "trueup/stack", "other"),
             Act::Recreate => {
-                if let Some(Object { raw, .. }) = state.objects.get(&key).cloned() {
+                if let Some(Stored { raw, .. }) = state.objects.get(&key).cloned() {
                     state.put(&key, &raw, None);
                 }
             }

@@ -18,7 +18,7 @@ use crate::kind::KindName;
 use crate::load;
 use crate::model::Namespace;
 use crate::report::Format;
-use crate::report::endpoints::Column;
+use crate::report::objects::Column;
 
 /// The ids of the global options of a connection to the service.
 pub const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \

@@ -15,8 +15,8 @@ use crate::kind::KindName;
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, Namespace, Scope};
 use crate::plan::{Selection, UnmatchedFilter};
-use crate::report::endpoints::EndpointListing;
 use crate::report::facts::unread;
+use crate::report::objects::ObjectListing;
 use crate::report::{Format, Report};
 
 /// Shows live objects.
@@ -58,7 +58,7 @@ impl Execute for GetArgs {
         let items = wanted.items(&live);
         wanted.found(&live, &items, &self.filter.only)?;
         let (service, columns) = (&connection.service(), self.columns.chosen());
-        let listing = EndpointListing { service, taken: None, live: &live, items, columns };
+        let listing = ObjectListing { service, taken: None, live: &live, items, columns };
         match self.format {
             Format::Yaml => context.output.answer(&definitions(context, &listing)),
             Format::Table if listing.items.is_empty() => {
@@ -158,7 +158,7 @@ impl Wanted {
 }
 
 /// The endpoints as documents of definitions.
-fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
+fn definitions(context: &Context, listing: &ObjectListing<'_>) -> String {
     let mut documents = Vec::new();
     for item in &listing.items {
         match item {

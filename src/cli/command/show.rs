@@ -14,7 +14,7 @@ use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus,
 use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
 use crate::plan::{Plan, ServiceId};
-use crate::report::endpoints::EndpointListing;
+use crate::report::objects::ObjectListing;
 use crate::report::{Format, Report, ReportOptions, TextView, safe};
 use crate::run::{RUN_KIND, RunDocument};
 
@@ -128,7 +128,7 @@ fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -
     }
     let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect(), &snapshot.kinds());
     let (taken, digest) = (snapshot.taken.to_string(), snapshot.digest());
-    let listing = EndpointListing {
+    let listing = ObjectListing {
         service: &ServiceId { base_url: snapshot.base_url.clone(), layout: snapshot.layout },
         taken: Some((&taken, &digest[..32])),
         live: &live,

@@ -14,7 +14,7 @@ use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_definition_path};
 use crate::model::Key;
 use crate::model::policy::Prune;
-use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
+use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftObjects, StackChange, StackEntry};
 
 /// Files and bytes that are compared at a time.
 const CHUNK: (usize, u64) = (5_000, 64 * 1024 * 1024);
@@ -232,7 +232,7 @@ impl<'r> TreeThen<'r> {
         context: &Context,
         prefix: &str,
         config: &Config,
-    ) -> Result<Option<Vec<LeftEndpoints>>, crate::git::GitError> {
+    ) -> Result<Option<Vec<LeftObjects>>, crate::git::GitError> {
         let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
         let files: Vec<&TreeEntry> = below
             .map(|(_, entry)| *entry)
@@ -256,7 +256,7 @@ impl<'r> TreeThen<'r> {
             let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
             let kinds: BTreeSet<KindName> = endpoints.iter().map(|key| key.kind).collect();
             let kinds_not_listed = kinds.difference(&stack::kinds_of(config)).copied().collect();
-            Some(LeftEndpoints { environment, endpoints, kinds_not_listed })
+            Some(LeftObjects { environment, endpoints, kinds_not_listed })
         });
         Ok(left.collect())
     }

@@ -27,7 +27,7 @@ use super::splice::{Splice, spliced};
 use super::text::SourceText;
 use super::variable::Variables;
 use crate::kind;
-use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
+use crate::model::{Field, Json, Key, Object, SourceLocation};
 
 /// A live value that a definition is to take over.
 #[derive(Debug, Clone, PartialEq)]
@@ -205,7 +205,7 @@ impl<'l> Editor<'l> {
     }
 
     /// The definitions of a text; nothing where anything is wrong with it.
-    fn endpoints(&self, text: &str) -> Option<BTreeMap<Key, Endpoint>> {
+    fn endpoints(&self, text: &str) -> Option<BTreeMap<Key, Object>> {
         let source = self.source(text)?;
         let context = self.context();
         let read = careful::read(&source, &context);
@@ -239,7 +239,7 @@ impl<'l> Editor<'l> {
     fn splices(
         &self,
         text: &str,
-        before: &BTreeMap<Key, Endpoint>,
+        before: &BTreeMap<Key, Object>,
         wanted: &[&ValueToAdopt],
         make: MakeSplices,
     ) -> Vec<Result<Vec<Splice>, NotEditable>> {
@@ -256,7 +256,7 @@ impl<'l> Editor<'l> {
     }
 
     /// Whether `text` contains the definitions of `before` with just these values taken over.
-    fn reads_back(&self, text: &str, before: &BTreeMap<Key, Endpoint>, wanted: &[&ValueToAdopt]) -> bool {
+    fn reads_back(&self, text: &str, before: &BTreeMap<Key, Object>, wanted: &[&ValueToAdopt]) -> bool {
         let mut expected = before.clone();
         for one in wanted {
             let Some(endpoint) = expected.get_mut(&one.key) else { return false };

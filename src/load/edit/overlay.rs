@@ -19,7 +19,7 @@ use crate::load::splice::spliced;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::load::variable::Variables;
-use crate::model::{Definition, Endpoint, Json, Key, SourceLocation};
+use crate::model::{Definition, Json, Key, Object, SourceLocation};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
 /// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
@@ -120,7 +120,7 @@ impl OverlayEditor<'_> {
     }
 
     /// The definition with its overlays, one of them with another text.
-    fn effective(&self, definition: &Definition, edited: Option<(&Arc<str>, &String)>) -> Option<Endpoint> {
+    fn effective(&self, definition: &Definition, edited: Option<(&Arc<str>, &String)>) -> Option<Object> {
         let limits = self.loaded.options.limits;
         let mut files: Vec<Arc<str>> = definition.overlays.clone();
         files.extend(self.texts.keys().chain(edited.map(|(file, _)| file)).cloned());

@@ -11,7 +11,7 @@ use super::unit::{UnitEdit, leaves, of_unit};
 use super::values;
 use crate::kind::KindName;
 use crate::model::shape::words::{Choice, UnitForm, prefixes};
-use crate::model::{Endpoint, Field, SourceLocation};
+use crate::model::{Field, Object, SourceLocation};
 use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
 
 /// Values longer than this, in characters, get a line of their own.
@@ -96,7 +96,7 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
 }
 
 /// Everything of an endpoint that is not the service's default, as values that are added.
-fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
+fn of_endpoint(endpoint: &Object) -> Vec<ValueEdit> {
     let (kind, mut parts) = (endpoint.key.kind, Vec::new());
     if kind.is_whole() {
         // The address is whole.

@@ -3,7 +3,7 @@
 
 use crate::kind::KindName;
 use crate::model::shape::words::{Choice, UnitForm, names_part, place, prefixes, scalar};
-use crate::model::{Endpoint, Field, Json, StringMap, is_ownership_annotation};
+use crate::model::{Field, Json, Object, StringMap, is_ownership_annotation};
 use crate::report::line::{Line, code, line};
 
 /// The value of a field as words; nothing is absence.
@@ -30,14 +30,14 @@ pub fn of_value(kind: KindName, field: &Field, value: &Json, other: Option<&Json
 }
 
 /// What an endpoint points at, in words; nothing for an object of another kind.
-pub fn target(endpoint: &Endpoint) -> Option<String> {
+pub fn target(endpoint: &Object) -> Option<String> {
     let kind = endpoint.key.kind;
     let field = Field::FIXED.into_iter().find(|field| field.form(kind) == UnitForm::Choice)?;
     words(kind, &field, &field.value(endpoint))
 }
 
 /// The address of an endpoint: its target, and what belongs to it; nothing for an object of another kind.
-pub fn address(endpoint: &Endpoint) -> Option<Line<'static>> {
+pub fn address(endpoint: &Object) -> Option<Line<'static>> {
     let mut address = line![code(target(endpoint)?)];
     for field in Field::FIXED.into_iter().filter(Field::is_address) {
         if field.form(endpoint.key.kind) == UnitForm::Number && !field.is_default(endpoint) {

@@ -67,7 +67,7 @@ async fn a_read_waits_out_a_refusal_for_as_long_as_it_asks() {
     let bench = Bench::start(vec![busy, reply(503, "{}"), reply(200, "{}")]).await;
     bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
     assert_eq!(bench.server.seen().len(), 3);
-    assert_eq!(bench.reader().requests()[&Operation::EndpointGet], 3);
+    assert_eq!(bench.reader().requests()[&Operation::ObjectGet], 3);
     let waits = bench.waits();
     assert!(waits[0] > Duration::from_secs(6) && waits[0] <= Duration::from_secs(7), "{waits:?}");
 }
@@ -157,7 +157,7 @@ async fn no_connection_means_that_nothing_was_sent() {
         assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");
         assert_eq!(failure.again.is_some(), times < 4);
     }
-    assert_eq!(writer.reader().requests()[&Operation::EndpointDelete], 4);
+    assert_eq!(writer.reader().requests()[&Operation::ObjectDelete], 4);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
 use trueup::journal::{self, Journal};
 use trueup::kind::KindName;
-use trueup::model::{Endpoint, Key, Layout, ListRead, Live, LiveItem, Namespace, RunId};
+use trueup::model::{Key, Layout, ListRead, Live, LiveItem, Namespace, Object, RunId};
 use trueup::plan::{
     self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId,
 };
@@ -53,12 +53,12 @@ fn key(name: &str) -> Key {
     Key::parse(&format!("shop/{name}")).unwrap()
 }
 
-fn endpoint(name: &str, port: u16) -> Endpoint {
+fn endpoint(name: &str, port: u16) -> Object {
     let text = json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.1", "port": port}});
     serde_json::from_value(text).unwrap()
 }
 
-fn endpoints(wanted: &[(&str, u16)]) -> Vec<Endpoint> {
+fn endpoints(wanted: &[(&str, u16)]) -> Vec<Object> {
     wanted.iter().map(|(name, port)| endpoint(name, *port)).collect()
 }
 
@@ -95,7 +95,7 @@ impl Bench {
     }
 
     /// Every endpoint that is there, with all its annotations.
-    async fn endpoints(&self) -> BTreeMap<Key, Endpoint> {
+    async fn endpoints(&self) -> BTreeMap<Key, Object> {
         let mut all = BTreeMap::new();
         for (scope, read) in self.live().await.lists {
             let ListRead::Complete { items } = read else { panic!("{scope} is unknown") };
@@ -107,7 +107,7 @@ impl Bench {
         all
     }
 
-    async fn plan(&self, definitions: Vec<Endpoint>) -> Plan {
+    async fn plan(&self, definitions: Vec<Object>) -> Plan {
         let live = self.live().await;
         let mut plan = plan::arrange(
             PlanInput {

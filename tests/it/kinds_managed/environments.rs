@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use trueup::kind;
 use trueup::load::{self, LoadOptions, SourceFile};
-use trueup::model::Endpoint;
+use trueup::model::Object;
 
 use crate::support::objects::{self, Specs};
 use crate::support::{Service, Stage};
@@ -166,7 +166,7 @@ fn overlay(base: &Value, wanted: &Value) -> Value {
     gone.chain(set).collect::<Map<_, _>>().into()
 }
 
-fn loaded(files: &[(&str, String)]) -> Endpoint {
+fn loaded(files: &[(&str, String)]) -> Object {
     let file =
         |(path, text): &(&str, String)| SourceFile { path: (*path).to_owned(), bytes: text.clone().into_bytes() };
     let options = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };

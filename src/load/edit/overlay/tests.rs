@@ -66,7 +66,7 @@ fn read(files: &[(&str, String)], environment: &str) -> Loaded {
     sources(files.iter().map(file).collect(), &options).expect("a stack")
 }
 
-fn only(loaded: &Loaded) -> &Endpoint {
+fn only(loaded: &Loaded) -> &Object {
     &loaded.desired.definitions.values().next().expect("one").endpoint
 }
 
@@ -96,7 +96,7 @@ proptest! {
         files.extend(there.map(|text| ("prod/shop/cart.yaml", text.to_owned())));
         let before = read(&files, "prod");
         let shared = read(&files, "low");
-        let live: Endpoint = serde_json::from_value(live).expect("an endpoint");
+        let live: Object = serde_json::from_value(live).expect("an endpoint");
         let labels: BTreeSet<&String> = only(&before).labels.keys().chain(live.labels.keys()).collect();
         let fields = Field::FIXED.into_iter().chain(labels.into_iter().map(|key| Field::Label(key.clone())));
         let key = live.key.clone();

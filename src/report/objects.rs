@@ -15,12 +15,12 @@ use super::{Answer, TextView, document, time};
 use crate::kind::KindName;
 use crate::model::shape::words::{Choice, UnitForm, place};
 use crate::model::{
-    Endpoint, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, UnknownField,
+    Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, UnknownField,
 };
 use crate::plan::ServiceId;
 
 /// Live endpoints, and the reads that they come from.
-pub struct EndpointListing<'a> {
+pub struct ObjectListing<'a> {
     /// The service.
     pub service: &'a ServiceId,
     /// When the snapshot was taken, RFC 3339, and its digest; nothing for the service itself.
@@ -33,14 +33,14 @@ pub struct EndpointListing<'a> {
     pub columns: Vec<Column>,
 }
 
-impl EndpointListing<'_> {
+impl ObjectListing<'_> {
     /// The noun for what it lists, behind a number.
     fn noun(&self) -> &'static str {
         Key::noun(self.items.iter().map(|item| item.key()))
     }
 }
 
-impl Answer for EndpointListing<'_> {
+impl Answer for ObjectListing<'_> {
     /// The listing as a table, with a row for each endpoint; of a snapshot below what it is.
     fn blocks<'b>(&'b self, _: &'b TextView) -> Blocks<'b> {
         let mut blocks = Blocks::default();
@@ -67,7 +67,7 @@ impl Answer for EndpointListing<'_> {
             self.columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
         };
         let heading = |column: &Column| match column {
-            Column::Endpoint => self.noun().to_uppercase(),
+            Column::Object => self.noun().to_uppercase(),
             column => column.heading(),
         };
         let headings = self.columns.iter().map(|column| code(heading(column)));
@@ -82,7 +82,7 @@ impl Answer for EndpointListing<'_> {
             let reason = read.unknown().map(str::to_owned);
             ListedNamespace { complete: reason.is_none(), reason }
         };
-        let report = EndpointsReport {
+        let report = ListingReport {
             service: self.service,
             taken: self.taken.map(|(taken, _)| taken),
             namespaces: self.live.lists.iter().map(|(scope, of)| (scope.to_string(), read(of))).collect(),
@@ -96,7 +96,7 @@ impl Answer for EndpointListing<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
     /// `namespace/name`
-    Endpoint,
+    Object,
     /// The namespace.
     Namespace,
     /// The name in it.
@@ -121,7 +121,7 @@ pub enum Column {
 
 /// The columns that have a name of their own.
 const NAMED: [(&str, Column); 10] = [
-    ("endpoint", Column::Endpoint),
+    ("endpoint", Column::Object),
     ("namespace", Column::Namespace),
     ("name", Column::Name),
     ("labels", Column::Labels),
@@ -138,7 +138,7 @@ impl Column {
     pub fn usual() -> Vec<Self> {
         let is_usual = |field: &Field| field.is_address() || field.form(KindName::ENDPOINT) == UnitForm::Place;
         let fields = Field::FIXED.into_iter().filter(is_usual).map(Column::Field);
-        [Column::Endpoint].into_iter().chain(fields).chain([Column::Owner, Column::Modified]).collect()
+        [Column::Object].into_iter().chain(fields).chain([Column::Owner, Column::Modified]).collect()
     }
 
     /// How the values of a field of an endpoint are shown.
@@ -186,7 +186,7 @@ impl Column {
         };
         let key = item.key();
         let text = match self {
-            Column::Endpoint => Some(key.to_string()),
+            Column::Object => Some(key.to_string()),
             Column::Namespace => Some(key.namespace.to_string()),
             Column::Name => Some(key.name.to_string()),
             Column::Field(field) if self.form() == Some(UnitForm::Choice) => Some(choice(item, field)),
@@ -216,7 +216,7 @@ impl Column {
                     _ => values::words(kind, field, &value),
                 }
             }
-            Column::Endpoint | Column::Namespace | Column::Name => None,
+            Column::Object | Column::Namespace | Column::Name => None,
         }
     }
 }
@@ -238,13 +238,13 @@ fn choice(item: &LiveItem, field: &Field) -> String {
 }
 
 /// The stack that the annotations name.
-fn stack(endpoint: &Endpoint) -> Option<String> {
+fn stack(endpoint: &Object) -> Option<String> {
     Ownership::read(&endpoint.annotations)?.stack
 }
 
 /// Live endpoints, as JSON.
 #[derive(Serialize, JsonSchema)]
-pub struct EndpointsReport<'a> {
+pub struct ListingReport<'a> {
     service: &'a ServiceId,
     /// When the snapshot was taken; absent for the service itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -269,7 +269,7 @@ struct ListedNamespace {
 enum Listing<'a> {
     Supported {
         key: String,
-        endpoint: &'a Endpoint,
+        endpoint: &'a Object,
         stack: Option<String>,
         uid: &'a str,
         owner: Option<&'a RelatedObject>,

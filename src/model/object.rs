@@ -4,7 +4,7 @@ use super::{Key, Spec, StringMap};
 
 /// One object in canonical form; nearly always an endpoint: a network target and the place where it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct Object {
     /// What identifies it.
     pub key: Key,
     /// Labels; they belong to the definition whole, because selectors depend on them.

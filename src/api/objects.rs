@@ -126,7 +126,7 @@ pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request,
     if format != ResponseFormat::Default {
         parameters.push(("response_format", format.as_str()));
     }
-    Ok(Request::build(Operation::EndpointGet, layout, &parameters, None)?.about(key.kind))
+    Ok(Request::build(Operation::ObjectGet, layout, &parameters, None)?.about(key.kind))
 }
 
 /// Reads the objects of a kind in a namespace.
@@ -144,7 +144,7 @@ pub fn list(
     parameters.extend(list.label_filter.as_deref().map(|filter| ("label_filter", filter)));
     parameters.extend(list.report_fields.iter().map(|field| ("report_fields", field.as_str())));
     parameters.extend(list.report_status_fields.iter().map(|field| ("report_status_fields", field.as_str())));
-    Ok(Request::build(Operation::EndpointList, layout, &parameters, None)?.about(kind))
+    Ok(Request::build(Operation::ObjectList, layout, &parameters, None)?.about(kind))
 }
 
 /// Creates the endpoint `key`; `body` is an object of `metadata` and `spec`.
@@ -153,7 +153,7 @@ pub fn list(
 /// A name that no path can contain.
 pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
     let parameters = [("namespace", key.namespace.as_str())];
-    let request = Request::written(Operation::EndpointCreate, layout, &parameters, body)?;
+    let request = Request::written(Operation::ObjectCreate, layout, &parameters, body)?;
     Ok(Request { subject: subject(key), ..request.about(key.kind) })
 }
 
@@ -162,7 +162,7 @@ pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Req
 /// # Errors
 /// A name that no path can contain.
 pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
-    Ok(Request::written(Operation::EndpointReplace, layout, &named(key), body)?.about(key.kind))
+    Ok(Request::written(Operation::ObjectReplace, layout, &named(key), body)?.about(key.kind))
 }
 
 /// Deletes an endpoint. In the published layout the service is asked to refuse it where others refer to
@@ -173,7 +173,7 @@ pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Re
 pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, RequestError> {
     let body = (layout == Layout::Published)
         .then(|| serde_json::json!({ "fail_if_referred": referred == ReferredDelete::Refused }));
-    Ok(Request::build(Operation::EndpointDelete, layout, &named(key), body.as_ref())?.about(key.kind))
+    Ok(Request::build(Operation::ObjectDelete, layout, &named(key), body.as_ref())?.about(key.kind))
 }
 
 /// The endpoint `key` in a message.
