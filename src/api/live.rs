@@ -97,20 +97,25 @@ type Read = Result<Option<LiveItem>, String>;
 
 /// What the answer to a list of `namespace` proves.
 pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> ListRead {
-    let carefully = || raw_items(body).and_then(|items| each_careful((namespace, kind), &items, |item| item));
-    let reads = match serde_json::from_slice::<List<Item>>(body) {
-        Ok(list) => whole(list).and_then(|items| {
-            let mut raw = LazyItems { body, items: None };
-            let items = items.into_iter().enumerate();
-            let reads = items.filter_map(|(index, item)| one((namespace, kind), item, || raw.json(index)).transpose());
-            reads.map(|read| read.map(|item| (item.key().clone(), item))).collect()
-        }),
-        Err(_) => carefully(),
-    };
-    match reads.and_then(by_key) {
+    match text(body).and_then(|body| items((namespace, kind), body)).and_then(by_key) {
         Ok(items) => ListRead::Complete { items },
         Err(reason) => ListRead::Unknown { reason },
     }
+}
+
+fn items(scope: (&Namespace, KindName), body: &str) -> Result<Vec<(Key, LiveItem)>, String> {
+    let Ok(list) = serde_json::from_str::<List<Item>>(body) else {
+        return each_careful(scope, &raw_items(body)?, |item| item);
+    };
+    let mut raw = LazyItems { body, items: None };
+    let items = whole(list)?.into_iter().enumerate();
+    let reads = items.filter_map(|(index, item)| one(scope, item, || raw.json(index)).transpose());
+    reads.map(|read| read.map(|item| (item.key().clone(), item))).collect()
+}
+
+/// The body as text, checked once: the parser of bytes checks every string by itself.
+fn text(body: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(body).map_err(|error| format!("the list cannot be read: {error}"))
 }
 
 /// Passes the items of a complete list to `check`, and returns what it made of each: on all processors, at
@@ -124,7 +129,7 @@ pub(super) fn check_list<T: Send>(
     body: &[u8],
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> Result<BTreeMap<Key, T>, String> {
-    let items = raw_items(body)?;
+    let items = raw_items(text(body)?)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let parts = items.chunks(items.len().div_ceil(threads).max(FEW));
     let (check, mut checked) = (&check, Vec::with_capacity(items.len()));
@@ -138,8 +143,8 @@ pub(super) fn check_list<T: Send>(
     })
 }
 
-fn raw_items(body: &[u8]) -> Result<Vec<&RawValue>, String> {
-    let list = serde_json::from_slice::<List<&RawValue>>(body);
+fn raw_items(body: &str) -> Result<Vec<&RawValue>, String> {
+    let list = serde_json::from_str::<List<&RawValue>>(body);
     whole(list.map_err(|error| format!("the list cannot be read: {}", describe(&error)))?)
 }
 
@@ -192,14 +197,14 @@ fn list_error(error: &Json) -> String {
 
 /// The items of a list as text, found only when one of them is needed.
 struct LazyItems<'a> {
-    body: &'a [u8],
+    body: &'a str,
     items: Option<Vec<&'a RawValue>>,
 }
 
 impl<'a> LazyItems<'a> {
     fn json(&mut self, index: usize) -> Json {
         let items = self.items.get_or_insert_with(|| {
-            serde_json::from_slice::<List<&'a RawValue>>(self.body).ok().and_then(|list| list.items).unwrap_or_default()
+            serde_json::from_str::<List<&'a RawValue>>(self.body).ok().and_then(|list| list.items).unwrap_or_default()
         });
         items.get(index).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
     }

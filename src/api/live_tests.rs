@@ -98,6 +98,8 @@ fn a_list_is_complete_or_unknown_with_its_reason() {
     assert!(unknown("[]").starts_with("the list cannot be read"));
     assert!(unknown(r#"{"items":{}}"#).starts_with("the list cannot be read"));
     assert!(unknown(r#"{"items":[]} x"#).starts_with("the list cannot be read"));
+    let ignored = both(b"{\"items\":[],\"page\":\"\xff\"}");
+    assert!(matches!(ignored, ListRead::Unknown { reason } if reason.contains("invalid utf-8 sequence")));
     assert_eq!(complete(&[]).len(), 0);
     assert!(matches!(read_list(&shop(), KindName::ENDPOINT, b"{\"items\":[]}"), ListRead::Complete { .. }));
 }
