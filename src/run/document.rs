@@ -108,7 +108,7 @@ impl RunDocument {
         if says != Some(is.as_str().into()) {
             return Err(FORMAT.altered());
         }
-        let read: Self = serde_json::from_value(document).map_err(|error| FORMAT.other(error))?;
+        let (read, _) = FORMAT.read::<Self>(bytes)?;
         // The texts pair them.
         let pairs = read.steps.iter().map(|step| &step.key).eq(read.plan.changes.iter().map(|change| &change.key));
         if pairs { Ok((read, is)) } else { Err(FORMAT.other("its steps are not those of its plan")) }
