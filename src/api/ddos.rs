@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Json, Layout, Namespace, neutral};
 
-use super::error::{ApiError, Failure};
+use super::error::ApiError;
 use super::operations::Operation;
-use super::reader::{Reader, Writer};
+use super::reader::{Reader, Writer, unbuilt};
 use super::request::{Request, RequestError};
 use super::retry::AttemptHistory;
 use super::turn::WriteFailure;
@@ -236,8 +236,7 @@ pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Res
         one.event.id = event_id.to_owned();
     }
     if one.event.id != event_id {
-        let reason = format!("it is about `{}`", neutral(&one.event.id, 100));
-        return Err(answer.request.failed(Failure::NotJson { reason }));
+        return Err(answer.unreadable(format!("it is about `{}`", neutral(&one.event.id, 100))));
     }
     Ok(one.event)
 }
@@ -264,14 +263,9 @@ pub async fn edit(
         if now != *shown {
             return Err(DdosEditError::Moved { id: neutral(&shown.id, 100), now: Box::new(now) });
         }
-        let request = edit.request(turn.reader().layout(), namespace, &now).map_err(|error| {
-            DdosEditError::Unconfirmed(ApiError {
-                operation: Operation::DdosEdit,
-                subject: "DDoS event".to_owned(),
-                failure: Failure::NotBuilt { reason: error.to_string() },
-                request_id: None,
-            })
-        })?;
+        let request = edit.request(turn.reader().layout(), namespace, &now);
+        let request =
+            request.map_err(|error| DdosEditError::Unconfirmed(unbuilt(Operation::DdosEdit, "DDoS event", &error)))?;
         match turn.change(&request, &mut tried).await {
             Ok(()) => return Ok(()),
             Err(WriteFailure { again: Some(after), .. }) => writer.reader().wait(after).await,

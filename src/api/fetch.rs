@@ -18,7 +18,7 @@ use crate::kind::KindName;
 use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, Namespace, RelatedObject, Scope, neutral};
 
 use super::current::CurrentState;
-use super::error::{ApiError, Failure};
+use super::error::ApiError;
 use super::live::{check_list, read_list};
 use super::objects::{ListParameters, ResponseFormat};
 use super::operations::Operation;
@@ -139,18 +139,9 @@ async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
 /// Every answer but the object and that there is none.
 pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<CurrentState, ApiError> {
     match reader.object(key, ResponseFormat::Default).await {
-        Ok(answer) => CurrentState::read(key, &answer.body).map_err(|reason| unreadable(key, reason)),
+        Ok(answer) => CurrentState::read(key, answer.body()).map_err(|reason| answer.unreadable(reason)),
         Err(error) if error.is_absent() => Ok(CurrentState::Absent),
         Err(error) => Err(error),
-    }
-}
-
-fn unreadable(key: &Key, reason: String) -> ApiError {
-    ApiError {
-        operation: Operation::ObjectGet,
-        subject: super::objects::subject(key),
-        failure: Failure::NotJson { reason },
-        request_id: None,
     }
 }
 
@@ -160,7 +151,7 @@ fn unreadable(key: &Key, reason: String) -> ApiError {
 /// Whatever else the answer was, an answer that does not say included.
 pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
     match reader.object(key, ResponseFormat::ReferringObjects).await {
-        Ok(answer) => read_referrers(serde_json::from_slice(&answer.body)).map_err(|reason| unreadable(key, reason)),
+        Ok(answer) => read_referrers(serde_json::from_slice(answer.body())).map_err(|reason| answer.unreadable(reason)),
         Err(error) if error.is_absent() => Ok(Vec::new()),
         Err(error) => Err(error),
     }

@@ -57,7 +57,7 @@ impl Reader {
 
 /// A question of ours with its answer.
 pub(super) struct RequestAnswer {
-    pub(super) request: Request,
+    request: Request,
     answer: Response,
 }
 
@@ -65,21 +65,21 @@ impl RequestAnswer {
     pub(super) fn json<'body, T: serde::Deserialize<'body>>(&'body self) -> Result<T, ApiError> {
         self.answer.json().map_err(|failure| self.request.failed(failure))
     }
-}
 
-/// A request that could not be built, as a failure of its operation.
-fn unbuilt(operation: Operation, subject: String) -> impl FnOnce(RequestError) -> ApiError {
-    move |error| ApiError {
-        operation,
-        subject,
-        failure: Failure::NotBuilt { reason: error.to_string() },
-        request_id: None,
+    pub(super) fn body(&self) -> &[u8] {
+        &self.answer.body
+    }
+
+    /// The failure of an answer that does not say what was asked.
+    pub(super) fn unreadable(&self, reason: String) -> ApiError {
+        self.request.failed(Failure::NotJson { reason })
     }
 }
 
-/// The same for one endpoint.
-fn unbuilt_of(operation: Operation, key: &Key) -> impl FnOnce(RequestError) -> ApiError {
-    move |error| unbuilt(operation, objects::subject(key))(error)
+/// The failure of a request that could not be built.
+pub(super) fn unbuilt(operation: Operation, subject: impl Into<String>, error: &RequestError) -> ApiError {
+    let failure = Failure::NotBuilt { reason: error.to_string() };
+    ApiError { operation, subject: subject.into(), failure, request_id: None }
 }
 
 #[cfg(test)]
@@ -147,19 +147,13 @@ impl Reader {
     /// # Errors
     /// [`ApiError::is_absent`] where it is not there.
     pub async fn get(&self, key: &Key, format: ResponseFormat) -> Result<Json, ApiError> {
-        let failed = |failure| ApiError {
-            operation: Operation::ObjectGet,
-            subject: objects::subject(key),
-            failure,
-            request_id: None,
-        };
-        self.object(key, format).await?.json().map_err(failed)
+        self.object(key, format).await?.json()
     }
 
     /// [`Self::get`] as it came.
-    pub(super) async fn object(&self, key: &Key, format: ResponseFormat) -> Result<Response, ApiError> {
-        let request = objects::get(self.layout(), key, format).map_err(unbuilt_of(Operation::ObjectGet, key))?;
-        self.whole(&request).await
+    pub(super) async fn object(&self, key: &Key, format: ResponseFormat) -> Result<RequestAnswer, ApiError> {
+        let request = objects::get(self.layout(), key, format);
+        self.answered(request.map_err(|error| unbuilt(Operation::ObjectGet, objects::subject(key), &error))?).await
     }
 
     /// The list of a kind in a namespace as it came.
@@ -173,15 +167,15 @@ impl Reader {
         parameters: &ListParameters,
     ) -> Result<Response, ApiError> {
         let request = objects::list(self.layout(), namespace, kind, parameters)
-            .map_err(unbuilt(Operation::ObjectList, format!("endpoints of `{namespace}`")))?;
-        self.whole(&request).await
+            .map_err(|error| unbuilt(Operation::ObjectList, format!("endpoints of `{namespace}`"), &error))?;
+        Ok(self.answered(request).await?.answer)
     }
 
-    /// Sends a request that reads; anything but a 200 is not a answer to it.
-    async fn whole(&self, request: &Request) -> Result<Response, ApiError> {
-        let answer = self.client.send(request, self.turn.as_deref()).await?;
+    /// Sends a request that reads; anything but a 200 is not an answer to it.
+    async fn answered(&self, request: Request) -> Result<RequestAnswer, ApiError> {
+        let answer = self.client.send(&request, self.turn.as_deref()).await?;
         match answer.is_whole() {
-            true => Ok(answer),
+            true => Ok(RequestAnswer { request, answer }),
             false => Err(request.failed(Failure::Odd { reason: format!("with the status {}", answer.status) })),
         }
     }
@@ -192,10 +186,9 @@ impl Reader {
         operation: Operation,
         request: Result<Request, RequestError>,
     ) -> Result<RequestAnswer, ApiError> {
-        let request = request.map_err(unbuilt(operation, operation.entry().area.to_lowercase()))?;
+        let request = request.map_err(|error| unbuilt(operation, operation.entry().area.to_lowercase(), &error))?;
         debug_assert_eq!(request.operation.entry().effect, OperationEffect::Reads, "a reader only looks");
-        let answer = self.whole(&request).await?;
-        Ok(RequestAnswer { request, answer })
+        self.answered(request).await
     }
 }
 
@@ -253,12 +246,8 @@ impl WriteTurn {
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can be there all the same.
     pub async fn create(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
-        self.send(
-            key,
-            objects::create(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::ObjectCreate, key)),
-            departure,
-        )
-        .await
+        let request = objects::create(self.reader.layout(), key, body);
+        self.send((Operation::ObjectCreate, key), request, departure).await
     }
 
     /// Replaces the endpoint `key` by `body`: `metadata`, `spec` and, to be versioned, the root `resource_version`.
@@ -266,12 +255,8 @@ impl WriteTurn {
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can have been replaced all the same.
     pub async fn replace(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
-        self.send(
-            key,
-            objects::replace(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::ObjectReplace, key)),
-            departure,
-        )
-        .await
+        let request = objects::replace(self.reader.layout(), key, body);
+        self.send((Operation::ObjectReplace, key), request, departure).await
     }
 
     /// Deletes the endpoint `key`; see [`objects::delete`].
@@ -284,12 +269,8 @@ impl WriteTurn {
         referred: ReferredDelete,
         departure: WriteDeparture<'_>,
     ) -> Result<(), WriteFailure> {
-        self.send(
-            key,
-            objects::delete(self.reader.layout(), key, referred).map_err(unbuilt_of(Operation::ObjectDelete, key)),
-            departure,
-        )
-        .await
+        let request = objects::delete(self.reader.layout(), key, referred);
+        self.send((Operation::ObjectDelete, key), request, departure).await
     }
 
     /// Sends a write that is not about an object.
@@ -304,11 +285,12 @@ impl WriteTurn {
 
     async fn send(
         &self,
-        key: &Key,
-        request: Result<Request, ApiError>,
+        (operation, key): (Operation, &Key),
+        request: Result<Request, RequestError>,
         departure: WriteDeparture<'_>,
     ) -> Result<(), WriteFailure> {
-        let request = request.map_err(|error| WriteFailure { error, again: None })?;
+        let unbuilt = |error| unbuilt(operation, objects::subject(key), &error);
+        let request = request.map_err(|error| WriteFailure { error: unbuilt(error), again: None })?;
         self.confirmed(&request, Some(key), departure).await
     }
 

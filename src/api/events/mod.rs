@@ -15,7 +15,7 @@ use crate::model::{Json, Layout, Namespace, neutral};
 pub use counts::{count_by, counts};
 pub use fields::{COUNTED_FIELDS, doubt};
 
-use super::error::{ApiError, Failure};
+use super::error::ApiError;
 use super::operations::Operation;
 use super::reader::Reader;
 use super::request::{Request, RequestError};
@@ -279,8 +279,7 @@ pub async fn scroll(reader: &Reader, namespace: &Namespace, scroll_id: &str) -> 
     let page: EventPage = answer.json()?;
     if page.events.is_empty() && page.scroll_id == scroll_id {
         // Otherwise a loop to the end would have none.
-        let reason = "an empty batch that says it goes on where it began".to_owned();
-        return Err(answer.request.failed(Failure::NotJson { reason }));
+        return Err(answer.unreadable("an empty batch that says it goes on where it began".to_owned()));
     }
     Ok(page)
 }
