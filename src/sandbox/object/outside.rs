@@ -8,12 +8,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::index::Objects;
 use super::kind::{Key, ObjectKind};
 use super::record::{Referrer, StoredObject, ViewReference, raw_json, strings};
-use super::request::{self, Named, Target};
 use super::served::{ListContents, ServedObject};
 use super::spec::{FillContext, Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
@@ -116,15 +115,12 @@ impl Objects {
     /// Creates an object as another writer would: an endpoint with an address, another object with an empty spec.
     pub async fn forestall(&self, key: Key<'_>) -> Result<(), ErrorResponse> {
         let Key { kind, namespace, name } = key;
-        let record = if kind.is_endpoint() {
-            let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
-            let (tenant, named, mode) = (self.tenant(), Named::ByBody, WriteMode::default());
-            request::read(&request, &Target { kind, tenant, namespace, named, mode })?
-        } else {
-            let metadata = SeedMetadata { namespace: namespace.into(), name: name.into(), ..SeedMetadata::default() };
-            let raw_spec = Some(serde_json::json!({}));
-            record(kind, Seed { metadata, raw_spec, ..Seed::default() }, self.tenant())?
+        let metadata = SeedMetadata { namespace: namespace.into(), name: name.into(), ..SeedMetadata::default() };
+        let (spec, raw_spec) = match kind.is_endpoint() {
+            true => (Some(json!({"ip": "192.0.2.1"})), None),
+            false => (None, Some(json!({}))),
         };
+        let record = record(kind, Seed { metadata, spec, raw_spec, ..Seed::default() }, self.tenant())?;
         self.settled(self.create(kind, record)).await.map(drop)
     }
 }
