@@ -200,4 +200,13 @@ mod tests {
             assert!(matches!(BaseUrl::parse(text), Err(BaseUrlError::NotUrl { .. })), "{text}");
         }
     }
+
+    #[test]
+    fn a_host_is_written_in_ascii() {
+        for text in ["https://m\u{fc}ller.example", "https://\u{ff11}27.0.0.1"] {
+            assert!(matches!(BaseUrl::parse(text), Err(BaseUrlError::NotUrl { .. })), "{text}");
+        }
+        let text = "https://xn--mller-kva.example";
+        assert_eq!(BaseUrl::parse(text).expect("Punycode").as_str(), text);
+    }
 }
