@@ -15,6 +15,7 @@ use super::view::View;
 use super::{TextView, Validation, time};
 use crate::drift::{Check, Verdict};
 use crate::model::Key;
+use crate::model::words;
 use crate::plan::{Digest, Plan};
 use crate::run::Outcome;
 
@@ -36,17 +37,9 @@ pub enum FleetCommand {
     Drift,
 }
 
-impl FleetCommand {
-    /// Its name on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FleetCommand::Validate => "validate",
-            FleetCommand::Plan => "plan",
-            FleetCommand::Apply => "apply",
-            FleetCommand::Drift => "drift",
-        }
-    }
+words!(FleetCommand { Validate = "validate", Plan = "plan", Apply = "apply", Drift = "drift" });
 
+impl FleetCommand {
     /// What a stack is not, if it failed.
     pub fn undone(self) -> &'static str {
         match self {

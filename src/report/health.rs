@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::line::{Line, code, foreign, line, styled};
+use super::line::{Line, Part, code, foreign, line, styled};
 use super::view::{Blocks, Table};
 use super::{Answer, Role, TextView, document};
 
@@ -24,21 +24,13 @@ pub enum HealthStatus {
 }
 
 impl HealthStatus {
-    fn word(self) -> &'static str {
+    /// Its word in its colour.
+    fn word(self) -> Part<'static> {
         match self {
-            HealthStatus::Ok => "ok",
-            HealthStatus::Note => "note",
-            HealthStatus::Failed => "failed",
-            HealthStatus::NotChecked => "not checked",
-        }
-    }
-
-    fn role(self) -> Role {
-        match self {
-            HealthStatus::Ok => Role::Right,
-            HealthStatus::Note => Role::Careful,
-            HealthStatus::Failed => Role::Wrong,
-            HealthStatus::NotChecked => Role::Quiet,
+            HealthStatus::Ok => styled(Role::Right, "ok"),
+            HealthStatus::Note => styled(Role::Careful, "note"),
+            HealthStatus::Failed => styled(Role::Wrong, "failed"),
+            HealthStatus::NotChecked => styled(Role::Quiet, "not checked"),
         }
     }
 }
@@ -88,8 +80,7 @@ impl Answer for Health {
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let mut table = Table::new(["", "", ""]);
         for check in &self.checks {
-            let word = line![styled(check.status.role(), check.status.word())];
-            table.row([word, line![check.name], line![foreign(&check.message)]]);
+            table.row([line![check.status.word()], line![check.name], line![foreign(&check.message)]]);
             let fixes = check.fix.iter().map(|fix| line!["fix: ", code(fix)]);
             fixes.for_each(|fix| table.row([Line::default(), Line::default(), fix]));
         }

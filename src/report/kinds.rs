@@ -6,9 +6,8 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::facts::plan::Command;
 use super::line::{Line, Part, code, foreign, line};
-use super::view::{Block, Blocks, Table};
+use super::view::{Blocks, Table};
 use super::{Answer, TextView, document};
 use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, snake};
 
@@ -112,8 +111,7 @@ impl Answer for KindList {
         let mut blocks = Blocks::from(table);
         blocks.gap();
         blocks.line(known);
-        let command = "trueup explain origin_pool".to_owned();
-        blocks.0.push(Block::Commands(vec![Command { label: "The fields of one:", command }]));
+        blocks.command("The fields of one:", "trueup explain origin_pool".to_owned());
         blocks
     }
 }
@@ -275,8 +273,7 @@ impl Described {
             self.below.iter().for_each(|field| table.row(field.row()));
             blocks.table(table);
             blocks.gap();
-            let command = format!("trueup explain {}", first.path);
-            blocks.0.push(Block::Commands(vec![Command { label: "More of one:", command }]));
+            blocks.command("More of one:", format!("trueup explain {}", first.path));
         }
         blocks
     }

@@ -13,6 +13,7 @@ use super::line::{Line, code, line};
 use super::view::{Blocks, Table};
 use super::{Answer, Format, TextView, document};
 use crate::kind::KindName;
+use crate::model::words;
 use crate::model::{Json, Key};
 
 /// The line of the settings with which a stack may define nothing.
@@ -109,16 +110,7 @@ pub enum StackChange {
     Removed,
 }
 
-impl StackChange {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StackChange::Changed => "changed",
-            StackChange::Added => "added",
-            StackChange::Removed => "removed",
-        }
-    }
-}
+words!(StackChange { Changed = "changed", Added = "added", Removed = "removed" });
 
 impl StackEntry {
     /// The labels in an environment, or where none is chosen.

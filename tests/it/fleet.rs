@@ -105,7 +105,9 @@ fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
     let markdown = stage.run(&format!("{line} --format markdown"));
     markdown
         .code(1)
-        .stdout_contains("<!-- trueup:fleet stack= -->\n### trueup drift: 1 stack not in sync, 2 not checked")
+        .stdout_contains(
+            "<!-- trueup:fleet stack= -->\n### trueup drift: 4 stacks: 1 in sync, 1 changed outside, 2 not checked; ",
+        )
         .stderr_ignored();
     assert_eq!(markdown.text().matches("<!--").count(), 1, "one report has one marker");
 }

@@ -281,7 +281,7 @@ fn the_checks_of_all_shards_are_the_report_of_one_checker() {
         .code(4)
         .stdout_contains("| `tenants/t0` | in sync |")
         .stdout_contains(
-            "### trueup drift: 2 stacks not in sync; 1 endpoint changed outside, 1 endpoint not applied yet\n",
+            "### trueup drift: 6 stacks: 4 in sync, 1 pending, 1 changed outside; 1 endpoint changed outside, 1 endpoint not applied yet\n",
         );
     stage.run("fleet report checks --format prometheus").code(4).stdout_contains("\ntrueup_drift_report_problems 0\n");
     stage.run("fleet report checks --format junit").code(4).stdout_contains("tenants/t2: n2");

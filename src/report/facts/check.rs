@@ -9,6 +9,7 @@ use super::edits::{self, ValueEdit};
 use super::plan::Command;
 use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
+use crate::model::words;
 use crate::model::{Field, Key};
 use crate::plan::{Action, BlockedChange, Cause, Change, Note};
 use crate::report::line::{Line, Part, code, foreign, key, line, moment_with_age, styled};
@@ -32,18 +33,15 @@ pub enum State {
     Blocked,
 }
 
-impl State {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Changed => "changed",
-            State::Deleted => "deleted",
-            State::Unmanaged => "unmanaged",
-            State::Pending => "pending",
-            State::Blocked => "blocked",
-        }
-    }
+words!(State {
+    Changed = "changed",
+    Deleted = "deleted",
+    Unmanaged = "unmanaged",
+    Pending = "pending",
+    Blocked = "blocked",
+});
 
+impl State {
     /// Whether it was done outside.
     pub fn is_outside(self) -> bool {
         matches!(self, State::Changed | State::Deleted | State::Unmanaged)

@@ -1,12 +1,11 @@
 //! Why a change is made, and why one is blocked, in the words that every report uses.
 
 use super::edits::ValueEdit;
-use crate::model::SourceLocation;
 use crate::plan::{
     Action, Attribution, BlockReason, BlockedChange, BrokenReference, Cause, Change, FieldChange, Unchangeable,
     WrittenReference,
 };
-use crate::report::line::{Line, code, foreign, line};
+use crate::report::line::{Line, at, code, foreign, line};
 use crate::report::safe;
 
 /// Why an object is missing that a commit which was applied defines.
@@ -85,9 +84,15 @@ pub fn short_commit(commit: &str) -> String {
     commit.chars().take(7).collect()
 }
 
-/// Where a delete was written: the place in an overlay that removes the endpoint.
-pub fn removal(change: &Change) -> Option<&SourceLocation> {
-    change.place.as_ref().filter(|_| matches!(change.action, Action::Delete { .. }))
+/// Where the definition of what is deleted was removed: by an overlay, or with its file in a commit.
+pub fn removed(change: &Change) -> Option<Line<'_>> {
+    match (&change.action, &change.place, &change.removed_in) {
+        (Action::Delete { .. }, Some(place), _) => Some(line!["removed in ", at(place)]),
+        (_, _, Some(commit)) => {
+            Some(line!["file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"])
+        }
+        (_, _, None) => None,
+    }
 }
 
 /// Why a change is blocked, and the flag that allows it.

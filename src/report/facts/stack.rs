@@ -6,8 +6,8 @@ use crate::drift::Verdict;
 use crate::model::Key;
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::check;
-use crate::report::fleet::{Fleet, FleetPart, NoResult, StackReport};
-use crate::report::line::Line;
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
+use crate::report::line::{Line, line};
 use crate::run::ChangeResult;
 
 /// What became of a stack, in the order of a sum.
@@ -114,11 +114,27 @@ pub fn sum(fleet: &Fleet<'_>) -> Vec<(usize, State)> {
 }
 
 /// What the checks of several stacks found, in a line; nothing where everything is in sync.
-pub fn differing(fleet: &Fleet<'_>) -> Option<Line<'static>> {
+fn differing(fleet: &Fleet<'_>) -> Option<Line<'static>> {
     let (drifted, pending) = check::numbers(fleet.checks().map(|(_, check)| &check.verdicts));
     let parts = [(drifted, " changed outside"), (pending, " not applied yet")];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
     let noun = Key::noun(fleet.checks().flat_map(|(_, check)| check.verdicts.objects.keys()));
     let line = Line::joined(parts.map(|(number, words)| Line::count(number, noun).and(words)), ", ");
     (!line.is_empty()).then_some(line)
+}
+
+/// How many stacks have which state, and the changes of all plans or what all checks found.
+pub fn headline(fleet: &Fleet<'_>) -> Line<'static> {
+    let states = sum(fleet).into_iter().map(|(number, state)| line![number, " ", state.words(fleet)]);
+    let states = Line::joined(states, ", ");
+    let states = (!states.is_empty()).then(|| line![": ", states]);
+    let of = |kind| fleet.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
+    let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
+    let changes = Line::joined(kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]), ", ");
+    let found = match fleet.command {
+        FleetCommand::Plan => Some(changes).filter(|changes| !changes.is_empty()),
+        FleetCommand::Drift => differing(fleet),
+        FleetCommand::Validate | FleetCommand::Apply => None,
+    };
+    line![Line::count(fleet.parts.len(), "stack"), states, found.map(|found| line!["; ", found])]
 }

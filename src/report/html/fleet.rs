@@ -2,13 +2,12 @@
 
 use super::{Page, draw};
 use crate::drift::{Check, Verdict};
-use crate::plan::{ActionKind, Plan};
+use crate::plan::Plan;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, line};
-use crate::report::view::check as view_of_check;
-use crate::report::view::{Alarm, AlarmKind, Content, Count};
+use crate::report::view::{self, Alarm, AlarmKind, Content, Count};
 use crate::report::{ReportOptions, Role};
 
 /// The results of several stacks as one page.
@@ -76,24 +75,19 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
 }
 
 fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
-    let count = |class, number, words| Count { class, number, words };
-    let failed = count("blocked", fleet.failed(), fleet.command.undone());
-    if fleet.command == FleetCommand::Drift {
-        let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
-        let unknown = fleet.without_result().into_iter().filter(|none| !none.is_failed);
-        let unknown: usize = unknown.map(|none| none.names.len()).sum();
-        let unknown = count("blocked", unknown, if unknown == 1 { "stack unknown" } else { "stacks unknown" });
-        return view_of_check::counts(&checks).into_iter().chain([failed, unknown]).collect();
-    }
-    let sum = |number: &dyn Fn(&Plan) -> usize| fleet.plans().map(|(_, plan)| number(plan)).sum::<usize>();
-    vec![
-        count("create", sum(&|plan| plan.count(ActionKind::Create)), "to create"),
-        count("replace", sum(&|plan| plan.count(ActionKind::Replace)), "to replace"),
-        count("delete", sum(&|plan| plan.count(ActionKind::Recreate)), "to recreate"),
-        count("delete", sum(&|plan| plan.count(ActionKind::Delete)), "to delete"),
-        failed,
-        count("blocked", sum(&|plan| plan.blocked.len()), "blocked"),
-        count("annotate", sum(&|plan| plan.count(ActionKind::Annotate)), "annotations only"),
-        count("sync", sum(&Plan::in_sync), "in sync"),
-    ]
+    let plans: Vec<&Plan> = fleet.plans().map(|(_, plan)| plan).collect();
+    let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
+    let mut counts = match fleet.command {
+        FleetCommand::Drift => view::check::counts(&checks),
+        _ => view::plan::counts(&plans),
+    };
+    let unknown = fleet.without_result().into_iter().filter(|none| !none.is_failed);
+    let unknown: usize = unknown.map(|none| none.names.len()).sum();
+    let unknown_words = if unknown == 1 { "stack unknown" } else { "stacks unknown" };
+    counts.extend([(fleet.failed(), fleet.command.undone()), (unknown, unknown_words)].map(|(number, words)| Count {
+        class: "blocked",
+        number,
+        words,
+    }));
+    counts
 }

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::facts::check::{Row, State};
 use super::facts::edits::{self, ValueEdit};
 use super::facts::plan::{Command, Item, Part as PlanPart};
-use super::facts::reason::{block_reason, of_edit, reason, removal, short_commit};
+use super::facts::reason::{block_reason, of_edit, reason, removed};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
 use super::{Report, ReportOptions, Role, safe, template};
@@ -384,13 +384,7 @@ fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
 /// What is known of a change beside its edits.
 fn known(change: &Change, now: Option<Timestamp>) -> Vec<Line<'_>> {
     let mut parts = Vec::new();
-    parts.extend(removal(change).map(|place| line!["removed in ", line::at(place)]));
-    parts.extend(
-        change
-            .removed_in
-            .as_ref()
-            .map(|commit| line!["file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]),
-    );
+    parts.extend(removed(change));
     if let Action::Delete { referrers, .. } = &change.action {
         parts.extend(referrers.iter().map(|referrer| line!["referred to by ", code(referrer.to_string())]));
     }

@@ -14,8 +14,9 @@ use crate::report::{ReportOptions, Role};
 pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let view = options.view;
     let mut text = marker("fleet", None);
+    let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
     let (word, undone) = (fleet.command.as_str(), fleet.command.undone());
-    text.push_str(&format!("### trueup {word}: {}\n\n", draw(&headline(fleet))));
+    text.push_str(&format!("### trueup {word}: {}\n\n", draw(&line![incomplete, stack::headline(fleet)])));
     let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
     text.push_str(&heads(&["stack", column]));
     let word_of = |word: &'static str| line![styled(Role::Wrong, word), ": "];
@@ -66,45 +67,6 @@ pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         }
     }
     text + &end
-}
-
-/// How many stacks are as defined, and how many are not.
-fn headline(fleet: &Fleet<'_>) -> Line<'static> {
-    let number = |states: &[State]| {
-        let sum = stack::sum(fleet).into_iter();
-        sum.filter(|(_, state)| states.contains(state)).map(|(number, _)| number).sum::<usize>()
-    };
-    let differ = number(&[
-        State::Changes,
-        State::Pending,
-        State::Drift,
-        State::Both,
-        State::Unknown,
-        State::Partly,
-        State::Unchanged,
-    ]);
-    // What is not whole can have differences, and what is not there has none.
-    let unknown = fleet.without_result().into_iter().filter(|none| !none.is_failed);
-    let unknown = unknown.map(|none| none.names.len()).sum::<usize>();
-    let (differ, in_sync) = (differ - unknown, number(&[State::InSync]));
-    let others = [
-        (unknown, "unknown"),
-        (number(&[State::Failed]), fleet.command.undone()),
-        (number(&[State::Skipped]), "skipped"),
-    ];
-    let others = others.into_iter().filter(|(number, _)| *number > 0);
-    let others: Vec<Line<'_>> = others.map(|(number, words)| line![number, " ", words]).collect();
-    let mut parts = Vec::new();
-    if differ > 0 {
-        parts.push(Line::count(differ, "stack").and(" not in sync"));
-    } else if in_sync > 0 || others.is_empty() {
-        let words = if fleet.problems.is_empty() { " in sync" } else { " without a difference" };
-        parts.push(Line::count(in_sync, "stack").and(words));
-    }
-    parts.extend(others);
-    let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
-    let found = stack::differing(fleet).map(|found| line!["; ", found]);
-    line![incomplete, Line::joined(parts, ", "), found]
 }
 
 /// Whether a stack has more to show than its line of the table.

@@ -12,7 +12,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::report::facts::plan::Command;
 use crate::report::line::{Line, Part, capital, digits};
 use crate::report::view::{Alarm, Align, Table, View};
-use crate::report::{Report, ReportOptions, html, safe};
+use crate::report::{Report, ReportOptions, safe};
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
@@ -44,9 +44,9 @@ pub(super) fn cell(line: &Line<'_>) -> String {
     written(line, cell_span)
 }
 
-/// A line between the tags of an element.
+/// A line between the tags of an element; none of our own words is markup there.
 fn element(line: &Line<'_>) -> String {
-    html::draw(line)
+    written(line, |text| format!("<code>{}</code>", safe::html(text)))
 }
 
 /// A line of a fence.

@@ -14,7 +14,7 @@ use crate::report::ReportOptions;
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, sign};
-use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removal, short_commit};
+use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removed};
 use crate::report::facts::target;
 use crate::report::line::{Line, at, code, digits, key, line, moment_with_age};
 use crate::report::view::{Content, View};
@@ -343,13 +343,7 @@ fn delete(change: &Change, now: Option<Timestamp>) -> Line<'_> {
         let values = Line::joined(edits::of(change).iter().map(value), ", ");
         line = line.and(line![", deleted and created again for ", values]);
     }
-    line = line.and(removal(change).map(|place| line![", removed in ", at(place)]));
-    line = line.and(
-        change
-            .removed_in
-            .as_ref()
-            .map(|commit| line![", file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]),
-    );
+    line = line.and(removed(change).map(|removed| line![", ", removed]));
     if let Action::Delete { before, referrers } = &change.action {
         let edits = edits::of(change);
         let values = edits

@@ -12,7 +12,7 @@ use crate::report::Role;
 use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
-use crate::report::facts::reason::{block_reason, remarkable_reason, removal, short_commit};
+use crate::report::facts::reason::{block_reason, remarkable_reason, removed};
 use crate::report::facts::{address, choice_words};
 use crate::report::line::{self, Line, code, key, line, styled};
 
@@ -73,11 +73,8 @@ fn gap(sign: &str, name: &str) -> String {
 
 fn head(change: &Change, view: &TextView) -> String {
     let (sign, role) = sign(change.action.kind());
-    let place = match (&change.action, &change.removed_in) {
-        _ if let Some(place) = removal(change) => line!["removed in ", line::at(place)],
-        (Action::Delete { .. }, Some(commit)) => {
-            line!["file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]
-        }
+    let place = match (&change.action, removed(change)) {
+        (_, Some(removed)) => removed,
         (Action::Delete { .. }, None) => line!["no definition"],
         // The fields of a replace carry their own places.
         (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _)

@@ -1,7 +1,6 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
 use super::{draw, drift, plan};
-use crate::plan::ActionKind;
 use crate::report::TextView;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
@@ -79,11 +78,8 @@ fn loud(role: Role, word: &'static str, reason: &Line<'_>, view: &TextView) -> S
 
 /// How many stacks have which result.
 fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
-    let parts = stack::sum(fleet).into_iter().map(|(number, state)| line![number, " ", state.words(fleet)]);
-    let parts = Line::joined(parts, ", ");
-    let parts = (!parts.is_empty()).then(|| line![": ", parts]);
     let elapsed = view.elapsed.map(|time| line!["   ", took(time)]);
-    let sum = view.plain(&line![Line::count(fleet.parts.len(), "stack"), parts, endpoints(fleet), elapsed]);
+    let sum = view.plain(&line![stack::headline(fleet), elapsed]);
     format!("{sum}\n{}", sources(fleet, view))
 }
 
@@ -94,18 +90,6 @@ fn sources(fleet: &Fleet<'_>, view: &TextView) -> String {
     let problems = (problems > 0).then(|| line!["; ", Line::count(problems, "problem")]);
     let text = line![merged.line("from "), problems];
     format!("{}\n", view.plain(&text))
-}
-
-/// The changes of all plans, or what all checks found.
-fn endpoints(fleet: &Fleet<'_>) -> Line<'static> {
-    let of = |kind| fleet.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
-    let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
-    let parts: Vec<Line<'_>> = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]).collect();
-    match fleet.command {
-        FleetCommand::Plan if !parts.is_empty() => line!["; ", Line::joined(parts, ", ")],
-        FleetCommand::Drift => stack::differing(fleet).map_or_else(Line::default, |found| line!["; ", found]),
-        _ => Line::default(),
-    }
 }
 
 /// The command that applies exactly these plans.

@@ -165,6 +165,11 @@ impl<'a> Blocks<'a> {
         self.0.push(Block::Table(table));
     }
 
+    /// Adds a command that can be copied, with what it does.
+    pub fn command(&mut self, label: &'static str, command: String) {
+        self.0.push(Block::Commands(vec![Command { label, command }]));
+    }
+
     /// Adds everything of another report.
     pub fn append(&mut self, mut other: Self) {
         self.0.append(&mut other.0);

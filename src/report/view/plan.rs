@@ -37,7 +37,7 @@ impl<'a> View<'a> {
             headline: Self::headline_of(plan),
             facts,
             digest: Some(digest.short().to_owned()),
-            counts: counts(plan),
+            counts: counts(&[plan]),
             alarms,
             settings: settings(plan),
             content: Content::Plan(facts::parts(plan)),
@@ -165,23 +165,26 @@ pub fn settings(plan: &Plan) -> Option<Table<'_>> {
     (!changes.is_empty()).then_some(table)
 }
 
-fn counts(plan: &Plan) -> Vec<Count> {
-    let count = |class, number, words| Count { class, number, words };
-    let mut counts: Vec<Count> = facts::actions(plan)
-        .into_iter()
-        .map(|(kind, number)| match kind {
-            ActionKind::Create => count("create", number, "to create"),
-            ActionKind::Delete => count("delete", number, "to delete"),
-            ActionKind::Recreate => count("delete", number, "to recreate"),
-            ActionKind::Replace | ActionKind::Annotate => count("replace", number, "to replace"),
-        })
-        .collect();
-    counts.extend(facts::whose(plan).into_iter().map(|(number, words)| count("mark", number, words)));
-    let annotates = if plan.handed_over().is_some() { "to move" } else { "annotations only" };
+/// How much these plans change, and of a single one whose that is.
+pub fn counts(plans: &[&Plan]) -> Vec<Count> {
+    let count = |class, words, of: &dyn Fn(&Plan) -> usize| Count {
+        class,
+        number: plans.iter().map(|plan| of(plan)).sum(),
+        words,
+    };
+    let mut counts = vec![
+        count("create", "to create", &|plan| plan.count(ActionKind::Create)),
+        count("replace", "to replace", &|plan| plan.count(ActionKind::Replace)),
+        count("delete", "to recreate", &|plan| plan.count(ActionKind::Recreate)),
+        count("delete", "to delete", &|plan| plan.count(ActionKind::Delete)),
+    ];
+    let whose = plans.iter().filter(|_| plans.len() == 1).flat_map(|plan| facts::whose(plan));
+    counts.extend(whose.map(|(number, words)| Count { class: "mark", number, words }));
+    let annotates = if plans.iter().all(|plan| plan.handed_over().is_none()) { "annotations only" } else { "to move" };
     counts.extend([
-        count("blocked", plan.blocked.len(), "blocked"),
-        count("annotate", plan.count(ActionKind::Annotate), annotates),
-        count("sync", plan.in_sync(), "in sync"),
+        count("blocked", "blocked", &|plan| plan.blocked.len()),
+        count("annotate", annotates, &|plan| plan.count(ActionKind::Annotate)),
+        count("sync", "in sync", &Plan::in_sync),
     ]);
     counts
 }

@@ -7,7 +7,7 @@ use super::outcome::{NotAsDefined, verified};
 use super::{Block, Blocks, Table};
 use crate::model::RunId;
 use crate::plan::Plan;
-use crate::report::facts::plan::{Command, consents};
+use crate::report::facts::plan::consents;
 use crate::report::facts::reason::short_commit;
 use crate::report::json::HistoryReport;
 use crate::report::line::{Line, code, foreign, line, moment, styled};
@@ -29,17 +29,15 @@ impl Answer for HistoryReport<'_> {
         }
         unreadable.iter().for_each(|entry| blocks.labelled(Role::Careful, "unreadable", line![foreign(entry)]));
         if let Some(newest) = runs.first() {
-            let command = |label, words: &str, run: &RunId| Command {
-                label,
-                command: format!("trueup {words} {run}{}", view.flags),
-            };
             blocks.gap();
-            blocks.0.push(Block::Commands(match runs.iter().find(|run| run.is_open()) {
-                Some(open) => vec![Command { label: "resume with:", command: resume(open, view) }],
+            let command = |words: &str| format!("trueup {words} {}{}", newest.run, view.flags);
+            match runs.iter().find(|run| run.is_open()) {
+                Some(open) => blocks.command("resume with:", resume(open, view)),
                 None => {
-                    vec![command("show one:", "show", &newest.run), command("undo it:", "rollback", &newest.run)]
+                    blocks.command("show one:", command("show"));
+                    blocks.command("undo it: ", command("rollback"));
                 }
-            }));
+            }
         }
         blocks
     }
@@ -164,11 +162,10 @@ impl Answer for RunDocument {
             Some(Verification::Unknown { .. }) => blocks.line(line!["Verification not proven."]),
             Some(Verification::NotNeeded) | None => {}
         }
-        let (label, command) = match run.is_open() {
-            true => ("resume with:", resume(run, view)),
-            false => ("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
-        };
-        blocks.0.push(Block::Commands(vec![Command { label, command }]));
+        match run.is_open() {
+            true => blocks.command("resume with:", resume(run, view)),
+            false => blocks.command("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
+        }
         blocks
     }
 
