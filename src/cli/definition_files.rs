@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, configuration, file};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::kind::KindName;
@@ -48,10 +48,10 @@ impl<'a> DefinitionTarget<'a> {
         let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
         let rest = output.strip_prefix(there).unwrap_or(output);
         let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
-        let root = configuration::root(context, there).unwrap_or_default();
+        let root = settings::root(context, there).unwrap_or_default();
         // Without settings, what is around a directory is not its stack.
         let is_stack = !root.as_os_str().is_empty() && (full == root || crate::file::exists(&root.join(config::FILE)));
-        let load = || load::directory(&root, &configuration::load_options(context)).ok();
+        let load = || load::directory(&root, &settings::load_options(context)).ok();
         let loaded = if is_stack { load() } else { None };
         let (definitions, removed) =
             loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();

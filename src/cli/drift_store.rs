@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, file, settings, state};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, file, settings};
 use crate::drift::{DriftState, DriftStateError, DriftStateOwner};
 use crate::file::{Directory, FileMode, limit, read_own};
 use crate::state::{Bucket, CreateResult, StateStore, Tag};
@@ -48,7 +48,7 @@ impl<'c> DriftStore<'c> {
     /// A file for a check with filters: what is left out would be taken for fixed.
     pub fn of(context: &'c Context, file: Option<PathBuf>, stack: &Stack, base_url: &str) -> Result<Self> {
         let is_whole = stack.selection.is_all();
-        let is_named = state::named_state(&context.global, &context.environment).is_some();
+        let is_named = settings::named_state(&context.global, &context.environment).is_some();
         let owner = owner(context, stack, base_url)?;
         let place = match (file, &owner.stack) {
             (Some(_), _) if !is_whole => {
@@ -67,9 +67,9 @@ impl<'c> DriftStore<'c> {
                 Place::Nowhere
             }
             (None, Some(stack)) => {
-                let sandbox = state::sandbox_of_runs(context).unwrap_or_default();
+                let sandbox = settings::sandbox_of_runs(context).unwrap_or_default();
                 let name = name(base_url, &sandbox, stack);
-                match state::store(context)? {
+                match settings::state_store(context)? {
                     StateStore::Directory(directory) => Place::Own { directory, name },
                     StateStore::Bucket(bucket, _) => Place::Object { bucket, name: format!("{DRIFT}/{name}") },
                 }
@@ -117,7 +117,7 @@ impl<'c> DriftStore<'c> {
                     let (bucket, name) = ((*bucket).clone(), name.clone());
                     move || bucket.read(&name)
                 });
-                let object = object.await.map_err(|error| state::failed(self.context, error.into()))?;
+                let object = object.await.map_err(|error| settings::store_failed(self.context, error.into()))?;
                 let (bytes, tag) = object.map(|object| (object.bytes.into(), object.tag)).unzip();
                 (bytes, bucket.place(name), tag)
             }
@@ -192,7 +192,7 @@ impl<'c> DriftStore<'c> {
                     Some(tag) => bucket.update(&name, text, &tag).map(|tag| tag.is_some()),
                     None => bucket.create(&name, text).map(|result| result != CreateResult::Taken),
                 });
-                return written.await.map_err(|error| state::failed(self.context, error.into()));
+                return written.await.map_err(|error| settings::store_failed(self.context, error.into()));
             }
         }
         Ok(true)

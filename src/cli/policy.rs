@@ -10,11 +10,11 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, hint, settings, state};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, settings};
 use crate::file;
 use crate::journal::{self, JournalError};
 use crate::load::{Config, Loaded, config};
-use crate::model::policy::{GateMode, Prune, SafetySettings, SettingChange, changes};
+use crate::model::policy::{GateMode, Policy, Prune, SafetySettings, SettingChange, Violation, changes};
 use crate::model::{Key, Namespace};
 use crate::plan::{ActionKind, Plan, PlanOrigin};
 use crate::report::safe;
@@ -62,8 +62,13 @@ pub fn read(context: &mut Context) -> Result<()> {
 /// # Errors
 /// It does not.
 pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a String>) -> Result<()> {
+    permits(context, |policy| policy.allow(names))
+}
+
+/// Whether the policy of the call, if it names one, permits something.
+fn permits(context: &Context, is_permitted: impl FnOnce(&Policy) -> Result<(), Violation>) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };
-    file.policy.allow(names).with_status(ExitStatus::Refused).hint("nothing was sent")
+    is_permitted(&file.policy).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
 /// Whether the policy lets these stacks be changed.
@@ -71,10 +76,7 @@ pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a 
 /// # Errors
 /// It forbids one.
 pub fn permits_stacks(context: &Context, names: [&str; 2]) -> Result<()> {
-    let Some(file) = &context.policy else { return Ok(()) };
-    names
-        .into_iter()
-        .try_for_each(|name| file.policy.stack(Some(name)).with_status(ExitStatus::Refused).hint("nothing was sent"))
+    permits(context, |policy| names.into_iter().try_for_each(|name| policy.stack(Some(name))))
 }
 
 /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than
@@ -121,13 +123,6 @@ pub fn blocks(context: &Context, gate: &str) -> bool {
     mode == GateMode::Block
 }
 
-/// Puts the policy's limits on a configuration without definitions.
-pub fn limit(context: &Context, config: &mut Config) {
-    if let Some(file) = &context.policy {
-        config.safeguards = file.policy.tighten(&config.safeguards);
-    }
-}
-
 /// Whether the policy lets a stack in `root` change these namespaces.
 fn check<'a>(
     context: &Context,
@@ -137,10 +132,8 @@ fn check<'a>(
 ) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };
     outside(file, root)?;
-    file.policy
-        .stack(settings::stack(context, config)?.as_deref())
-        .with_status(ExitStatus::Refused)
-        .hint("nothing was sent")?;
+    let stack = settings::stack(context, config)?;
+    permits(context, |policy| policy.stack(stack.as_deref()))?;
     permits_namespaces(context, namespaces)
 }
 
@@ -211,14 +204,14 @@ fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
     let Some(run) = plan.undone() else { return Ok(()) };
     let Some(first) = plan.unowned_deletes().next() else { return Ok(()) };
     let refused = |key: &Key, reason: &str| {
-        let again = format!("trueup rollback {run}{}", hint::of_recorded(context, plan, None));
+        let again = format!("trueup rollback {run}{}", settings::of_recorded(context, plan, None));
         error!(Refused, "the plan would delete `{key}`, which its stack does not own, and {reason}")
             .hint(format!("to plan it again where the record of the run is: {again}"))
             .hint("nothing was sent")
     };
-    let record = match journal::load(state::store(context)?, run) {
+    let record = match journal::load(settings::state_store(context)?, run) {
         Err(JournalError::NoRun { .. }) => return Err(refused(first, &format!("there is no record of run {run}"))),
-        record => record.map_err(|error| state::with_status(context, ExitStatus::Refused, error))?,
+        record => record.map_err(|error| settings::store_error(context, ExitStatus::Refused, error))?,
     };
     let undone = record.undone();
     let is_of_plan = (&undone.plan.service, &undone.plan.stack) == (&plan.service, &plan.stack);
@@ -239,8 +232,7 @@ fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
 /// # Errors
 /// It forbids one.
 pub fn permits_namespaces<'a>(context: &Context, namespaces: impl IntoIterator<Item = &'a Namespace>) -> Result<()> {
-    let Some(file) = &context.policy else { return Ok(()) };
-    file.policy.namespaces(namespaces).with_status(ExitStatus::Refused).hint("nothing was sent")
+    permits(context, |policy| policy.namespaces(namespaces))
 }
 
 /// Refuses a policy that those whom it limits can edit.

@@ -3,28 +3,33 @@
 //! needs: the plan, the places and attribution of its changes, the view of a report, and the connection to apply it with.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
 
 use crate::api::{self, PendingLists, Reader};
-use crate::cli::args::{PermissionArgs, ScopeArgs};
-use crate::cli::commits::{applied, base, base_settings};
+use crate::cli::args::{ChangeArgs, ScopeArgs};
+use crate::cli::commits::{applied, base, base_settings, dropped};
+use crate::cli::stacks::defined_elsewhere;
 use crate::cli::stacks::shard::Shard;
 use crate::cli::{
-    CommandResult as _, Connection, Context, ExitStatus, Result, Stack, configuration, file, hint, policy, service,
-    settings, stack, state,
+    CommandResult as _, Connection, Context, ExitStatus, Result, Stack, diagnostics, file, plan_errors, policy,
+    service, settings, stack,
 };
+use crate::drift::DriftState;
 use crate::file::limit;
 use crate::journal::{JournalError, RunOwner};
 use crate::kind::KindName;
-use crate::load::Config;
+use crate::load::{Config, Diagnostic, SourceMap};
 use crate::model::policy::Prune;
-use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot};
-use crate::plan::{self, Allowances, Plan};
-use crate::report::TextView;
+use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
+use crate::plan::{
+    self, Allowances, ChangePlaces, FieldChange, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource,
+};
+use crate::report::facts::edits;
+use crate::report::{TextView, safe};
 use crate::run::RunRecord;
 use crate::state::StateStore;
 
@@ -38,8 +43,10 @@ pub struct Session<'c> {
     pub source: LiveSource,
     /// The service, unless the source is a snapshot.
     connection: Option<Connection>,
-    /// What the call chooses.
-    pub options: SessionOptions<'c>,
+    /// Which changes the call plans, and what it allows.
+    change: ChangeArgs,
+    /// The part of a fleet to read.
+    pub shard: Option<Shard>,
     /// What it allows by name.
     pub allow: Allowances,
     /// The namespaces that it prunes beside those of the stack.
@@ -52,14 +59,10 @@ pub struct Session<'c> {
 pub struct SessionOptions<'c> {
     /// The snapshot to compare with, instead of the service.
     pub live: Option<&'c Path>,
-    /// The branch or commit that the changes are attributed against.
-    pub base: Option<&'c str>,
-    /// Only what the working tree changed since the base is planned.
-    pub only_this_change: bool,
     /// The part of a fleet to read.
     pub shard: Option<Shard>,
-    /// What the call allows; nothing for one that changes nothing.
-    pub permission: Option<&'c PermissionArgs>,
+    /// Which changes are planned and allowed; nothing for a call that changes nothing.
+    pub change: Option<&'c ChangeArgs>,
 }
 
 impl<'c> Session<'c> {
@@ -105,21 +108,21 @@ impl<'c> Session<'c> {
         begun: Instant,
     ) -> Result<Self> {
         base::check_whole(&stack)?;
-        let names = options.permission.map(|permission| permission.prune_namespace.as_slice()).unwrap_or_default();
-        let pruned = names.iter().cloned().collect();
-        if let Some(base) = options.base {
+        let change = options.change.cloned().unwrap_or_default();
+        let pruned = change.prune_namespace.iter().cloned().collect();
+        if let Some(base) = &change.base {
             base_settings::settle(context, &mut stack, base, &pruned)?;
         }
         check_pruned(context, &stack, &pruned)?;
-        let allow = settings::allow(options.permission.map(|permission| &permission.allow).into_iter().flatten())?;
-        Ok(Self { context, stack, source, connection, options, allow, pruned, begun })
+        let allow = settings::allow(&change.allow)?;
+        Ok(Self { context, stack, source, connection, change, shard: options.shard, allow, pruned, begun })
     }
 
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
     /// its own.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         let all = &self.stack.namespaces() | &self.pruned;
-        match self.options.shard {
+        match self.shard {
             Some(shard) => shard.namespaces(all, &self.source.service().base_url),
             None => all,
         }
@@ -131,8 +134,8 @@ impl<'c> Session<'c> {
     /// # Errors
     /// There is a base, and git or its definitions cannot be read.
     pub fn attribute(&self, plan: &mut Plan) -> Result<()> {
-        base::attribute(self.context, &self.stack, plan, self.options.base)?;
-        if self.options.only_this_change {
+        base::attribute(self.context, &self.stack, plan, self.change.base.as_deref())?;
+        if self.change.only_this_change {
             *plan = plan.only_this_change();
         }
         Ok(())
@@ -148,13 +151,13 @@ impl<'c> Session<'c> {
     pub fn view(&self) -> TextView {
         // A snapshot names its service, where nothing else does.
         let service = match &self.source {
-            LiveSource::Snapshot(taken) => hint::service(self.context, &self.stack.loaded.config, &taken.base_url),
+            LiveSource::Snapshot(taken) => settings::service(self.context, &self.stack.loaded.config, &taken.base_url),
             LiveSource::Service(..) | LiveSource::Copied(..) => String::new(),
         };
         TextView {
             elapsed: Some(self.begun.elapsed()),
             call: self.stack.call() + &self.context.call.flags("adopt prune_namespace") + &service,
-            flags: hint::elsewhere(self.context, &self.stack.loaded),
+            flags: settings::elsewhere(self.context, &self.stack.loaded),
             ..self.context.output.view()
         }
     }
@@ -172,6 +175,146 @@ impl<'c> Session<'c> {
     pub fn connection(&self) -> Option<&Connection> {
         self.connection.as_ref()
     }
+}
+
+impl Session<'_> {
+    /// Reads the live source and makes the plan of an apply.
+    ///
+    /// # Errors
+    /// A state directory that cannot be read, and references for which the definitions are wrong. Reads that fail are part of
+    /// the plan.
+    pub async fn plan(&self) -> Result<Plan> {
+        self.plan_against(&self.source).await
+    }
+
+    /// The plan of an apply against another source of the same service.
+    ///
+    /// # Errors
+    /// Those of [`Session::plan`].
+    pub async fn plan_against(&self, source: &LiveSource) -> Result<Plan> {
+        let plan = self.plan_from(source, None).await?;
+        refuse_broken_references(self.context, &self.stack, &plan)?;
+        Ok(plan)
+    }
+
+    /// The plan whose answer is a verdict or an edit of definitions, which may have wrong references; of a check with its
+    /// drift state, it also notes what it cannot decide.
+    ///
+    /// # Errors
+    /// A state directory that cannot be read.
+    pub async fn differences(&self, check: Option<&DriftState>) -> Result<Plan> {
+        self.plan_from(&self.source, check).await
+    }
+
+    async fn plan_from(&self, source: &LiveSource, check: Option<&DriftState>) -> Result<Plan> {
+        let (context, stack) = (self.context, &self.stack);
+        let (plan, listed) = tokio::join!(self.build(source, check), dropped::listed_before(context, stack));
+        let mut plan = plan?;
+        defined_elsewhere::block(context, stack, &mut plan);
+        refer(source, &mut plan, &self.allow).await;
+        for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {
+            let (namespaces, kinds) = scopes.iter().map(|scope| (scope.namespace.clone(), scope.kind)).unzip();
+            let live = source.live(&namespaces, &kinds).await;
+            plan.source.requests += live.requests;
+            let lists = live.lists.iter().filter(|(scope, _)| scopes.contains(scope));
+            lists.for_each(|(scope, read)| plan.note_outside(scope, read, &stack.selection));
+        }
+        plan.setting_changes.clone_from(&stack.setting_changes);
+        let describe =
+            |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
+        plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
+        let kinds: BTreeSet<KindName> = plan.changes.iter().map(|change| change.key.kind).collect();
+        let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
+        plan.notes.extend(weak.map(|kind| Note::Weak { kind }));
+        plan.hidden_notes.clone_from(&stack.loaded.config.hide_notes);
+        Ok(plan)
+    }
+
+    async fn build(&self, source: &LiveSource, check: Option<&DriftState>) -> Result<Plan> {
+        let (context, stack) = (self.context, &self.stack);
+        let config = &stack.loaded.config;
+        let service = source.service();
+        let name = settings::stack(context, config)?;
+        let listed: BTreeSet<_> = config.namespaces.iter().chain(&self.pruned).cloned().collect();
+        let input = PlanInput {
+            desired: &stack.loaded.desired,
+            stack: name.as_deref(),
+            namespaces: (!listed.is_empty()).then_some(&listed),
+            kinds: &config.kinds,
+            settings: &settings::plan_settings(config, self.change.adopt),
+            ignore: &settings::ignore(config)?,
+            allow: &self.allow,
+            selection: &stack.selection,
+            service: &service,
+            source: &PlanSource {
+                origin: PlanOrigin::Directory(stack.directory.clone()),
+                environment: context.chosen_environment(),
+                filters: stack.filters.clone(),
+                snapshot: source.taken(),
+                kinds: stack.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
+                ..PlanSource::default()
+            },
+            tool_version: env!("CARGO_PKG_VERSION"),
+        };
+        let mut builder = PlanBuilder::new(input);
+        let requests = source.read(&self.namespaces(), &stack.kinds(), |scope, read| builder.take(scope, &read)).await;
+        stack::check_filters(context, stack, builder.matched())?;
+        let commits = builder.commits().clone();
+        let mut plan = builder.finish(requests);
+        applied::judge_missing(context, stack, check, &commits, &mut plan)?;
+        Ok(plan)
+    }
+
+    /// Records in the plan which consents of the call it needs, and who gives them.
+    pub fn consent(&self, plan: &mut Plan) {
+        plan.consent(&self.allow, self.context.environment.person().as_deref());
+    }
+
+    /// Gives every change its place, with paths that can be opened from the working directory: for a plan
+    /// that is shown, because each place takes another reading of a file.
+    pub fn locate(&self, plan: &mut Plan) {
+        let loaded = &self.stack.loaded;
+        let prefix = self.context.environment.shown_from_here(&loaded.root);
+        plan.locate(|| {
+            let places = SourceMap::new(loaded);
+            let prefix = &prefix;
+            let shown =
+                move |place: SourceLocation| SourceLocation { file: format!("{prefix}{}", place.file), ..place };
+            move |key: &Key, change: Option<&FieldChange>| {
+                // A field that the definition does not write has the place of the definition.
+                let whole = places.place(key, change.map(|change| &change.field)).or_else(|| places.place(key, None));
+                let of_kind = change.filter(|change| change.field.is_of_spec() && !key.kind.is_endpoint());
+                let edits = of_kind.map(|change| edits::of_field(key.kind, change)).unwrap_or_default();
+                let values = edits.into_iter().filter_map(|edit| {
+                    // An item that is live alone has the number of another one in the file.
+                    let path = edit.name.split('[').next().filter(|_| edit.after.is_none()).unwrap_or(&edit.name);
+                    Some((places.value(key, path).map(shown)?, edit.name))
+                });
+                let values: BTreeMap<String, SourceLocation> = values.map(|(place, name)| (name, place)).collect();
+                // Where all that differs is written at one place, that is the place of the field too.
+                let only = values.values().next().filter(|first| values.values().all(|place| place == *first)).cloned();
+                ChangePlaces { whole: only.or_else(|| whole.map(shown)), values }
+            }
+        });
+    }
+}
+
+/// Blocks the deletes of endpoints that others refer to.
+pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
+    let asked = plan.going().map(async |key| (key.clone(), source.referrers(key).await));
+    let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
+    let silent = referrers.iter().filter(|(_, answer)| matches!(answer, Ok(None)));
+    let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
+    plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or(Ok(None)).map(Option::unwrap_or_default));
+    plan.notes.extend(notes);
+}
+
+/// Refuses a plan of definitions whose references are wrong.
+fn refuse_broken_references(context: &Context, stack: &Stack, plan: &Plan) -> Result<()> {
+    let places = SourceMap::new(&stack.loaded);
+    let errors: Vec<Diagnostic> =
+        plan.broken_references().map(|broken| plan_errors::broken_reference(stack, &places, broken)).collect();
+    if errors.is_empty() { Ok(()) } else { Err(diagnostics::error(context, &places.problems(errors))) }
 }
 
 /// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.
@@ -233,11 +376,11 @@ async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result
 /// # Errors
 /// They name no service, there is no such run, or it was applied elsewhere.
 pub fn run_to_change(context: &Context, run: &str, find: FindRun) -> Result<RunRecord> {
-    let config = configuration::of_directory(context, Path::new("."))?;
+    let config = settings::of_directory(context, Path::new("."))?;
     let base_url = settings::place(context, &config)?.base_url().to_string();
-    let owner = state::run_owner(context, settings::stack(context, &config)?, base_url);
-    let record = find(state::store(context)?, run, &owner)
-        .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
+    let owner = settings::run_owner(context, settings::stack(context, &config)?, base_url);
+    let record = find(settings::state_store(context)?, run, &owner)
+        .map_err(|error| settings::store_error(context, ExitStatus::Invalid, error))?;
     let (url, sandbox) = (&record.header.plan.service.base_url, &record.header.sandbox);
     // An earlier version recorded no sandbox.
     if *url == owner.base_url && (sandbox.is_none() || *sandbox == owner.sandbox) {
@@ -248,7 +391,7 @@ pub fn run_to_change(context: &Context, run: &str, find: FindRun) -> Result<RunR
         None => url.to_owned(),
     };
     let (there, here) = (place(sandbox, url), place(&owner.sandbox, &owner.base_url));
-    let hint = match hint::flag_of(context, url, sandbox.as_deref()) {
+    let hint = match settings::flag_of(context, url, sandbox.as_deref()) {
         Some(flag) => format!("that service is named by {flag}"),
         None => "that sandbox is no longer there, and what the run changed is gone with it".to_owned(),
     };
@@ -264,10 +407,30 @@ type FindRun = fn(&StateStore, &str, &RunOwner) -> Result<RunRecord, JournalErro
 /// # Errors
 /// The configuration is of another stack, or names another service.
 pub async fn of_plan(context: &Context, plan: &Plan) -> Result<(Config, Connection)> {
-    let config = configuration::of_plan(context, plan)?;
+    let config = configuration(context, plan)?;
     let connection = service::connect(context, &config).await?;
     connection.is_for(plan)?;
     Ok((config, connection))
+}
+
+/// The configuration for a saved plan or a recorded run: that of `--config`, else that of the working
+/// directory. The plan itself never names it, because a file must not choose its own limits.
+///
+/// # Errors
+/// It cannot be read, or it is of another stack.
+fn configuration(context: &Context, plan: &Plan) -> Result<Config> {
+    let config = settings::of_directory(context, Path::new("."))?;
+    let stack = settings::stack(context, &config)?;
+    if stack != plan.stack {
+        let named =
+            |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
+        let error = error!(Refused, "the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
+        let made_for = plan.source.environment.as_ref().filter(|_| context.chosen_environment().is_none());
+        let error = error.hint_each(made_for.map(|name| format!("the plan was made with --env {}", safe::shell(name))));
+        return Err(error.hint(settings::configuration_of(&plan.source.origin.to_string())).hint("nothing was sent"));
+    }
+    policy::check_plan(context, (&config, settings::directory(context)), plan)?;
+    Ok(config)
 }
 
 /// The service that the configuration of the working directory names.
@@ -275,7 +438,7 @@ pub async fn of_plan(context: &Context, plan: &Plan) -> Result<(Config, Connecti
 /// # Errors
 /// It names none, or the service cannot be used.
 pub async fn service(context: &Context) -> Result<Connection> {
-    let config = configuration::of_directory(context, Path::new("."))?;
+    let config = settings::of_directory(context, Path::new("."))?;
     service::connect(context, &config).await
 }
 

@@ -1,20 +1,68 @@
-//! The settings of a command: flags override the environment, which overrides the configuration. `address`
-//! and `token` decide which service is used and whether it receives the token.
+//! The settings of a call: flags override the environment, which overrides `trueup.yaml`, and the policy limits both. Here is
+//! which configuration applies, which service is used and whether it receives the token, which state store, and by which flags a
+//! proposed command finds them again.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use data_encoding::HEXLOWER;
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
-use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result};
-use crate::load::Config;
-use crate::load::config::DEFAULT_CONCURRENCY;
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, diagnostics};
+use crate::journal::{JournalError, RunOwner};
+use crate::load::config::{self, DEFAULT_CONCURRENCY};
+use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
 use crate::model::policy::{Policy, Violation};
 use crate::model::{Layout, Name};
-use crate::plan::{self, Allowances, Ignore};
+use crate::plan::{self, Allowances, Ignore, Plan};
+use crate::report::{TextView, safe};
+use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
+
+/// The options of every load, from flags and environment.
+pub fn load_options(context: &Context) -> LoadOptions {
+    let variables = context.global.var.iter().cloned().collect();
+    let (environment, config) = (context.chosen_environment(), context.global.config.clone());
+    LoadOptions { variables, environment, config, ..LoadOptions::default() }
+}
+
+/// The directory of the stack that contains a path.
+///
+/// # Errors
+/// It cannot be read.
+pub fn root(context: &Context, path: &Path) -> Result<PathBuf> {
+    load::root(path, &load_options(context)).map_err(|found| diagnostics::error(context, &found))
+}
+
+/// The configuration in `directory` or above it; the default if there is none.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of_directory(context: &Context, directory: &Path) -> Result<Config> {
+    // `--config` need not name the configuration of the directory.
+    let existing = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
+    let mut config = load::settings(configured_directory(context).unwrap_or(existing), &load_options(context))
+        .map_err(|found| diagnostics::error(context, &found))?;
+    if let Some(file) = &context.policy {
+        config.safeguards = file.policy.tighten(&config.safeguards);
+    }
+    Ok(config)
+}
+
+/// The directory of `--config`.
+fn configured_directory(context: &Context) -> Option<&Path> {
+    context.global.config.as_deref().map(|file| match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    })
+}
+
+/// The directory of the stack that a call without one is about: that of `--config`, else the working directory.
+pub fn directory(context: &Context) -> &Path {
+    configured_directory(context).unwrap_or(Path::new("."))
+}
 
 /// Which service a command talks to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +106,8 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
         }
         return Ok(Some(ServiceLocation::Sandbox(file)));
     }
-    let sources = UrlSources { global, environment, policy: context.policy.as_ref().map(|file| &file.policy) };
-    Ok(address(sources, config.base_url.as_deref())?.map(ServiceLocation::At))
+    let policy = context.policy.as_ref().map(|file| &file.policy);
+    Ok(address((global, environment), policy, config.base_url.as_deref())?.map(ServiceLocation::At))
 }
 
 /// The file of the embedded service that the call names.
@@ -177,7 +225,7 @@ pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
 }
 
 /// What a plan is asked to do.
-pub fn of_plan(config: &Config, adopt: bool) -> plan::PlanSettings {
+pub fn plan_settings(config: &Config, adopt: bool) -> plan::PlanSettings {
     plan::PlanSettings { safeguards: config.safeguards.clone(), adopt, base: false }
 }
 
@@ -213,23 +261,15 @@ pub struct Address {
     pub pinned: bool,
 }
 
-/// What names a service beside the configuration.
-#[derive(Clone, Copy)]
-pub struct UrlSources<'a> {
-    /// The flags of the call.
-    pub global: &'a GlobalArgs,
-    /// The environment.
-    pub environment: &'a ProcessEnvironment,
-    /// The policy, if there is one.
-    pub policy: Option<&'a Policy>,
-}
-
 /// The service that flags, environment and configuration name; nothing where none is named.
 ///
 /// # Errors
 /// One is not a URL, two of environment and configuration differ, or the policy forbids it.
-pub fn address(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Address>> {
-    let UrlSources { global, environment, policy } = sources;
+pub fn address(
+    (global, environment): (&GlobalArgs, &ProcessEnvironment),
+    policy: Option<&Policy>,
+    configured: Option<&str>,
+) -> Result<Option<Address>> {
     if let Some(text) = &global.base_url {
         let url = self::url(text, "`--base-url`")?;
         listed(policy, &url)?;
@@ -281,6 +321,177 @@ fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool> {
     Err(violation).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
+/// Where runs, locks and drift states are kept: what the call or its environment names, else the state directory. The
+/// configuration has no say: a pull request must not lead the before-images of a runner to another bucket.
+///
+/// # Errors
+/// Nothing says where, an address is not valid, or a variable of the object store is not.
+pub fn state_store(context: &Context) -> Result<&StateStore> {
+    if let Some(state) = context.state.get() {
+        return Ok(state);
+    }
+    let Context { global, environment, .. } = context;
+    let state = match named_state(global, environment) {
+        // An earlier version read it: what it recorded would not be found.
+        None if environment.variable("TRUEUP_STATE_DIR").is_some() => {
+            let hint = "set TRUEUP_STATE to the same directory";
+            return Err(error!(Usage, "`TRUEUP_STATE_DIR` is no longer read").hint(hint));
+        }
+        None => StateStore::Directory(state_directory(environment)?),
+        Some((text, _)) if !Location::is_meant(text) => StateStore::Directory(PathBuf::from(text)),
+        Some((text, source)) => {
+            let location = Location::parse(text).map_err(|error| error!(Usage, "`{source}`: {error}"))?;
+            let bucket = Bucket::open(&location, environment.variables())
+                .map_err(|error| store_failed(context, error.into()))?;
+            if context.proxies().any().is_ok_and(|is_any| is_any) {
+                context.report_unclear_exceptions(text);
+            }
+            StateStore::Bucket(bucket, lease_timing(environment)?)
+        }
+    };
+    Ok(context.state.get_or_init(|| state))
+}
+
+/// What names the state store, and by what; nothing where the state directory is used.
+pub fn named_state<'c>(global: &'c GlobalArgs, environment: &'c ProcessEnvironment) -> Option<(&'c str, &'static str)> {
+    let flag = global.state.as_deref().map(|text| (text, "--state"));
+    flag.or_else(|| environment.variable("TRUEUP_STATE").map(|text| (text, "TRUEUP_STATE")))
+}
+
+fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming> {
+    const NAME: &str = "TRUEUP_STATE_LEASE";
+    let Some(text) = environment.variable(NAME) else { return Ok(LeaseTiming::default()) };
+    text.parse()
+        .ok()
+        .and_then(LeaseTiming::of_seconds)
+        .ok_or_else(|| error!(Usage, "`{NAME}` is `{text}`; it must be 1 to 600 seconds"))
+}
+
+/// A journal that cannot be read or written.
+pub fn store_failed(context: &Context, error: JournalError) -> CommandError {
+    store_error(context, ExitStatus::Failed, error)
+}
+
+/// The same with the exit status that the command has for it.
+pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -> CommandError {
+    let hint = match &error {
+        JournalError::State(error) => error.hint().map(str::to_owned),
+        JournalError::Lease(LeaseError::Store(error)) => error.hint().map(str::to_owned),
+        JournalError::Lease(LeaseError::Held { holder }) => Some(format!(
+            "wait for it to end; if nobody runs it any more: trueup history --unlock {}{}",
+            holder.run,
+            context.call.settings()
+        )),
+        JournalError::NoLast { there, .. } if !there.is_empty() => {
+            Some(format!("to see them with their commands: trueup history{}", context.call.settings()))
+        }
+        _ => None,
+    };
+    CommandError::new(status, error).hint_each(hint)
+}
+
+/// The embedded service of the call, as records of runs name it. A file that was deleted and made again is another one.
+pub fn sandbox_of_runs(context: &Context) -> Option<String> {
+    Some(sandbox_in(sandbox(context).ok()??))
+}
+
+/// The embedded service in a file, as records of runs name it.
+pub fn sandbox_in(file: PathBuf) -> String {
+    let made = file.metadata().and_then(|metadata| metadata.created()).ok();
+    let made = made.and_then(|time| Timestamp::try_from(time).ok()).map(|time| format!(" of {time}"));
+    let file = file.canonicalize().unwrap_or(file);
+    format!("`{}`{}", file.display(), made.unwrap_or_default())
+}
+
+/// Whose runs are those of this stack and service, with the data that the call names.
+pub fn run_owner(context: &Context, stack: Option<String>, base_url: String) -> RunOwner {
+    RunOwner { stack, base_url, sandbox: sandbox_of_runs(context) }
+}
+
+/// The settings of the call for a command that does not name the stack's directory: with the configuration of the
+/// stack, where the working directory does not lead to it.
+pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
+    let root = Some(&*loaded.root).filter(|_| loaded.stack == StackFile::Found);
+    with_configuration(context, context.call.settings(), root)
+}
+
+/// The flags with the configuration in `root`, where neither the call names one nor the working directory leads to it.
+fn with_configuration(context: &Context, flags: String, root: Option<&Path>) -> String {
+    let is_elsewhere =
+        |root: &&Path| context.global.config.is_none() && root_of(Path::new(".")).as_deref() != Some(*root);
+    let Some(root) = root.filter(is_elsewhere) else { return flags };
+    let file = format!("{}{}", context.environment.shown_from_here(root), config::FILE);
+    format!(" --config {}{flags}", safe::shell(&file))
+}
+
+fn root_of(directory: &Path) -> Option<PathBuf> {
+    load::root(directory, &load::LoadOptions::default()).ok()
+}
+
+/// How to name the configuration of a plan that was made for `directory`, as the plan says.
+pub fn configuration_of(directory: &str) -> String {
+    let file = Path::new(directory).join(config::FILE);
+    if file.is_file() {
+        let file = file.strip_prefix(".").unwrap_or(&file);
+        return format!("to use its configuration: --config {}", safe::shell(&file.to_string_lossy()));
+    }
+    format!("name its configuration with --config DIR/{}, or its stack with --stack", config::FILE)
+}
+
+/// How a plan from a file or a journal is drawn: the commands that it proposes name the directory that it was made for,
+/// or the run that it rolls back.
+pub fn view(context: &Context, plan: &Plan) -> TextView {
+    // This call has found the settings, so the next one with the same flags does.
+    let flags = context.call.settings();
+    TextView {
+        call: format!("{}{flags}", safe::shell(&plan.source.origin.to_string())),
+        again: plan.undone().map(|run| format!("trueup rollback {run}{flags}")),
+        flags,
+        ..context.output.view()
+    }
+}
+
+/// The flag that names the service, behind a blank, where neither the call nor its environment nor the settings do.
+pub fn service(context: &Context, config: &Config, url: &str) -> String {
+    let is_named = !matches!(named(context, config), Ok(None));
+    flag_of(context, url, None).filter(|_| !is_named).map_or_else(String::new, |flag| format!(" {flag}"))
+}
+
+/// The flag that names a service by its address and, where a run names its sandbox, by that; nothing for a sandbox that is
+/// no longer there.
+pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<String> {
+    let Some(sandbox) = sandbox else {
+        let is_embedded = url == BaseUrl::sandbox().as_str();
+        return Some(if is_embedded { "--sandbox".to_owned() } else { format!("--base-url {}", safe::shell(url)) });
+    };
+    if sandbox_file(&context.environment).is_ok_and(|own| sandbox_in(own) == sandbox) {
+        return Some("--sandbox".to_owned());
+    }
+    let (file, _) = sandbox.strip_prefix('`')?.rsplit_once('`')?;
+    let is_there = sandbox_in(PathBuf::from(file)) == sandbox;
+    is_there.then(|| format!("--sandbox={}", safe::shell(file)))
+}
+
+/// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
+/// where the working directory has others, and with the service of the plan and the sandbox of its run, where the call
+/// names no service or another one.
+pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> String {
+    let directory = plan.source.origin.to_string();
+    let there = root_of(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
+    let options = load::LoadOptions { environment: context.chosen_environment(), ..Default::default() };
+    let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options).unwrap_or_default();
+    let url = &plan.service.base_url;
+    let leads_there = named(context, &config).map_or(true, |place| {
+        let is_same = |sandbox| sandbox_of_runs(context).as_deref() == Some(sandbox);
+        place.is_some_and(|place| place.base_url().as_str() == url) && sandbox.is_none_or(is_same)
+    });
+    let flags = match flag_of(context, url, sandbox).filter(|_| !leads_there) {
+        Some(flag) => format!("{} {flag}", context.call.clone().with("base_url", []).with("sandbox", []).settings()),
+        None => context.call.settings(),
+    };
+    with_configuration(context, flags, there.as_deref())
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
@@ -311,7 +522,7 @@ mod tests {
         let words = ["trueup", "man"].iter().chain(flags);
         let global = Arguments::try_parse_from(words).expect("a command line").global;
         let environment = ProcessEnvironment::with(environment);
-        address(UrlSources { global: &global, environment: &environment, policy: None }, configured)
+        address((&global, &environment), None, configured)
             .map(|address| address.map_or_else(|| "none".to_owned(), |address| address.url.to_string()))
             .map_err(|error| error.to_string())
     }

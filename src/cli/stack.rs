@@ -9,9 +9,7 @@ use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, LazyRepository};
-use crate::cli::{
-    Call, CommandError, CommandResult as _, Context, ExitStatus, Result, configuration, diagnostics, policy, settings,
-};
+use crate::cli::{Call, CommandError, CommandResult as _, Context, ExitStatus, Result, diagnostics, policy, settings};
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::policy::{SafetySettings, SettingChange};
@@ -63,14 +61,14 @@ pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 /// # Errors
 /// Those of [`open`].
 pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    let (path, options) = (first(scope).to_owned(), configuration::load_options(context));
+    let (path, options) = (first(scope).to_owned(), settings::load_options(context));
     let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
     opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
 
 /// The definitions, or what is wrong with them.
 fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Loaded, Diagnostics> {
-    load::directory(first(scope), &configuration::load_options(context))
+    load::directory(first(scope), &settings::load_options(context))
 }
 
 fn first(scope: &ScopeArgs) -> &Path {
@@ -241,7 +239,7 @@ fn matched(context: &Context, stack: &Stack) -> Result<()> {
 /// The settings of the stack that a call names, if they can be read; [`open`] reports the
 /// problems of others.
 pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
-    load::settings(first(scope), &configuration::load_options(context)).ok()
+    load::settings(first(scope), &settings::load_options(context)).ok()
 }
 
 impl Stack {

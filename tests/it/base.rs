@@ -55,6 +55,8 @@ fn a_branch_that_is_behind_takes_nothing_back() {
     let at = |part: &str| markdown.text().find(part).unwrap_or_else(|| panic!("{part}"));
     assert!(at("shop/search</code>") < at("#### Behind base"), "this change stands first");
 
+    // What would be applied alone can be rehearsed alone: the rest is left as it is, and needs no second plan.
+    stage.run("rehearse . --base main --only-this-change").code(0).stdout_contains("1 of 1 applied, verified, ");
     for line in ["apply plan.json --yes", "apply . --base main --yes"] {
         stage.run(line).code(6).stderr_contains("behind-base").stderr_contains("nothing was sent");
     }

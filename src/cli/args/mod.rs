@@ -159,9 +159,9 @@ pub struct FilterArgs {
     pub selector: Option<String>,
 }
 
-/// What a person allows by name.
+/// Which changes a call plans beside its paths and filters, and what it allows by name.
 #[derive(Debug, Clone, Default, Args)]
-pub struct PermissionArgs {
+pub struct ChangeArgs {
     /// Allow what a guard blocks: mass-change, empty-namespace, behind-base,
     /// foreign-stack=KEY|GLOB, protected=KEY, recreate=KEY, referred=KEY, unverified=KEY; repeatable
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completer::allowances))]
@@ -172,6 +172,12 @@ pub struct PermissionArgs {
     /// Delete what this stack owns in a namespace that it no longer lists; repeatable
     #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = namespace, add = ArgValueCompleter::new(completer::namespaces))]
     pub prune_namespace: Vec<Namespace>,
+    /// Report whose change each difference is, against this branch or commit
+    #[arg(long, value_name = "REF")]
+    pub base: Option<String>,
+    /// Only what the working tree changed since the base; what others changed stays as it is
+    #[arg(long, requires = "base")]
+    pub only_this_change: bool,
 }
 
 /// How a person approves a plan, and in which format its outcome is printed.
@@ -193,22 +199,6 @@ pub struct ApprovalArgs {
     /// Output format; ndjson streams the events of the run, and its last line is what json prints
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
     pub format: Format,
-}
-
-/// The branch that the definitions will be merged into.
-#[derive(Debug, Clone, Default, Args)]
-pub struct BaseArgs {
-    /// Report whose change each difference is, against this branch or commit
-    #[arg(long, value_name = "REF")]
-    pub base: Option<String>,
-}
-
-/// Which part of the differences is planned, where a base says whose each is.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub struct PartArgs {
-    /// Only what the working tree changed since the base; what others changed stays as it is
-    #[arg(long, requires = "base")]
-    pub only_this_change: bool,
 }
 
 /// What the definitions are compared with.
@@ -276,7 +266,7 @@ pub struct ApplyArgs {
     #[command(flatten)]
     pub stacks: StacksArgs,
     #[command(flatten)]
-    pub permission: PermissionArgs,
+    pub change: ChangeArgs,
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
     #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
@@ -288,10 +278,6 @@ pub struct ApplyArgs {
     /// `ring=canary; ring=main: 10%,50%`; the rest is the last wave. A wave in which a stack fails stops the next
     #[arg(long, hide_short_help = true, value_name = "WAVES")]
     pub waves: Option<crate::cli::stacks::waves::Waves>,
-    #[command(flatten)]
-    pub base: BaseArgs,
-    #[command(flatten)]
-    pub part: PartArgs,
     #[command(flatten)]
     pub decision: ApprovalArgs,
 }

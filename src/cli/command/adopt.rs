@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::api;
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, planning};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, plan_errors};
 use crate::file::{Directory, FileMode};
 use crate::kind;
 use crate::load::Loaded;
@@ -48,7 +48,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let overlay = overlay(arguments, context, &stack.loaded)?;
     let mut plan = session.differences(None).await?;
     session.locate(&mut plan);
-    planning::require_complete(&plan, "nothing was written")?;
+    plan_errors::require_complete(&plan, "nothing was written")?;
     let mut wanted = wanted(&plan);
     if arguments.unnamed {
         name_unnamed(&session, &plan, &mut wanted).await?;
@@ -177,7 +177,7 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
     let keys: BTreeSet<&Key> = noted.iter().map(|(key, _)| *key).collect();
     let (namespaces, kinds) = keys.iter().map(|key| (key.namespace.clone(), key.kind)).unzip();
     let live = session.source.live(&namespaces, &kinds).await;
-    planning::require_all_read(live.unknown(), "nothing was written")?;
+    plan_errors::require_all_read(live.unknown(), "nothing was written")?;
     for (key, unit, whole) in keys.into_iter().flat_map(|key| units_of(session, &live, key)) {
         let field = Field::of_unit(&unit);
         if !noted.contains(&(key, field.clone())) {

@@ -11,7 +11,7 @@ use crate::cli::run::approval;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, file, hint, policy, session, settings};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, file, policy, session, settings};
 use crate::file::limit;
 use crate::journal;
 use crate::model::Namespace;
@@ -45,8 +45,8 @@ async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<Exi
 async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan: Plan) -> Result<ExitStatus> {
     let (config, connection) = session::of_plan(context, &plan).await?;
     let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), context.call.settings());
-    let view = TextView { make: Some(make), ..hint::view(context, &plan) };
-    let allow = settings::allow(&arguments.permission.allow)?;
+    let view = TextView { make: Some(make), ..settings::view(context, &plan) };
+    let allow = settings::allow(&arguments.change.allow)?;
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
     policy::permits_changes(context, &config, &plan, &pruned(arguments))?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
@@ -61,7 +61,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let left = record.left();
     // A run that ended between its last change and its end was not verified.
     if let (0, RunStatus::Finished, Some(closing)) = (left, record.ending(), &record.closing) {
-        context.output.rendered_message(&text::nothing_to_resume(record.run(), plan, &hint::view(context, plan)));
+        context.output.rendered_message(&text::nothing_to_resume(record.run(), plan, &settings::view(context, plan)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
             context.output.report(&Report::Answer(&document), arguments.decision.format);
@@ -75,9 +75,9 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
             .hint("nothing was sent")
     })?;
     policy::permits_changes(context, &config, &record.rest(), &pruned(arguments))?;
-    let view = hint::view(context, plan);
+    let view = settings::view(context, plan);
     let origin = RunOrigin::Resumed(record.run().clone());
-    let allow = settings::allow(&arguments.permission.allow)?;
+    let allow = settings::allow(&arguments.change.allow)?;
     let trust = match left {
         // Nothing more is sent.
         0 => RunLimits::of_record(&config, plan),
@@ -95,7 +95,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
 
 /// The namespaces of `--prune-namespace`.
 fn pruned(arguments: &ApplyArgs) -> BTreeSet<Namespace> {
-    arguments.permission.prune_namespace.iter().cloned().collect()
+    arguments.change.prune_namespace.iter().cloned().collect()
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.

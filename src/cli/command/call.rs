@@ -11,9 +11,10 @@ use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::args::{GlobalOptions, SERVICE, formats};
 use crate::cli::output::prompt;
 use crate::cli::{
-    CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, configuration, service, settings,
+    CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, service, settings,
 };
 use crate::file::limit;
+use crate::load;
 use crate::model::{Json, Layout};
 use crate::report::operations::{self, OperationList};
 use crate::report::{Format, Report, safe};
@@ -51,7 +52,7 @@ impl Execute for CallArgs {
     const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let config = configuration::of_directory(context, Path::new("."))?;
+        let config = settings::of_directory(context, Path::new("."))?;
         let layout = settings::layout(context, &config)?;
         let operation = self.operation.as_deref().map(operation).transpose()?;
         let Some(operation) = operation.filter(|_| !self.list) else {
@@ -83,10 +84,7 @@ fn operation(name: &str) -> Result<Operation> {
         let part = |entry: &&OperationEntry| name.len() > 2 && entry.name.contains(&name.to_lowercase());
         let mut near: Vec<&str> = TABLE.iter().filter(part).map(|entry| entry.name).collect();
         if near.is_empty() {
-            let likeness = TABLE.iter().map(|entry| (strsim::jaro_winkler(name, entry.name), entry.name));
-            let likest =
-                likeness.filter(|(likeness, _)| *likeness > 0.8).max_by(|one, other| one.0.total_cmp(&other.0));
-            near.extend(likest.map(|(_, name)| name));
+            near.extend(load::nearest(name, TABLE.iter().map(|entry| entry.name)));
         }
         let error = match near[..] {
             [] => error,

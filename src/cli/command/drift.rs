@@ -16,7 +16,9 @@ use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, Session, SessionOptions, file, planning};
+use crate::cli::{
+    CommandResult as _, Context, Execute, ExitStatus, Result, Session, SessionOptions, file, plan_errors,
+};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
 use crate::model::Namespace;
@@ -102,7 +104,7 @@ async fn one(
     let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
-        && let Some(error) = planning::unread(&checked.plan)
+        && let Some(error) = plan_errors::unread(&checked.plan)
     {
         let command = format!("trueup drift {}", view.call);
         report_files::write_beside(&Report::Check(&check), &arguments.files, (&view, &command))?;
@@ -208,7 +210,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
         drift_state = kept.update(|state| state.remember(record, now)).await?;
     }
-    let (drift_state, shard) = (kept.is_kept().then_some(drift_state), session.options.shard);
+    let (drift_state, shard) = (kept.is_kept().then_some(drift_state), session.shard);
     Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard, elsewhere })
 }
 

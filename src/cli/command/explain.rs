@@ -7,9 +7,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::cli::args::{GlobalOptions, SETTINGS, formats};
-use crate::cli::{
-    CommandError, Context, Execute, ExitStatus, Result, completer, configuration, diagnostics, policy, settings,
-};
+use crate::cli::{CommandError, Context, Execute, ExitStatus, Result, completer, diagnostics, policy, settings};
 use crate::kind;
 use crate::load::config::{self, LayerName};
 use crate::load::explain::ExplainedDefinition;
@@ -79,7 +77,7 @@ fn field(described: Result<Described, UnknownField>) -> Result<Explanation> {
 /// Where the values of a definition are from.
 fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<Explanation> {
     let directory = arguments.directory.as_deref().unwrap_or(Path::new("."));
-    let options = configuration::load_options(context);
+    let options = settings::load_options(context);
     let failed = |found| diagnostics::error(context, &found);
     let loaded = load::directory(directory, &options).map_err(failed)?;
     let settings = load::explained_settings(directory, &options).map_err(failed)?;
@@ -126,7 +124,7 @@ fn unknown(asked: &str, known: &[Vec<&str>]) -> CommandError {
 
 /// What is in force in the environment of the call, with the layers that set it.
 fn values(context: &Context, directory: &Path) -> Result<Vec<ExplainedSetting>> {
-    let options: LoadOptions = configuration::load_options(context);
+    let options: LoadOptions = settings::load_options(context);
     let failed = |found| diagnostics::error(context, &found);
     let mut explained = load::explained_settings(directory, &options).map_err(failed)?;
     let config = load::settings(directory, &options).map_err(failed)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::args::GlobalOptions;
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, diagnostics, settings};
 use crate::file::{Directory, FileMode};
 use crate::load;
 
@@ -29,7 +29,7 @@ impl Execute for FmtArgs {
     const GLOBALS: GlobalOptions = Some(&["config"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let options = configuration::load_options(context);
+        let options = settings::load_options(context);
         let paths = if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() };
         let of_path =
             |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));

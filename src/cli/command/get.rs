@@ -10,7 +10,7 @@ use clap_complete::engine::ArgValueCompleter;
 use crate::api;
 use crate::cli::args::{self, ColumnArgs, FilterArgs, GlobalOptions, SERVICE, formats};
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, service, stack};
+use crate::cli::{Context, Execute, ExitStatus, Result, completer, service, settings, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, Namespace, Scope};
@@ -51,7 +51,7 @@ impl Execute for GetArgs {
             return Err(error!(Usage, "`--columns` chooses the columns of a table")
                 .hint("leave out --columns, or give --format table"));
         }
-        let config = configuration::of_directory(context, Path::new("."))?;
+        let config = settings::of_directory(context, Path::new("."))?;
         let wanted = Wanted::of(self, &config)?;
         let connection = service::connect(context, &config).await?;
         let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::args::{GlobalOptions, formats};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, hint, state};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, settings};
 use crate::journal::{self, Retention};
 use crate::model::RunId;
 use crate::report::json::HistoryReport;
@@ -50,8 +50,8 @@ impl Execute for HistoryArgs {
     const GLOBALS: GlobalOptions = Some(&["state"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let store = state::store(context)?;
-        let failed = |error| state::failed(context, error);
+        let store = settings::state_store(context)?;
+        let failed = |error| settings::store_failed(context, error);
         if let Some(run) = &self.unlock {
             unlock(run, context, store)?;
         }
@@ -67,7 +67,7 @@ impl Execute for HistoryArgs {
         let run = history.runs.iter().find(|run| run.is_open()).or(history.runs.first());
         let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
         let flags = run.map_or(view.flags.clone(), |RunRecord { header, .. }| {
-            hint::of_recorded(context, &header.plan, header.sandbox.as_deref())
+            settings::of_recorded(context, &header.plan, header.sandbox.as_deref())
         });
         let view = TextView { flags, ..view };
         let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
@@ -79,7 +79,7 @@ impl Execute for HistoryArgs {
 /// Releases the lock that a dead run left.
 fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<()> {
     let run = RunId::new(run).ok_or_else(|| error!(Usage, "`{}` is not a valid run", run.escape_debug()))?;
-    match journal::unlock(store, &run).map_err(|error| state::failed(context, error))? {
+    match journal::unlock(store, &run).map_err(|error| settings::store_failed(context, error))? {
         Some(holder) => {
             context.output.message(&format!("released the lock of {} that {holder} held", holder.what));
             Ok(())

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use crate::cli::args::{DefinitionFileArgs, GlobalOptions};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, file};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, file, settings};
 use crate::file::{Directory, limit};
 use crate::terraform::{Document, Import, TYPE_PREFIX};
 
@@ -71,7 +71,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
             vec![read(path, &file::read(path, limit::SAVED)?)?]
         });
     }
-    let config = configuration::of_directory(context, &arguments.files.output)?;
+    let config = settings::of_directory(context, &arguments.files.output)?;
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let mut files = Vec::new();
     for (address, endpoint) in import.objects.into_values() {

@@ -9,11 +9,11 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::BaseUrl;
 use crate::cli::args::{ApprovalArgs, FilterArgs, ScopeArgs};
-use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
+use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::declared;
 use crate::cli::{
-    CommandError, Context, Execute, ExitStatus, Result, Session, SessionOptions, Stack, completer, configuration,
-    diagnostics, hint, policy, settings, stack,
+    CommandError, Context, Execute, ExitStatus, Result, Session, SessionOptions, Stack, completer, diagnostics, policy,
+    settings, stack,
 };
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
@@ -73,17 +73,17 @@ impl Execute for MoveArgs {
             elapsed: Some(begun.elapsed()),
             make: Some(command.clone()),
             again: Some(command),
-            flags: hint::elsewhere(context, &session.stack.loaded),
+            flags: settings::elsewhere(context, &session.stack.loaded),
             ..context.output.view()
         };
         let connection = session.into_connection()?;
-        let Some(path) = &self.output else {
-            let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
-            let decision = &self.decision;
-            let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
-            return work.approve_and_apply().await;
-        };
-        run::save(path, context, &plan, (&view, self.decision.format))
+        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
+        let decision = &self.decision;
+        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+        match &self.output {
+            Some(path) => work.save(path),
+            None => work.approve_and_apply().await,
+        }
     }
 }
 
@@ -163,7 +163,7 @@ async fn arrange(
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         service: session.source.service(),
         stack: Some(stacks.own().to_owned()),
-        settings: settings::of_plan(&own.config, false),
+        settings: settings::plan_settings(&own.config, false),
         source: PlanSource {
             origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
             filters: arguments.globs.iter().map(|glob| safe::shell(glob)).collect(),
@@ -215,7 +215,7 @@ enum Neighbour {
 
 /// The stack of this name in the repository of `beside`.
 fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
-    let given = LoadOptions { config: None, ..configuration::load_options(context) };
+    let given = LoadOptions { config: None, ..settings::load_options(context) };
     let is_it = |config: &Config| {
         let urls = config.base_url.as_ref().zip(beside.config.base_url.as_ref());
         let is_of_service = urls.is_none_or(|(one, other)| BaseUrl::is_same(one, other));

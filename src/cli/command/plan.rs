@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::cli::args::{BaseArgs, LiveArgs, PartArgs, PermissionArgs, ScopeArgs, StacksArgs, formats};
+use crate::cli::args::{ChangeArgs, LiveArgs, ScopeArgs, StacksArgs, formats};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{Context, Execute, ExitStatus, Result, Session, SessionOptions, file, planning};
+use crate::cli::{Context, Execute, ExitStatus, Result, Session, SessionOptions, file, plan_errors};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, ReportOptions, TextView, left_out, safe};
@@ -27,13 +27,9 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub stacks: StacksArgs,
     #[command(flatten)]
-    pub permission: PermissionArgs,
-    #[command(flatten)]
-    pub base: BaseArgs,
+    pub change: ChangeArgs,
     #[command(flatten)]
     pub live: LiveArgs,
-    #[command(flatten)]
-    pub part: PartArgs,
     /// Save the plan to a file for `trueup apply FILE`; of several stacks, each to a file in this directory
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -75,7 +71,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
         file::write_private(path, |out| plan.write(out))?;
     }
     if arguments.format == Format::Text
-        && let Some(error) = planning::unread(&plan)
+        && let Some(error) = plan_errors::unread(&plan)
     {
         return Err(error);
     }
@@ -105,9 +101,7 @@ async fn make<'c>(
     scope: &ScopeArgs,
     live: Option<&'c Path>,
 ) -> Result<(Session<'c>, Plan)> {
-    let (base, only_this_change) = (arguments.base.base.as_deref(), arguments.part.only_this_change);
-    let permission = Some(&arguments.permission);
-    let options = SessionOptions { live, base, only_this_change, shard: None, permission };
+    let options = SessionOptions { live, change: Some(&arguments.change), shard: None };
     let session = Session::open(context, scope, options).await?;
     let mut plan = session.plan().await?;
     session.locate(&mut plan);

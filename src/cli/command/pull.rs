@@ -11,7 +11,7 @@ use crate::cli::args::{DefinitionFileArgs, FilterArgs, kind_name};
 use crate::cli::command::adopt::{self, AdoptArgs};
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
-use crate::cli::{Context, Execute, ExitStatus, Result, completer, configuration, planning, service, stack};
+use crate::cli::{Context, Execute, ExitStatus, Result, completer, plan_errors, service, settings, stack};
 use crate::kind::KindName;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
 use crate::plan::Selection;
@@ -47,7 +47,7 @@ impl Execute for PullArgs {
         if !self.adopt.drift.is_empty() {
             return adopt::run(&self.adopt, &self.filter, context).await;
         }
-        let config = configuration::of_directory(context, &self.files.output)?;
+        let config = settings::of_directory(context, &self.files.output)?;
         let selection = stack::selection(&self.filter)?;
         let namespaces = stack::named_namespaces(&self.filter.namespace, &config, "give --namespace")?;
         let reader = service::connect(context, &config).await?.reader()?;
@@ -95,7 +95,7 @@ fn complete(live: &Live, every: bool) -> Result<Vec<String>> {
     let is_offered = |(scope, _): &(&Scope, &str)| !matches!(live.lists[*scope], ListRead::NotOffered);
     let (left_out, needed): (Vec<_>, Vec<_>) =
         live.unknown().filter(is_offered).partition(|(scope, _)| every && !scope.kind.is_endpoint());
-    planning::require_all_read(needed.into_iter(), "nothing was written")?;
+    plan_errors::require_all_read(needed.into_iter(), "nothing was written")?;
     Ok(unread::messages(left_out.into_iter()))
 }
 

@@ -8,13 +8,13 @@ use clap::Args;
 use crate::api::Timing;
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
-use crate::cli::args::{BaseArgs, LiveArgs, PermissionArgs, ScopeArgs, formats};
+use crate::cli::args::{ChangeArgs, LiveArgs, ScopeArgs, formats};
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
 use crate::cli::{
     CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session, SessionOptions,
-    planning, service, stack,
+    plan_errors, service, stack,
 };
 use crate::journal;
 use crate::model::Snapshot;
@@ -37,11 +37,9 @@ pub struct RehearseArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
     #[command(flatten)]
-    pub permission: PermissionArgs,
+    pub change: ChangeArgs,
     #[command(flatten)]
     pub live: LiveArgs,
-    #[command(flatten)]
-    pub base: BaseArgs,
     /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
     #[arg(long, value_name = "FAULTS", default_value = "none")]
     pub faults: crate::cli::run::rehearsal::FaultOption,
@@ -54,13 +52,11 @@ impl Execute for RehearseArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let stack = stack::open(context, &self.scope)?;
         let scenario = self.faults.scenario()?;
-        let (live, base) = (self.live.live.as_deref(), self.base.base.as_deref());
-        let permission = Some(&self.permission);
-        let options = SessionOptions { live, base, permission, ..SessionOptions::default() };
+        let options = SessionOptions { live: self.live.live.as_deref(), change: Some(&self.change), shard: None };
         let session = Session::compare(context, stack, options).await?;
         let (snapshot, mut plan) = copy(context, &session).await?;
         session.attribute(&mut plan)?;
-        planning::require_complete(&plan, "nothing was rehearsed")?;
+        plan_errors::require_complete(&plan, "nothing was rehearsed")?;
         let config = &session.stack.loaded.config;
         let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;
         let filled = running.seed(rehearsal::seeds(&snapshot, &plan)).await;
@@ -70,7 +66,8 @@ impl Execute for RehearseArgs {
         // The faults are over: the second plan must be empty.
         running.set_scenario(Scenario::default());
         let source = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
-        let second = session.plan_against(&source).await?;
+        let mut second = session.plan_against(&source).await?;
+        session.attribute(&mut second)?;
         let faults = InjectedFaults { chosen: self.faults.name(), met };
         let rehearsal = Rehearsal { plan, outcome, second, faults };
         let view = session.view();

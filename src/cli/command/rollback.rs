@@ -9,10 +9,8 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::cli::args::{ApprovalArgs, FilterArgs};
 use crate::cli::commits::secrets;
-use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{
-    Context, Execute, ExitStatus, LiveSource, Result, completer, hint, planning, policy, session, settings, stack,
-};
+use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
+use crate::cli::{Context, Execute, ExitStatus, LiveSource, Result, completer, policy, session, settings, stack};
 use crate::journal;
 use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
 use crate::report::TextView;
@@ -68,22 +66,21 @@ impl Execute for RollbackArgs {
             tool_version: env!("CARGO_PKG_VERSION"),
         });
         plan.source.requests = live.requests;
-        planning::refer(&source, &mut plan, &allow).await;
+        session::refer(&source, &mut plan, &allow).await;
         policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
         let elapsed = Some(begun.elapsed());
-        let view = hint::view(context, &plan);
+        let view = settings::view(context, &plan);
         let again = view.again.clone().map(|again| again + &context.call.flags("only"));
         let view = TextView { elapsed, make: again.clone(), again, ..view };
-        let Some(path) = &self.output else {
-            let origin = RunOrigin::Undone(record.run().clone());
-            let trust = RunLimits::of_record(&config, &plan);
-            let decision = &self.decision;
-            let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
-            return work.approve_and_apply().await;
-        };
-        run::save(path, context, &plan, (&view, self.decision.format))
+        let (origin, trust) = (RunOrigin::Undone(record.run().clone()), RunLimits::of_record(&config, &plan));
+        let decision = &self.decision;
+        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+        match &self.output {
+            Some(path) => work.save(path),
+            None => work.approve_and_apply().await,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use clap_complete::engine::ArgValueCompleter;
 use crate::api;
 use crate::cli::args::{ColumnArgs, GlobalOptions, formats};
 use crate::cli::run::document;
-use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, hint};
+use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, settings};
 use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
 use crate::plan::{Plan, ServiceId};
@@ -64,7 +64,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
             if arguments.format == Format::Prometheus {
                 return Err(no_format("a plan", arguments.format, "text, json, markdown, html, github, sarif"));
             }
-            show_plan(arguments, context, &plan, Some(path), hint::of_recorded(context, &plan, None));
+            show_plan(arguments, context, &plan, Some(path), settings::of_recorded(context, &plan, None));
         }
         Some("snapshot") => {
             let snapshot = Snapshot::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
@@ -102,7 +102,7 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
     let what = safe::shell(&arguments.what.to_string_lossy());
     // The plan of a run was applied: no report proposes that again.
     let is_applied = saved.is_none();
-    let view = TextView { flags, is_applied, ..hint::view(context, plan) };
+    let view = TextView { flags, is_applied, ..settings::view(context, plan) };
     let options = ReportOptions {
         saved,
         budget: arguments.budget,
@@ -114,7 +114,7 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
 }
 
 fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
-    let flags = hint::of_recorded(context, &document.plan, document.run.sandbox.as_deref());
+    let flags = settings::of_recorded(context, &document.plan, document.run.sandbox.as_deref());
     if !matches!(arguments.format, Format::Text | Format::Json | Format::Prometheus) {
         return show_plan(arguments, context, &document.plan, None, flags);
     }

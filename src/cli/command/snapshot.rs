@@ -10,9 +10,7 @@ use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::args::{ScopeArgs, StacksArgs, kind_name, namespace};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{
-    CommandResult as _, Context, Execute, ExitStatus, Result, completer, configuration, file, service, stack,
-};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, service, settings, stack};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
@@ -120,7 +118,7 @@ fn scope(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Resul
     };
     if !arguments.namespace.is_empty() {
         let named = arguments.namespace.iter().cloned().collect();
-        let config = configuration::of_directory(context, directory)?;
+        let config = settings::of_directory(context, directory)?;
         let kinds = asked(config.kinds.clone());
         return Ok((config, named, kinds));
     }

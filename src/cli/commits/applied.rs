@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::cli::commits::base::{self, LookupError};
-use crate::cli::{Context, Result, Stack, state};
+use crate::cli::{Context, Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal;
@@ -41,8 +41,8 @@ pub fn judge_missing(
         return Ok(());
     }
     let history = applied_definitions(stack, commits, &missing);
-    let store = state::store(context)?;
-    let owner = state::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
+    let store = settings::state_store(context)?;
+    let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
     // The journal of a long time is much to read.
     let journal = OnceCell::new();
     let last_action = |key: &Key| {
@@ -68,7 +68,7 @@ pub fn judge_missing(
         }
     });
     match journal.into_inner() {
-        Some(Err(error)) => Err(state::failed(context, error)),
+        Some(Err(error)) => Err(settings::store_failed(context, error)),
         _ => Ok(()),
     }
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::cli::{Context, LiveSource, Session, Stack, settings};
+use crate::cli::stacks::shard::Shard;
+use crate::cli::{Context, Stack, settings};
 use crate::drift::DriftState;
 use crate::kind::KindName;
 use crate::load::config::FILE;
@@ -24,19 +25,18 @@ pub struct Listed {
     kinds: BTreeSet<KindName>,
 }
 
-/// Reads the namespaces and kinds that the stack once had, as far as `listed` and the drift state of the call show them,
-/// and notes what it owns of them, as far as the filters of the call leave it in.
-pub async fn note(
-    session: &Session<'_>,
-    source: &LiveSource,
+/// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the
+/// call leave it in. `read` are the namespaces of the plan, of which a shard has its own.
+pub fn scopes(
+    stack: &Stack,
+    (read, shard): (&BTreeSet<Namespace>, Option<Shard>),
     check: Option<&DriftState>,
     listed: Listed,
-    plan: &mut Plan,
-) {
+    plan: &Plan,
+) -> Vec<BTreeSet<Scope>> {
     if plan.stack.is_none() {
-        return;
+        return Vec::new();
     }
-    let stack = &session.stack;
     let Listed { mut namespaces, mut kinds } = listed;
     for key in check.into_iter().flat_map(DriftState::keys) {
         namespaces.insert(key.namespace.clone());
@@ -44,23 +44,16 @@ pub async fn note(
     }
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
     namespaces.retain(|namespace| !is_read(namespace) && !stack.namespaces().contains(namespace));
-    if let Some(shard) = session.options.shard {
+    if let Some(shard) = shard {
         namespaces = shard.namespaces(namespaces, &plan.service.base_url);
     }
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.kinds().contains(kind));
     let is_reached = |scope: &Scope| stack.selection.reaches(scope, &stack.loaded.desired);
-    for (namespaces, kinds) in [(&namespaces, &(&stack.kinds() | &kinds)), (&session.namespaces(), &kinds)] {
-        let scopes: BTreeSet<Scope> = Scope::each(namespaces, kinds).filter(is_reached).collect();
-        if scopes.is_empty() {
-            continue;
-        }
-        let namespaces = scopes.iter().map(|scope| scope.namespace.clone()).collect();
-        let live = source.live(&namespaces, &scopes.iter().map(|scope| scope.kind).collect()).await;
-        plan.source.requests += live.requests;
-        for (scope, read) in live.lists.iter().filter(|(scope, _)| scopes.contains(scope)) {
-            plan.note_outside(scope, read, &stack.selection);
-        }
-    }
+    let of = |namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>| -> BTreeSet<Scope> {
+        Scope::each(namespaces, kinds).filter(is_reached).collect()
+    };
+    let all = [of(&namespaces, &(&stack.kinds() | &kinds)), of(read, &kinds)];
+    all.into_iter().filter(|scopes| !scopes.is_empty()).collect()
 }
 
 /// The part of a version of `trueup.yaml` that matters here; everything else may be anything.

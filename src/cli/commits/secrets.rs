@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::at_commit::{CommitLookup, StackAtCommit};
 use crate::cli::context::LazyRepository;
-use crate::cli::{Context, configuration};
+use crate::cli::{Context, settings};
 use crate::load;
 use crate::model::{Desired, Ownership, SealedSecrets};
 use crate::plan::{Change, Plan};
@@ -39,8 +39,8 @@ pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
 /// The definitions of the stack of `--config`, else of the working directory, and of these commits. What cannot be read has
 /// none: each object whose secret is missing is refused by itself.
 fn definitions(context: &Context, commits: impl FnOnce(&Desired) -> BTreeSet<String>) -> Vec<Desired> {
-    let options = configuration::load_options(context);
-    let Ok(loaded) = load::directory(configuration::directory(context), &options) else { return Vec::new() };
+    let options = settings::load_options(context);
+    let Ok(loaded) = load::directory(settings::directory(context), &options) else { return Vec::new() };
     let mut all = vec![loaded.desired.clone()];
     let repository = LazyRepository::new(context, &loaded.root);
     for commit in commits(&loaded.desired) {

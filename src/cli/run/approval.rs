@@ -4,7 +4,7 @@
 use crate::cli::args::ApprovalArgs;
 use crate::cli::output::prompt;
 use crate::cli::run::PendingRun;
-use crate::cli::{CommandError, ExitStatus, Result, planning};
+use crate::cli::{CommandError, ExitStatus, Result, plan_errors};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
 use crate::report::{Report, ReportOptions, TextView, text};
@@ -35,7 +35,7 @@ pub fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
     let approved = match plan.approve_within(consent, allow, &work.trust.limits) {
         Ok(approved) => approved,
         Err(refusal) => {
-            if let Some(error) = planning::unread(plan) {
+            if let Some(error) = plan_errors::unread(plan) {
                 let refusal = Refusal::of(&refusal, plan.digest().full());
                 return Err(error.hint("nothing was sent").refusal(refusal));
             }

@@ -3,7 +3,7 @@
 
 use crate::cli::args::WrittenReport;
 use crate::cli::stacks::fleet::file_stem;
-use crate::cli::{Context, ExitStatus, Result, file, state};
+use crate::cli::{Context, ExitStatus, Result, file, settings};
 use crate::journal;
 use crate::model::RunId;
 use crate::model::policy::Safeguards;
@@ -15,9 +15,10 @@ use crate::run::{InForce, PolicyDigest, RunDocument};
 /// # Errors
 /// There is none, or the state cannot be read.
 pub fn find(context: &Context, name: &str) -> Result<RunDocument> {
-    let store = state::store(context)?;
-    let record = journal::find(store, name).map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
-    let history = journal::history(store).map_err(|error| state::failed(context, error))?;
+    let store = settings::state_store(context)?;
+    let record =
+        journal::find(store, name).map_err(|error| settings::store_error(context, ExitStatus::Invalid, error))?;
+    let history = journal::history(store).map_err(|error| settings::store_failed(context, error))?;
     let known = history.runs.into_iter().find(|summary| summary.run == *record.run());
     let mut document = RunDocument::of(&record, known.as_ref().and_then(|summary| summary.resumed_by.clone()));
     document.run.superseded_by = known.and_then(|summary| summary.superseded_by);
@@ -47,8 +48,8 @@ pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool
     if files.is_empty() {
         return;
     }
-    let read = state::store(context).and_then(|store| {
-        let record = journal::find(store, &run.to_string()).map_err(|error| state::failed(context, error))?;
+    let read = settings::state_store(context).and_then(|store| {
+        let record = journal::find(store, &run.to_string()).map_err(|error| settings::store_failed(context, error))?;
         Ok(RunDocument::of(&record, None))
     });
     let written = read.and_then(|document| {

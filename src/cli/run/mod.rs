@@ -7,7 +7,7 @@ pub mod interrupt;
 pub mod rehearsal;
 pub mod trigger;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tokio::sync::watch;
@@ -20,14 +20,15 @@ use crate::cli::output::progress::RunProgress;
 use crate::cli::output::report_files;
 use crate::cli::run::approval::PromptResult;
 use crate::cli::{
-    CommandResult as _, Connection, Context, ExitStatus, Result, Session, SessionOptions, file, planning, policy, state,
+    CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, file,
+    plan_errors, policy, settings,
 };
 use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
 use crate::model::policy::{GateMode, Safeguards};
-use crate::model::{Key, RunId};
-use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
+use crate::model::{Key, Live, RunId, Scope};
+use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
 use crate::report::{Applied, Format, Report, ReportOptions, TextView, text};
 use crate::run::{Outcome, RunHeader, RunRecord};
@@ -81,7 +82,7 @@ impl RunLimits {
         policy::permits_names(context, plan.allowed.iter().map(|allowed| &allowed.name))?;
         let mut trust = Self::of_record(config, plan);
         if decision.digest.is_none() {
-            trust.limits.counts = planning::counts(connection, plan).await?;
+            trust.limits.counts = counts(connection, plan).await?;
         }
         Ok(trust)
     }
@@ -111,9 +112,8 @@ impl<'a> PendingRun<'a> {
     /// # Errors
     /// As those of a session and of its plan.
     pub async fn of_definitions(arguments: &'a ApplyArgs, context: &'a Context, scope: &ScopeArgs) -> Result<Self> {
-        let ApplyArgs { base, part, permission, decision, .. } = arguments;
-        let (base, only_this_change, permission) = (base.base.as_deref(), part.only_this_change, Some(permission));
-        let options = SessionOptions { base, only_this_change, permission, ..SessionOptions::default() };
+        let ApplyArgs { change, decision, .. } = arguments;
+        let options = SessionOptions { change: Some(change), ..SessionOptions::default() };
         let session = Session::open(context, scope, options).await?;
         let mut plan = session.plan().await?;
         let is_asked_for = !decision.yes && decision.digest.is_none();
@@ -141,6 +141,23 @@ impl<'a> PendingRun<'a> {
         };
         let outcome = self.carry_out(approved, None).await?;
         Ok(self.report(&outcome, &BTreeSet::new()))
+    }
+
+    /// Saves the plan for `apply FILE` instead of applying it, and shows it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<ExitStatus> {
+        let Self { context, decision, plan, view, .. } = self;
+        file::write_private(path, |out| plan.write(out))?;
+        if decision.format == Format::Text
+            && let Some(error) = plan_errors::unread(plan)
+        {
+            return Err(error);
+        }
+        let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
+        context.output.report_with(&Report::Plan(plan), decision.format, &options);
+        Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
     }
 
     /// Reports an unfinished run of the stack, and looks at the gates.
@@ -220,8 +237,9 @@ impl<'a> PendingRun<'a> {
     ) -> Result<(Journal, ApplyOptions)> {
         let (context, plan) = (self.context, &self.plan);
         let environment = &context.environment;
-        let store = state::store(context)?;
-        let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
+        let store = settings::state_store(context)?;
+        let time =
+            journal::naming_time(store, environment.now()).map_err(|error| settings::store_failed(context, error))?;
         let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
         let (resumes, rolls_back) = match &self.origin {
             RunOrigin::Definitions => (None, None),
@@ -235,7 +253,7 @@ impl<'a> PendingRun<'a> {
             trigger: trigger::of(self.decision, environment),
             resumes,
             rolls_back,
-            sandbox: state::sandbox_of_runs(context),
+            sandbox: settings::sandbox_of_runs(context),
             in_force: Some(document::in_force(context, &self.trust.safeguards)),
             plan: plan.clone(),
         };
@@ -248,7 +266,7 @@ impl<'a> PendingRun<'a> {
             tokio::task::spawn_blocking(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
         let journal = begun
             .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-            .map_err(|error| state::with_status(context, ExitStatus::Refused, error))?;
+            .map_err(|error| settings::store_error(context, ExitStatus::Refused, error))?;
         let options = ApplyOptions {
             stop: stop.unwrap_or_else(|| {
                 let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));
@@ -287,9 +305,9 @@ impl<'a> PendingRun<'a> {
     /// Reports that the newest run of a stack was not finished, before another is begun.
     fn report_unfinished(&self) -> Result<()> {
         let (context, plan) = (self.context, &self.plan);
-        let owner = state::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
-        let open = journal::open_run(state::store(context)?, &owner);
-        if let Some(open) = open.map_err(|error| state::failed(context, error))? {
+        let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
+        let open = journal::open_run(settings::state_store(context)?, &owner);
+        if let Some(open) = open.map_err(|error| settings::store_failed(context, error))? {
             let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };
             context.output.rendered_message(&text::open_run(&open, &view));
         }
@@ -297,18 +315,20 @@ impl<'a> PendingRun<'a> {
     }
 }
 
-/// Saves a plan for `apply FILE` instead of applying it, and shows it.
+/// What the guards of a plan from a file or a journal may count at most, by a fresh read.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn save(path: &Path, context: &Context, plan: &Plan, (view, format): (&TextView, Format)) -> Result<ExitStatus> {
-    file::write_private(path, |out| plan.write(out))?;
-    if format == Format::Text
-        && let Some(error) = planning::unread(plan)
-    {
-        return Err(error);
+/// A list in which something would be replaced or deleted could not be read.
+async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
+    let source = LiveSource::of(connection)?;
+    let mut live = Live::default();
+    for (namespace, kinds) in plan.counted() {
+        let of_namespace = source.live(&BTreeSet::from([namespace]), &kinds).await;
+        live.lists.extend(of_namespace.lists);
     }
-    let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
-    context.output.report_with(&Report::Plan(plan), format, &options);
-    Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
+    if let Some((scope, reason)) = live.unknown().next() {
+        let error = error!(Unknown, "could not read `{scope}` to count its objects: {reason}");
+        return Err(error.hint("nothing was sent"));
+    }
+    Ok(plan.counts(&live))
 }

@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use crate::api::{self, BaseUrl, Identity, RateLimit, Reader, Secret, Timing, TlsTrust, Writer};
 use crate::cli::context::EmbeddedService;
 use crate::cli::output::activity::{self, Activity};
-use crate::cli::service::token::TokenSources;
 use crate::cli::settings::{self, Address, ServiceLocation};
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, file};
 use crate::file::limit;
@@ -36,7 +35,7 @@ pub struct Connection {
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
 pub async fn connect(context: &Context, config: &Config) -> Result<Connection> {
-    connect_with(context, config, settings::layout(context, config)?, TokenUse::Required).await
+    connect_with(context, config, TokenUse::Required).await
 }
 
 /// Whether requests carry the token.
@@ -48,16 +47,12 @@ pub enum TokenUse {
     Left,
 }
 
-/// [`connect`] with another layout, or without the token.
+/// [`connect`], or the same without the token.
 ///
 /// # Errors
 /// Those of [`connect`].
-pub async fn connect_with(
-    context: &Context,
-    config: &Config,
-    layout: Layout,
-    token_use: TokenUse,
-) -> Result<Connection> {
+pub async fn connect_with(context: &Context, config: &Config, token_use: TokenUse) -> Result<Connection> {
+    let layout = settings::layout(context, config)?;
     let place = settings::place(context, config)?;
     let (rate_limit, concurrency) = context.tenants.limits(place.base_url().as_str());
     let pace = Timing::real(context.environment.chance());
@@ -208,16 +203,14 @@ async fn start(file: &Path, token: &str) -> Result<Running> {
 }
 
 fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>> {
-    let sources = TokenSources { global: &context.global, environment: &context.environment, named: variable };
-    let given = token::given(sources, address)?;
-    let Some(text) = given else {
+    let Some(token) = token::given((&context.global, &context.environment), variable, address)? else {
         if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
             return Ok(None);
         }
         return Err(error!(Invalid, "there is no API token")
             .hint("set TRUEUP_TOKEN, or give a file with --token-file; or try it with --sandbox"));
     };
-    Secret::new(&text).map(Some).with_status(ExitStatus::Invalid)
+    Secret::new(&token.text).map(Some).with_status(ExitStatus::Invalid)
 }
 
 /// TLS trust and client identity, from the files that the command line names. The password of a PKCS #12 file comes from a

@@ -13,55 +13,30 @@ use crate::load::config::DEFAULT_TOKEN_VARIABLE as VARIABLE;
 /// The variable of other tools, looked at last.
 const FOREIGN_VARIABLE: &str = "F5XC_API_TOKEN";
 
-/// What can name a token.
-#[derive(Clone, Copy)]
-pub struct TokenSources<'a> {
-    /// The flags of the call.
-    pub global: &'a GlobalArgs,
-    /// The environment.
-    pub environment: &'a ProcessEnvironment,
-    /// `token_variable` of the configuration.
-    pub named: Option<&'a str>,
-}
-
-/// A token with its source.
-struct FoundToken {
-    text: String,
-    source: TokenSource,
-}
-
-/// Where a token comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenSource {
-    /// The flag or the variable.
+/// A token with its source. Nothing but a header of a request shows it.
+pub struct GivenToken {
+    /// Its text.
+    pub text: String,
+    /// The flag or the variable that it comes from.
     pub name: String,
     /// A variable beside it names the service that it is for.
     pub bound: bool,
 }
 
-/// The source of the token that [`given`] gives.
-///
-/// # Errors
-/// Those of [`given`].
-pub fn source(sources: TokenSources<'_>, address: &Address) -> Result<Option<TokenSource>> {
-    checked(sources, address).map(|found| found.map(|found| found.source))
-}
-
-/// The token's text for the service at `address`: of `--token-file`, of the variable that the
-/// configuration names, of `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. Nothing where none is
-/// given.
+/// The token for the service at `address`: of `--token-file`, of the variable that the configuration names, of
+/// `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. Nothing where none is given.
 ///
 /// # Errors
 /// A file that cannot be read, a variable that the configuration may not name, that is not set or that
 /// is bound to another service; in a pipeline, a service that only the repository names.
-pub fn given(sources: TokenSources<'_>, address: &Address) -> Result<Option<String>> {
-    checked(sources, address).map(|found| found.map(|found| found.text))
-}
-
-fn checked(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>> {
-    let Some(found) = found(sources, address)? else { return Ok(None) };
-    let pipeline = sources.environment.pipeline();
-    if let Some(variable) = pipeline.filter(|_| !address.pinned && !found.source.bound) {
+pub fn given(
+    (global, environment): (&GlobalArgs, &ProcessEnvironment),
+    named: Option<&str>,
+    address: &Address,
+) -> Result<Option<GivenToken>> {
+    let Some(found) = found((global, environment), named, address)? else { return Ok(None) };
+    let pipeline = environment.pipeline();
+    if let Some(variable) = pipeline.filter(|_| !address.pinned && !found.bound) {
         return Err(error!(
             Invalid,
             "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`{variable}` is set)",
@@ -87,21 +62,25 @@ fn read(path: &Path) -> Result<String> {
         .map_err(|_| error!(Invalid, "the token file `{}` is not text", path.display()))
 }
 
-fn found(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>> {
-    let TokenSources { global, environment, named } = sources;
-    let source = |name: &str, bound| TokenSource { name: name.to_owned(), bound };
+fn found(
+    (global, environment): (&GlobalArgs, &ProcessEnvironment),
+    named: Option<&str>,
+    address: &Address,
+) -> Result<Option<GivenToken>> {
+    let token = |text, name: &str, bound| Ok(Some(GivenToken { text, name: name.to_owned(), bound }));
     if let Some(text) = from_file(global)? {
-        return Ok(Some(FoundToken { text, source: source("--token-file", false) }));
+        return token(text, "--token-file", false);
     }
     if let Some(name) = named {
         return configured(environment, name, address).map(Some);
     }
     if let Some(text) = of_variable(environment, VARIABLE)? {
-        let bound = is_bound(environment, VARIABLE, address)?;
-        return Ok(Some(FoundToken { text, source: source(VARIABLE, bound) }));
+        return token(text, VARIABLE, is_bound(environment, VARIABLE, address)?);
     }
-    let foreign = environment.variable(FOREIGN_VARIABLE);
-    Ok(foreign.map(|text| FoundToken { text: text.to_owned(), source: source(FOREIGN_VARIABLE, false) }))
+    match environment.variable(FOREIGN_VARIABLE) {
+        Some(text) => token(text.to_owned(), FOREIGN_VARIABLE, false),
+        None => Ok(None),
+    }
 }
 
 /// The token of a variable, or of the file that `NAME_FILE` names.
@@ -135,7 +114,7 @@ fn check_name(variable: &str) -> Result<()> {
 }
 
 /// The token of the variable that the configuration names.
-fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<FoundToken> {
+fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<GivenToken> {
     check_name(name)?;
     let Some(text) = of_variable(environment, name)? else {
         return Err(error!(Invalid, "`token_variable` names `{name}`, which is not set")
@@ -147,7 +126,7 @@ fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -
         return Err(error!(Invalid, "`{name}` is bound to no service: `{name}_URL` is not set")
             .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
     }
-    Ok(FoundToken { text, source: TokenSource { name: name.to_owned(), bound } })
+    Ok(GivenToken { text, name: name.to_owned(), bound })
 }
 
 /// Whether `VARIABLE_URL` says that the token of `variable` is for this service.
@@ -181,7 +160,7 @@ mod tests {
 
     use super::*;
     use crate::cli::command::Arguments;
-    use crate::cli::settings::{UrlSources, VARIABLES};
+    use crate::cli::settings::VARIABLES;
     use crate::model::policy::Policy;
 
     const OURS: &str = "https://ours.example.net";
@@ -194,7 +173,7 @@ mod tests {
     fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>> {
         let address = Address { url: settings::url(OURS, "a test").expect("a URL"), pinned: true };
         let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
-        given(TokenSources { global: &global, environment: &environment, named }, &address)
+        given((&global, &environment), named, &address).map(|token| token.map(|token| token.text))
     }
 
     #[test]
@@ -230,9 +209,8 @@ mod tests {
                     let address = Address { url: settings::url(EVIL, "a test").expect("a URL"), pinned: false };
                     let sent = |environment: &[(&str, &str)], address: &Address| {
                         let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
-                        let sources =
-                            TokenSources { global: &global, environment: &environment, named: None };
-                        given(sources, address)
+                        let token = given((&global, &environment), None, address);
+                        token.map(|token| token.map(|token| token.text))
                     };
                     let token = ("TRUEUP_TOKEN", "secret");
                     let error = sent(&[token, ($variable, $value)], &address).expect_err("refused").to_string();
@@ -346,12 +324,9 @@ mod tests {
                 let environment = ProcessEnvironment::with(&environment);
                 let policy =
                     (policy == 1).then(|| Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() });
-                let sources = UrlSources { global: &global, environment: &environment, policy: policy.as_ref() };
-                let Ok(Some(address)) = settings::address(sources, configured) else { continue };
-                let sent = given(TokenSources { global: &global, environment: &environment, named }, &address)
-                    .ok()
-                    .flatten()
-                    .is_some();
+                let address = settings::address((&global, &environment), policy.as_ref(), configured);
+                let Ok(Some(address)) = address else { continue };
+                let sent = given((&global, &environment), named, &address).ok().flatten().is_some();
                 let url = address.url.to_string();
                 let says = |text: Option<&str>| text == Some(url.as_str());
                 let binding = if source == 2 { None } else { bindings[source].1 };

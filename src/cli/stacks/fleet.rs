@@ -14,7 +14,7 @@ use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::stacks::targets::Target;
-use crate::cli::{CommandError, Context, ExitStatus, Result, configuration, service, settings};
+use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
 use crate::report::fleet::{FleetPart, NoResult, StackReport};
@@ -98,7 +98,7 @@ pub async fn open(
     for target in targets {
         let output = context.output.of_stack(target.directory(), target.name());
         let context = context.of_stack(&target.environment, output, &tenants);
-        let options = configuration::load_options(&context);
+        let options = settings::load_options(&context);
         let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
         let settings = load::settings(target.path(), &options).ok();
         let missing_environment =
@@ -316,12 +316,12 @@ pub fn parts<'m, T>(
 impl Member {
     /// The directory of its stack, and its environment.
     fn root(&self) -> Option<(PathBuf, Option<String>)> {
-        Some((configuration::root(&self.context, self.target.path()).ok()?, self.context.chosen_environment()))
+        Some((settings::root(&self.context, self.target.path()).ok()?, self.context.chosen_environment()))
     }
 
     /// Where it defines an endpoint: the file alone, if it cannot be read any more.
     fn place(&self, key: &Key) -> String {
-        let options = configuration::load_options(&self.context);
+        let options = settings::load_options(&self.context);
         let Ok(loaded) = load::directory(self.target.path(), &options) else { return self.name() };
         let prefix = self.context.environment.shown_from_here(&loaded.root);
         let place = SourceMap::new(&loaded).place(key, None);

@@ -14,7 +14,7 @@ use crate::cli::run::{PendingRun, interrupt};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
-use crate::cli::{CommandError, Context, ExitStatus, Result, planning};
+use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
@@ -120,7 +120,7 @@ fn approve(
     for (member, stack) in members.iter().zip(planned.iter_mut()) {
         let Ok(made) = stack else { continue };
         let refusal = made.plan.approve(Approval::Given, &made.allow).err().map(|refusal| {
-            if let Some(unread) = planning::unread(&made.plan) {
+            if let Some(unread) = plan_errors::unread(&made.plan) {
                 return unread;
             }
             let view = TextView { palette: context.output.message_view().palette, ..made.view.clone() };

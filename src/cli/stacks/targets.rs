@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::StacksArgs;
 use crate::cli::context::StackEnvironment;
-use crate::cli::{CommandError, Context, Result, configuration};
+use crate::cli::{CommandError, Context, Result, settings};
 use crate::load::{self, LoadOptions, config};
 use crate::report::fleet;
 
@@ -131,7 +131,7 @@ fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
     let mut order: BTreeMap<PathBuf, usize> = BTreeMap::new();
     let mut stacks: Vec<Vec<PathBuf>> = Vec::new();
     for path in given {
-        let at = *order.entry(configuration::root(context, path)?).or_insert(stacks.len());
+        let at = *order.entry(settings::root(context, path)?).or_insert(stacks.len());
         match stacks.get_mut(at) {
             Some(paths) => paths.push(path.clone()),
             None => stacks.push(vec![path.clone()]),

@@ -10,9 +10,9 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::cli::args::{formats, namespace};
-use crate::cli::service::token::{self, TokenSources};
-use crate::cli::settings::{self, ServiceLocation, VARIABLES};
-use crate::cli::{CommandError, Context, Execute, ExitStatus, Result, completer, configuration, stack, state};
+use crate::cli::service::token;
+use crate::cli::settings::{ServiceLocation, VARIABLES};
+use crate::cli::{CommandError, Context, Execute, ExitStatus, Result, completer, settings, stack};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::kind::KindName;
@@ -65,8 +65,7 @@ impl Execute for DoctorArgs {
 async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     let directory = arguments.directory.as_path();
     let Some(config) = settings_file(context, directory, health) else { return };
-    let has_stack =
-        configuration::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
+    let has_stack = settings::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
     let mut kinds = stack::kinds_of(&config);
     // Without a stack, the files in the directory have nothing to do with the namespaces that the call names.
     if has_stack || arguments.namespace.is_empty() {
@@ -84,7 +83,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
 }
 
 fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Option<Config> {
-    let read = || Ok((configuration::of_directory(context, directory)?, configuration::root(context, directory)?));
+    let read = || Ok((settings::of_directory(context, directory)?, settings::root(context, directory)?));
     let shown = safe::shell(&directory.display().to_string());
     match read() {
         Err(error) => {
@@ -114,7 +113,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
 fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> BTreeSet<KindName> {
     let mut kinds = BTreeSet::new();
     let shown = safe::shell(&directory.display().to_string()) + &context.call.settings();
-    match load::directory(directory, &configuration::load_options(context)) {
+    match load::directory(directory, &settings::load_options(context)) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
             let check = health.add("definitions", HealthStatus::Note, "there are none yet");
             // Without namespaces, there is nothing that a pull could begin with.
@@ -172,8 +171,7 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
         return true;
     };
     let Context { global, environment, .. } = context;
-    let sources = TokenSources { global, environment, named: config.token_variable.as_deref() };
-    match token::source(sources, address) {
+    match token::given((global, environment), config.token_variable.as_deref(), address) {
         Err(error) => {
             failed(health, "token", &error);
             false
@@ -188,25 +186,25 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
                 .fix("set TRUEUP_TOKEN, or name a file with --token-file");
             false
         }
-        Ok(Some(source)) if source.bound => {
-            health.add("token", HealthStatus::Ok, format!("from {}, bound to this URL", source.name));
+        Ok(Some(token)) if token.bound => {
+            health.add("token", HealthStatus::Ok, format!("from {}, bound to this URL", token.name));
             true
         }
-        Ok(Some(source)) if source.name.starts_with("TRUEUP_TOKEN") => {
+        Ok(Some(token)) if token.name.starts_with("TRUEUP_TOKEN") => {
             health
-                .add("token", HealthStatus::Note, format!("from {}, which is bound to no URL", source.name))
-                .fix(format!("to send it to no other service: {}_URL={}", source.name, address.url));
+                .add("token", HealthStatus::Note, format!("from {}, which is bound to no URL", token.name))
+                .fix(format!("to send it to no other service: {}_URL={}", token.name, address.url));
             true
         }
-        Ok(Some(source)) => {
-            health.add("token", HealthStatus::Ok, format!("from {}", source.name));
+        Ok(Some(token)) => {
+            health.add("token", HealthStatus::Ok, format!("from {}", token.name));
             true
         }
     }
 }
 
 fn kept_state(context: &Context, config: &Config, health: &mut Health) {
-    let store = match state::store(context) {
+    let store = match settings::state_store(context) {
         Ok(store) => store,
         Err(error) => return failed(health, "state", &error),
     };
@@ -222,7 +220,7 @@ fn kept_state(context: &Context, config: &Config, health: &mut Health) {
                     true
                 }
                 Err(error) => {
-                    failed(health, "state", &state::failed(context, error));
+                    failed(health, "state", &settings::store_failed(context, error));
                     false
                 }
             }
@@ -230,7 +228,7 @@ fn kept_state(context: &Context, config: &Config, health: &mut Health) {
     };
     let Ok(Some(place)) = settings::named(context, config) else { return };
     let stack = settings::stack(context, config).ok().flatten();
-    let owner = state::run_owner(context, stack, place.base_url().to_string());
+    let owner = settings::run_owner(context, stack, place.base_url().to_string());
     if usable && let Ok(Some(open)) = journal::open_run(store, &owner) {
         health.add("last run", HealthStatus::Note, format!("{} was not finished", open.run)).fix(format!(
             "trueup apply --resume {}{}{}",

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::failed;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
 use crate::cli::service::{self, TokenUse};
-use crate::cli::{CommandError, Context, settings};
+use crate::cli::{CommandError, Context};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Key, Layout, LiveItem, Namespace};
@@ -31,9 +31,8 @@ pub async fn check(
 ) {
     let token = if with_token { TokenUse::Required } else { TokenUse::Left };
     let connected = async {
-        let layout = settings::layout(context, config)?;
-        let connection = service::connect_with(context, config, layout, token).await?;
-        Ok::<_, CommandError>((connection.reader()?, layout))
+        let connection = service::connect_with(context, config, token).await?;
+        Ok::<_, CommandError>((connection.reader()?, connection.service().layout))
     };
     let (reader, layout) = match connected.await {
         Ok(connected) => connected,

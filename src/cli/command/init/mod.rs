@@ -10,8 +10,7 @@ use clap::{Args, ValueEnum};
 
 use crate::api::BaseUrl;
 use crate::cli::args::{GlobalOptions, namespace};
-use crate::cli::settings::UrlSources;
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, configuration, diagnostics, settings};
+use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, diagnostics, settings};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, Config, config};
 use crate::model::{Name, Namespace};
@@ -132,9 +131,7 @@ fn base_url(context: &Context) -> Result<Option<BaseUrl>> {
     if context.global.sandbox.is_some() {
         return Ok(None);
     }
-    let Context { global, environment, policy, .. } = context;
-    let sources = UrlSources { global, environment, policy: policy.as_ref().map(|file| &file.policy) };
-    Ok(settings::address(sources, None)?.map(|address| address.url))
+    Ok(settings::named(context, &Config::default())?.map(|place| place.base_url()))
 }
 
 /// A name for a stack, after its directory.
@@ -178,7 +175,7 @@ fn full(directory: &Path) -> Result<PathBuf> {
 /// Refuses a directory in another stack or around one: one directory is one stack.
 fn outside_of_stacks(context: &Context, directory: &Path) -> Result<()> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(directory);
-    let options = configuration::load_options(context);
+    let options = settings::load_options(context);
     let root = load::root(there, &options).map_err(|found| diagnostics::error(context, &found))?;
     let refused = |problem: String| {
         let hint = "one directory is one stack: give a directory beside it";
@@ -207,7 +204,7 @@ fn top(context: &Context, directory: &Path) -> PathBuf {
 
 /// Whether the directory contains definitions, or what is meant as such.
 fn has_definitions(context: &Context, directory: &Path) -> bool {
-    let options = configuration::load_options(context);
+    let options = settings::load_options(context);
     directory.is_dir() && load::directory(directory, &options).map_or(true, |loaded| loaded.desired.files > 0)
 }
 

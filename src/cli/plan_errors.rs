@@ -1,0 +1,80 @@
+//! What is wrong with a plan, as the error of a command: lists that could not be read, and references of definitions that lead
+//! nowhere.
+
+use crate::cli::{CommandError, Result, Stack};
+use crate::load::{self, Diagnostic, SourceMap};
+use crate::model::{Key, Scope};
+use crate::plan::{BrokenReference, Plan, WrittenReference};
+use crate::report::facts::unread;
+
+/// The error of a plan of which nothing could be read, for one reason; a report has nothing to add to it.
+pub fn unread(plan: &Plan) -> Option<CommandError> {
+    let unread = unread::whole(plan)?;
+    Some(error!(Unknown, "{}", unread.of_service(&plan.service.base_url)).hint(unread.consequence()))
+}
+
+/// Refuses a plan from a read that is not complete.
+///
+/// # Errors
+/// A list could not be read.
+pub fn require_complete(plan: &Plan, hint: &str) -> Result<()> {
+    match unread(plan) {
+        Some(error) => Err(error.hint(hint)),
+        None => require_all_read(plan.unknown(), hint),
+    }
+}
+
+/// The error of lists that could not be read, each cause once.
+///
+/// # Errors
+/// There is one.
+pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>, hint: &str) -> Result<()> {
+    match unread::messages(unknown).as_slice() {
+        [] => Ok(()),
+        messages => Err(error!(Unknown, "{}", messages.join("; ")).hint(hint)),
+    }
+}
+
+/// A reference that is wrong, at its place.
+pub fn broken_reference(stack: &Stack, places: &SourceMap<'_>, broken: &BrokenReference) -> Diagnostic {
+    match broken {
+        BrokenReference::Missing(reference)
+        | BrokenReference::LeftOut(reference)
+        | BrokenReference::Unread(reference) => {
+            let target = reference.target.to_string();
+            let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
+            let help = match load::nearest(&target, defined.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "define it, or remove the reference".to_owned(),
+            };
+            let message = format!("`{target}` is neither defined nor live");
+            places.error(&message, &help, &[place(reference, "referred to here".to_owned())])
+        }
+        BrokenReference::Deleted(reference) => {
+            let key = &reference.target;
+            let message = format!("`{key}` would be deleted, and a definition refers to it");
+            let help = format!("define it again, or remove the reference; to delete it anyway: --allow referred={key}");
+            places.error(&message, &help, &[place(reference, "referred to here".to_owned())])
+        }
+        BrokenReference::Circle(references) => {
+            let message = format!("none of these objects can be created first: {}", circle(references));
+            let label = |reference: &WrittenReference| format!("refers to `{}`", reference.target);
+            let of_all: Vec<_> = references.iter().map(|reference| place(reference, label(reference))).collect();
+            places.error(&message, "create one of them without its reference first", &of_all)
+        }
+        BrokenReference::LiveCircle(references) => {
+            let message = format!("none of these objects can be deleted first: {}", circle(references));
+            places.error(&message, "define one of them without its reference, apply that, and delete them then", &[])
+        }
+    }
+}
+
+fn place(reference: &WrittenReference, label: String) -> (&Key, &str, String) {
+    (&reference.by, &reference.path, label)
+}
+
+/// `a -> b -> a`
+fn circle(references: &[WrittenReference]) -> String {
+    let keys = references.iter().chain(references.first()).map(|reference| format!("`{}`", reference.by));
+    keys.collect::<Vec<_>>().join(" -> ")
+}
