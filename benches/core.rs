@@ -218,9 +218,9 @@ fn checks(criterion: &mut Criterion) {
     group.sample_size(10);
     for count in SIZES {
         let plan = arrange(&desired(count), &live(count, Changed::All));
-        let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), jiff::Timestamp::UNIX_EPOCH);
+        let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), jiff::Timestamp::UNIX_EPOCH);
         group.throughput(Throughput::Elements(count as u64));
-        let mut report = |name: &str, draw: &dyn Fn(&Check<'_>) -> String| {
+        let mut report = |name: &str, draw: &dyn Fn(&Check) -> String| {
             let id = BenchmarkId::new(name, count);
             group.bench_with_input(id, &check, |bencher, check| bencher.iter(|| black_box(draw(check))));
         };

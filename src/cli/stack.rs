@@ -342,15 +342,6 @@ pub fn kinds_in(namespaces: &BTreeSet<Namespace>) -> BTreeSet<KindName> {
     KindName::all().filter(|kind| namespaces.iter().any(|name| kind.kind().can_be_in(name.as_str()))).collect()
 }
 
-/// What a check of the definitions found.
-#[expect(clippy::large_enum_variant, reason = "one check a command")]
-pub enum CheckedDefinitions {
-    /// Nothing is wrong.
-    Valid(Stack),
-    /// This is.
-    Wrong(Diagnostics),
-}
-
 /// [`open`], and refuses a filter that matches no definition.
 ///
 /// # Errors
@@ -365,21 +356,18 @@ pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 ///
 /// # Errors
 /// Flags that cannot be read.
-pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions> {
+pub fn check(context: &Context, scope: &ScopeArgs) -> Result<Result<Stack, Diagnostics>> {
     let loaded = match loaded(context, scope) {
         Ok(loaded) => loaded,
-        Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),
+        Err(diagnostics) => return Ok(Err(diagnostics)),
     };
     let stack = match without_definitions(&loaded, &Selection::all()) {
         Some((message, hint)) => {
             let files = loaded.desired.files;
-            return Ok(CheckedDefinitions::Wrong(Diagnostics::new(
-                vec![Diagnostic::without_place(message, hint)],
-                files,
-            )));
+            return Ok(Err(Diagnostics::new(vec![Diagnostic::without_place(message, hint)], files)));
         }
         None => opened(context, scope, Ok(loaded))?,
     };
     matched(context, &stack)?;
-    Ok(CheckedDefinitions::Valid(stack))
+    Ok(Ok(stack))
 }

@@ -16,9 +16,9 @@ pub const MOST_SHARDS: u32 = 4096;
 
 /// One check of a tenant, as its reports show it.
 #[derive(Debug, Clone)]
-pub struct Check<'a> {
+pub struct Check {
     /// The plan that the check made.
-    pub plan: &'a Plan,
+    pub plan: Plan,
     /// The verdicts that are left after acknowledgements.
     pub verdicts: Verdicts,
     /// The verdicts before them.
@@ -26,7 +26,7 @@ pub struct Check<'a> {
     /// The status of each acknowledgement.
     pub acknowledged: Vec<JudgedAcknowledgement>,
     /// Since when what drifted has drifted, this check included.
-    pub drift_state: Option<&'a DriftState>,
+    pub drift_state: Option<DriftState>,
     /// When it was made.
     pub now: Timestamp,
     /// Which of how many shards of the stack it is about, if its namespaces are sharded.
@@ -35,10 +35,10 @@ pub struct Check<'a> {
     pub elsewhere: BTreeSet<Namespace>,
 }
 
-impl<'a> Check<'a> {
+impl Check {
     /// A check of `plan` at `now`.
     #[must_use]
-    pub fn new(plan: &'a Plan, verdicts: Verdicts, now: Timestamp) -> Self {
+    pub fn new(plan: Plan, verdicts: Verdicts, now: Timestamp) -> Self {
         let (acknowledged, elsewhere) = (Vec::new(), BTreeSet::new());
         Self { plan, found: verdicts.clone(), verdicts, acknowledged, drift_state: None, now, shard: None, elsewhere }
     }
@@ -47,7 +47,7 @@ impl<'a> Check<'a> {
     #[must_use]
     pub fn accepting(mut self, accepted: &Acknowledgements) -> Self {
         let today: Date = self.now.to_zoned(TimeZone::UTC).date();
-        (self.verdicts, self.acknowledged) = accepted.silence(self.plan, &self.found, today);
+        (self.verdicts, self.acknowledged) = accepted.silence(&self.plan, &self.found, today);
         self
     }
 }

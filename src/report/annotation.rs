@@ -157,8 +157,8 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
 }
 
 /// The remarks on a check: what was changed outside, what could not be read, what was accepted too long ago.
-pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
-    let mut all = unknown(check.plan);
+pub fn of_check(check: &Check) -> Vec<Annotation> {
+    let mut all = unknown(&check.plan);
     let mut rows = check::rows(check);
     // Both before drift before pending, creates last.
     rows.sort_by_key(|row| std::cmp::Reverse((row.state.is_outside(), row.change.map(Rank::of))));
@@ -169,7 +169,7 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
         let message = format!("it ended on {}: {}", one.expires, one.reason);
         all.push(annotation(Finding::Expired, AnnotationLevel::Warning, None, title, message));
     }
-    for (finding, message) in undecided(check.plan) {
+    for (finding, message) in undecided(&check.plan) {
         all.push(annotation(finding, AnnotationLevel::Notice, None, "not decided".to_owned(), message));
     }
     all.sort_by_key(|annotation| annotation.level);

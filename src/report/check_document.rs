@@ -5,18 +5,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::document::FORMAT_VERSION;
 use super::fleet::{InputProblem, NoResult};
 use super::json::{ChecksDocument, ShardDocument, StackDocument};
-use crate::drift::{
-    Acknowledgements, Check, DriftState, JudgedAcknowledgement, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts,
-};
+use crate::drift::{Acknowledgements, Check, DriftState, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts};
 use crate::model::document::{DocumentError, DocumentFormat, kind_of};
-use crate::model::{Field, Key, Namespace};
-use crate::plan::Plan;
+use crate::model::{Field, Key};
 
 /// The checks of one document.
 #[derive(Debug)]
@@ -43,24 +39,7 @@ pub struct SavedStack {
 }
 
 /// A check that a document contains, or why it contains none of a stack.
-pub type SavedResult = Result<Box<SavedCheck>, NoResult>;
-
-/// A check, as a document contains it.
-#[derive(Debug)]
-pub struct SavedCheck {
-    /// The plan that it made.
-    pub plan: Plan,
-    /// When it was made.
-    pub checked: Timestamp,
-    /// Which of how many shards of the stack it is about.
-    pub shard: Option<(u32, u32)>,
-    /// The namespaces of the other shards of the stack.
-    pub elsewhere: BTreeSet<Namespace>,
-    verdicts: Verdicts,
-    found: Verdicts,
-    acknowledged: Vec<JudgedAcknowledgement>,
-    drift_state: DriftState,
-}
+pub type SavedResult = Result<Box<Check>, NoResult>;
 
 const FORMAT: DocumentFormat = DocumentFormat {
     name: "a whole check",
@@ -126,7 +105,7 @@ impl SavedStack {
         let directory = std::mem::take(&mut file.directory).into_owned();
         let [environment, id] = [file.environment.take(), file.id.take()].map(|text| text.map(Cow::into_owned));
         let result = match file {
-            StackDocument { plan: Some(_), .. } => Ok(Box::new(SavedCheck::read(file)?)),
+            StackDocument { plan: Some(_), .. } => Ok(Box::new(check(file)?)),
             StackDocument { failed: Some(reason), .. } => Err(NoResult::Failed(reason.into_owned())),
             StackDocument { unknown: Some(reason), .. } => Err(NoResult::Unknown(reason.into_owned())),
             StackDocument { elsewhere: true, .. } => Err(NoResult::Elsewhere),
@@ -143,52 +122,36 @@ impl CheckDocumentError {
     }
 }
 
-impl SavedCheck {
-    fn read(file: StackDocument<'static>) -> Result<Self, CheckDocumentError> {
-        let StackDocument { plan, verdicts, checked, acknowledged, drifted, .. } = file;
-        let (elsewhere, drifted) = (file.elsewhere_namespaces.into_owned(), drifted.unwrap_or_default());
-        let acknowledged = acknowledged.map(Cow::into_owned).unwrap_or_default();
-        let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?.into_owned();
-        let verdicts = verdicts.ok_or_else(|| CheckDocumentError::missing("verdicts"))?.into_owned();
-        let checked = checked.ok_or_else(|| CheckDocumentError::missing("checked"))?;
-        let altered = || CheckDocumentError::Altered { directory: plan.source.origin.to_string() };
-        let today = checked.to_zoned(TimeZone::UTC).date();
-        let accepted = Acknowledgements {
-            acknowledged: acknowledged.iter().map(|one| one.acknowledgement.clone()).collect(),
-            ..Acknowledgements::default()
-        };
-        // Whether objects without a definition are drift was an option of the call: the verdicts show it.
-        let found = [UnmanagedPolicy::Note, UnmanagedPolicy::Fail].map(|policy| plan.verdicts(policy));
-        let follows = |found: &Verdicts| {
-            let (left, judged) = accepted.silence(&plan, found, today);
-            judged == acknowledged && (left == verdicts || (judged.is_empty() && *found == verdicts))
-        };
-        let found = found.into_iter().find(follows).ok_or_else(altered)?;
-        let values = |found: &Verdicts| -> BTreeSet<(Key, Option<Field>)> {
-            plan.drifted(found).into_iter().map(|one| (one.object, one.field)).collect()
-        };
-        if values(&found) != drifted.iter().map(|one| (one.object.clone(), one.field.clone())).collect() {
-            return Err(altered());
-        }
-        let seen = drifted.into_iter().filter_map(|one| {
-            Some((one.object, one.field, SeenSince { first_seen: one.first_seen?, checks: one.checks? }))
-        });
-        let drift_state = DriftState::of_seen(seen);
-        let shard = shard(file.shard)?;
-        Ok(Self { plan, checked, shard, elsewhere, verdicts, found, acknowledged, drift_state })
+/// The check of a document, whose verdicts follow from its plan.
+fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
+    let StackDocument { plan, verdicts, checked, acknowledged, drifted, .. } = file;
+    let (elsewhere, drifted) = (file.elsewhere_namespaces.into_owned(), drifted.unwrap_or_default());
+    let acknowledged = acknowledged.map(Cow::into_owned).unwrap_or_default();
+    let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?.into_owned();
+    let verdicts = verdicts.ok_or_else(|| CheckDocumentError::missing("verdicts"))?.into_owned();
+    let checked = checked.ok_or_else(|| CheckDocumentError::missing("checked"))?;
+    let altered = || CheckDocumentError::Altered { directory: plan.source.origin.to_string() };
+    let today = checked.to_zoned(TimeZone::UTC).date();
+    let accepted = Acknowledgements {
+        acknowledged: acknowledged.iter().map(|one| one.acknowledgement.clone()).collect(),
+        ..Acknowledgements::default()
+    };
+    // Whether objects without a definition are drift was an option of the call: the verdicts show it.
+    let found = [UnmanagedPolicy::Note, UnmanagedPolicy::Fail].map(|policy| plan.verdicts(policy));
+    let follows = |found: &Verdicts| {
+        let (left, judged) = accepted.silence(&plan, found, today);
+        judged == acknowledged && (left == verdicts || (judged.is_empty() && *found == verdicts))
+    };
+    let found = found.into_iter().find(follows).ok_or_else(altered)?;
+    let values = |found: &Verdicts| -> BTreeSet<(Key, Option<Field>)> {
+        plan.drifted(found).into_iter().map(|one| (one.object, one.field)).collect()
+    };
+    if values(&found) != drifted.iter().map(|one| (one.object.clone(), one.field.clone())).collect() {
+        return Err(altered());
     }
-
-    /// The check for a report.
-    pub fn check(&self) -> Check<'_> {
-        Check {
-            plan: &self.plan,
-            verdicts: self.verdicts.clone(),
-            found: self.found.clone(),
-            acknowledged: self.acknowledged.clone(),
-            drift_state: Some(&self.drift_state),
-            now: self.checked,
-            shard: self.shard,
-            elsewhere: self.elsewhere.clone(),
-        }
-    }
+    let seen = drifted.into_iter().filter_map(|one| {
+        Some((one.object, one.field, SeenSince { first_seen: one.first_seen?, checks: one.checks? }))
+    });
+    let (drift_state, shard) = (Some(DriftState::of_seen(seen)), shard(file.shard)?);
+    Ok(Check { plan, verdicts, found, acknowledged, drift_state, now: checked, shard, elsewhere })
 }

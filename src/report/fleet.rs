@@ -12,7 +12,7 @@ use super::annotation::{self, Annotation, AnnotationLevel, Finding};
 use super::facts::unread;
 use super::line::{Line, Part, line};
 use super::view::View;
-use super::{TextView, Validation, time};
+use super::{Answer as _, TextView, Validation, time};
 use crate::drift::{Check, Verdict};
 use crate::model::Key;
 use crate::model::words;
@@ -104,13 +104,13 @@ pub struct FleetPart<'a> {
 /// What a command found or did in a stack.
 pub enum StackReport<'a> {
     /// Its definitions are valid, or are not.
-    Validated(Validation<'a>),
+    Validated(&'a Validation),
     /// Its plan.
     Planned(&'a Plan),
     /// The outcome of its plan.
     Applied(&'a Outcome, &'a Plan),
     /// The check for drift.
-    Checked(Check<'a>),
+    Checked(&'a Check),
 }
 
 /// Why a stack has no result.
@@ -198,7 +198,7 @@ impl FleetPart<'_> {
         };
         match &self.outcome {
             Err(NoResult::Failed(reason) | NoResult::Unknown(reason)) => Some(reason.into()),
-            Ok(StackReport::Checked(check)) => unread(check.plan),
+            Ok(StackReport::Checked(check)) => unread(&check.plan),
             Ok(StackReport::Planned(plan)) => unread(plan),
             Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
         }
@@ -208,7 +208,7 @@ impl FleetPart<'_> {
     pub fn is_quiet(&self) -> bool {
         match &self.outcome {
             Ok(StackReport::Checked(check)) => {
-                let plan = check.plan;
+                let plan = &check.plan;
                 check.verdicts.whole() == Verdict::InSync
                     && check.acknowledged.is_empty()
                     && plan.shown_notes().next().is_none()
@@ -254,9 +254,9 @@ impl<'a> Fleet<'a> {
     }
 
     /// The checks that were made, with their stacks.
-    pub fn checks(&self) -> impl Iterator<Item = (&FleetPart<'a>, &Check<'a>)> {
+    pub fn checks(&self) -> impl Iterator<Item = (&FleetPart<'a>, &'a Check)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            Ok(StackReport::Checked(check)) => Some((part, check)),
+            Ok(StackReport::Checked(check)) => Some((part, *check)),
             _ => None,
         })
     }
@@ -352,7 +352,7 @@ impl<'a> Fleet<'a> {
         let others = self.parts.iter().flat_map(|part| match &part.outcome {
             Ok(StackReport::Checked(check)) => annotation::of_check(check),
             Ok(StackReport::Planned(plan)) => annotation::of_plan(plan),
-            Ok(StackReport::Validated(checked)) => annotation::of_diagnostics(checked.diagnostics, checked.prefix),
+            Ok(StackReport::Validated(checked)) => checked.annotations(),
             _ => Vec::new(),
         });
         let mut all: Vec<Annotation> = problems.chain(failed).chain(others).collect();

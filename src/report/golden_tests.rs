@@ -121,7 +121,7 @@ fn drift_state(plan: &Plan) -> DriftState {
     DriftState::of_seen(fields)
 }
 
-fn check<'a>(plan: &'a Plan, state: &'a DriftState, reason: &str) -> Check<'a> {
+fn check(plan: &Plan, state: &DriftState, reason: &str) -> Check {
     let found = plan.verdicts(UnmanagedPolicy::Fail);
     let expires = "2026-11-30".parse().expect("a day");
     let mut accepted = Acknowledgements::offered(plan, &found, reason, expires);
@@ -129,9 +129,9 @@ fn check<'a>(plan: &'a Plan, state: &'a DriftState, reason: &str) -> Check<'a> {
     if let Some(first) = accepted.acknowledged.first_mut() {
         first.expires = "2026-11-01".parse().expect("a day");
     }
-    let check = Check::new(plan, found, now()).accepting(&accepted);
+    let check = Check::new(plan.clone(), found, now()).accepting(&accepted);
     assert!(check.acknowledged.iter().any(|one| one.status == AcknowledgementStatus::Silences));
-    Check { drift_state: Some(state), ..check }
+    Check { drift_state: Some(state.clone()), ..check }
 }
 
 fn part<'a>(directory: &str, call: &str, outcome: Result<StackReport<'a>, NoResult>) -> FleetPart<'a> {
@@ -260,7 +260,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     let state = drift_state(plan);
     let check = check(plan, &state, text);
     use_report("drift", &Report::Check(&check), Format::OF_DRIFT);
-    let in_sync = Check::new(&quiet, quiet.verdicts(UnmanagedPolicy::Fail), now());
+    let in_sync = Check::new(quiet.clone(), quiet.verdicts(UnmanagedPolicy::Fail), now());
     use_report("drift-in-sync", &Report::Check(&in_sync), Format::OF_DRIFT);
 
     let mut parts = vec![
@@ -272,8 +272,8 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     fleet.plans = Some((plan.digest(), "-R tenants --env prod".to_owned()));
     use_report("fleet-plan", &Report::Fleet(&fleet), Format::OF_PLAN);
     let mut parts = vec![
-        part("tenants/one", "tenants/one", Ok(StackReport::Checked(check.clone()))),
-        part("tenants/two", "tenants/two --env prod", Ok(StackReport::Checked(in_sync.clone()))),
+        part("tenants/one", "tenants/one", Ok(StackReport::Checked(&check))),
+        part("tenants/two", "tenants/two --env prod", Ok(StackReport::Checked(&in_sync))),
         part("tenants/unknown", "tenants/unknown", Err(NoResult::Unknown(format!("no file names it {text}")))),
     ];
     parts.extend(others(text));
@@ -313,24 +313,16 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
         labels: Vec::new(),
         help: Some(format!("1 to 65535 {text}")),
     }];
-    let validation = Validation { contents: None, diagnostics: &diagnostics, prefix: "endpoints/" };
+    let wrong =
+        |prefix: &str| Validation { contents: None, diagnostics: diagnostics.to_vec(), prefix: prefix.to_owned() };
+    let validation = wrong("endpoints/");
     use_report("validation", &Report::Answer(&validation), Format::OF_VALIDATION);
     let contents = Some(StackSize { endpoints: 41, objects: 0, namespaces: 3, files: 12 });
+    let valid = Validation { contents, diagnostics: Vec::new(), prefix: String::new() };
+    let wrong = wrong("tenants/two/");
     let parts = vec![
-        part(
-            "tenants/one",
-            "tenants/one",
-            Ok(StackReport::Validated(Validation { contents, diagnostics: &[], prefix: "" })),
-        ),
-        part(
-            "tenants/two",
-            "tenants/two",
-            Ok(StackReport::Validated(Validation {
-                contents: None,
-                diagnostics: &diagnostics,
-                prefix: "tenants/two/",
-            })),
-        ),
+        part("tenants/one", "tenants/one", Ok(StackReport::Validated(&valid))),
+        part("tenants/two", "tenants/two", Ok(StackReport::Validated(&wrong))),
     ];
     let fleet = Fleet::new(FleetCommand::Validate, parts);
     use_report("fleet-validate", &Report::Fleet(&fleet), Format::OF_VALIDATION);
@@ -445,11 +437,14 @@ fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
     use_report("plan", &Report::Plan(&plan), Format::OF_PLAN);
     use_report("plan-base", &Report::Plan(&sample_tests::attributed(plan.clone())), Format::OF_PLAN);
     let state = drift_state(&plan);
-    let check = Check { drift_state: Some(&state), ..Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()) };
+    let check = Check {
+        drift_state: Some(state.clone()),
+        ..Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), now())
+    };
     use_report("drift", &Report::Check(&check), Format::OF_DRIFT);
     let parts = vec![part("tenants/one", "tenants/one", Ok(StackReport::Planned(&plan)))];
     use_report("fleet-plan", &Report::Fleet(&Fleet::new(FleetCommand::Plan, parts)), Format::OF_PLAN);
-    let parts = vec![part("tenants/one", "tenants/one", Ok(StackReport::Checked(check)))];
+    let parts = vec![part("tenants/one", "tenants/one", Ok(StackReport::Checked(&check)))];
     use_report("fleet-drift", &Report::Fleet(&Fleet::new(FleetCommand::Drift, parts)), Format::OF_MERGED);
     let outcome = outcome(&plan, "the service answered 403");
     let record = record(&plan, &outcome, "kim");

@@ -22,8 +22,8 @@ fn plan(changes: usize) -> Plan {
     plan
 }
 
-fn check(plan: &Plan) -> Check<'_> {
-    Check::new(plan, plan.verdicts(UnmanagedPolicy::Fail), Timestamp::UNIX_EPOCH)
+fn check(plan: &Plan) -> Check {
+    Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), Timestamp::UNIX_EPOCH)
 }
 
 /// A report that nothing is left out of.
@@ -34,7 +34,7 @@ fn whole(report: &super::Report<'_>, format: Format) -> String {
 
 #[test]
 fn no_report_of_a_check_searches_all_changes_for_each() {
-    type Report = fn(&Check<'_>) -> String;
+    type Report = fn(&Check) -> String;
     let reports: [(&str, Report); 7] = [
         ("text", |check| text::drift(check, &TextView::default())),
         ("json", |check| document::text(|out| json::write_drift(check, out))),

@@ -82,7 +82,7 @@ pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write_drift(check: &Check<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_drift(check: &Check, out: &mut dyn Write) -> io::Result<()> {
     write("drift", StackDocument::of_check(check), out)
 }
 
@@ -258,9 +258,9 @@ impl<'p> StackDocument<'p> {
         Self { directory: Cow::Borrowed(&part.directory), environment, ..document }
     }
 
-    fn of_check(check: &'p Check<'_>) -> Self {
+    fn of_check(check: &'p Check) -> Self {
         let drifted = check.plan.drifted(&check.found).into_iter().map(|one| {
-            let seen = check.drift_state.and_then(|state| state.seen(&one.object, one.field.as_ref()));
+            let seen = check.drift_state.as_ref().and_then(|state| state.seen(&one.object, one.field.as_ref()));
             DriftedValue {
                 value: one.value,
                 first_seen: seen.map(|seen| seen.first_seen),
@@ -273,10 +273,10 @@ impl<'p> StackDocument<'p> {
         Self {
             acknowledged: Some(Cow::Borrowed(&check.acknowledged)),
             checked: Some(check.now),
-            counts: Some(counts(check.plan)),
+            counts: Some(counts(&check.plan)),
             drifted: Some(drifted.collect()),
             elsewhere_namespaces: Cow::Borrowed(&check.elsewhere),
-            plan: Some(Cow::Borrowed(check.plan)),
+            plan: Some(Cow::Borrowed(&check.plan)),
             shard: check.shard.map(ShardDocument::from),
             verdict: Some(check.verdicts.whole()),
             verdicts: Some(Cow::Borrowed(&check.verdicts)),

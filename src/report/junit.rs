@@ -32,7 +32,7 @@ pub(super) fn render(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<Strin
 }
 
 /// The check as one XML document.
-pub fn report(check: &Check<'_>) -> String {
+pub fn report(check: &Check) -> String {
     render_suites(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
 }
 
@@ -54,7 +54,7 @@ fn fleet(fleet: &Fleet<'_>) -> String {
 }
 
 /// The suites of a check, each namespace one, their names behind `prefix`.
-fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
+fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
     let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
     let in_sync = check.plan.in_sync_by_list();
     for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
@@ -113,7 +113,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
     suites.into_iter().map(|(name, suite)| (format!("{prefix}{name}"), suite)).collect()
 }
 
-fn render_suites(suites: &[(String, Suite, Option<&Check<'_>>)]) -> String {
+fn render_suites(suites: &[(String, Suite, Option<&Check>)]) -> String {
     let sum = |number: fn(&Suite) -> usize| suites.iter().map(|(_, suite, _)| number(suite)).sum::<usize>();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
@@ -235,7 +235,7 @@ mod tests {
     fn hostile_texts_stay_inside_of_their_attributes() {
         for hostile in [false, true] {
             let plan = sample_tests::plan(40, hostile);
-            let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()));
+            let text = report(&Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), now()));
             assert!(is_well_formed(&text), "{text}");
             assert!(!text.contains("<script"), "{text}");
         }
@@ -257,8 +257,8 @@ mod tests {
         let plan = sample_tests::plan(20, true);
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let accepted = Acknowledgements::offered(&plan, &verdicts, "known <b>", "2027-01-01".parse().expect("a date"));
-        let before = report(&Check::new(&plan, verdicts.clone(), now()));
-        let after = report(&Check::new(&plan, verdicts.clone(), now()).accepting(&accepted));
+        let before = report(&Check::new(plan.clone(), verdicts.clone(), now()));
+        let after = report(&Check::new(plan.clone(), verdicts.clone(), now()).accepting(&accepted));
         assert!(before.contains(" errors=\"1\" skipped=\"0\">"), "{before}");
         assert_eq!(after.matches("<skipped ").count(), accepted.acknowledged.len());
         assert!(after.matches("<failure ").count() <= before.matches("<failure ").count());

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::check_document::{CheckDocument, CheckDocumentError, SavedCheck, SavedResult, SavedStack};
+use super::check_document::{CheckDocument, CheckDocumentError, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::{safe, time};
+use crate::drift::Check;
 use crate::model::Namespace;
 use crate::plan::Plan;
 
@@ -107,7 +108,7 @@ fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut V
         let Some((_, of)) = document.shard else { continue };
         let (files, newest) = counts.entry(of).or_default();
         *files += 1;
-        *newest = (*newest).max(document.checks().map(|check| check.checked).max());
+        *newest = (*newest).max(document.checks().map(|check| check.now).max());
     }
     let Some(kept) = counts.iter().max_by_key(|(_, rank)| **rank).map(|(of, _)| *of) else { return };
     documents.retain(|(name, document)| match document.shard {
@@ -165,7 +166,7 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
 }
 
 fn period(documents: &[(String, CheckDocument)]) -> Option<(Timestamp, Timestamp)> {
-    let times = || documents.iter().flat_map(|(_, document)| document.checks()).map(|check| check.checked);
+    let times = || documents.iter().flat_map(|(_, document)| document.checks()).map(|check| check.now);
     times().min().zip(times().max())
 }
 
@@ -219,7 +220,7 @@ fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<Input
         let message = format!("{} have a result for it: the newest check is shown", files.join(" and "));
         problems.push(InputProblem { place: stack.to_owned(), message });
     }
-    results.sort_by_key(|(_, result)| result.as_ref().ok().map(|check| check.checked));
+    results.sort_by_key(|(_, result)| result.as_ref().ok().map(|check| check.now));
     let unknown = || Err(NoResult::Unknown("no file contains a check".to_owned()));
     results.pop().map_or_else(unknown, |(_, result)| result)
 }
@@ -233,7 +234,7 @@ fn whole_and_recent(result: SavedResult, now: Timestamp, max_age: Duration) -> S
         let filters = filters.iter().map(|filter| safe::line(filter)).collect::<Vec<_>>().join(" ");
         return unknown(format!("it was checked with filters ({filters}), so the rest of it is not known"));
     }
-    let mut times = vec![("it was checked", Some(check.checked))];
+    let mut times = vec![("it was checked", Some(check.now))];
     // A check against a snapshot is of the service as it was then.
     let snapshot = check.plan.source.snapshot.as_ref();
     times.extend(snapshot.map(|taken| ("its snapshot was taken", taken.parse().ok())));
@@ -253,7 +254,7 @@ fn whole_and_recent(result: SavedResult, now: Timestamp, max_age: Duration) -> S
 }
 
 impl CheckDocument {
-    fn checks(&self) -> impl Iterator<Item = &SavedCheck> {
+    fn checks(&self) -> impl Iterator<Item = &Check> {
         self.stacks.iter().filter_map(|entry| entry.result.as_deref().ok())
     }
 }
@@ -276,7 +277,7 @@ impl SavedStack {
             id: String::new(),
             call: format!("{}{flags}", safe::shell(&self.directory)),
             flags,
-            outcome: self.result.as_ref().map(|check| StackReport::Checked(check.check())).map_err(Clone::clone),
+            outcome: self.result.as_ref().map(|check| StackReport::Checked(check)).map_err(Clone::clone),
         }
     }
 }

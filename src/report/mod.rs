@@ -77,7 +77,7 @@ pub enum Report<'a> {
     /// A plan.
     Plan(&'a Plan),
     /// The verdict over a stack.
-    Check(&'a Check<'a>),
+    Check(&'a Check),
     /// The results of several stacks.
     Fleet(&'a Fleet<'a>),
     /// Anything else, which its own file describes.
@@ -262,7 +262,7 @@ fn acknowledgements(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<String
     let Report::Check(check) = report else { return None };
     let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
-    let offered = Acknowledgements::offered(check.plan, &check.found, "say why it is accepted", expires);
+    let offered = Acknowledgements::offered(&check.plan, &check.found, "say why it is accepted", expires);
     Some(safe::yaml(&offered))
 }
 

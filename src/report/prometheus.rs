@@ -39,7 +39,7 @@ pub(super) fn render(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<Strin
 }
 
 /// The check as gauges.
-pub fn report(check: &Check<'_>) -> String {
+pub fn report(check: &Check) -> String {
     gauges(&[(None, check)])
 }
 
@@ -99,7 +99,7 @@ pub fn run(document: &RunDocument) -> String {
 }
 
 /// The samples of one metric for one check.
-type Sample = fn(&mut Text, &Check<'_>);
+type Sample = fn(&mut Text, &Check);
 
 /// The labels of a list, and these; endpoints have no label of a kind.
 fn labels(list: &Scope, others: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
@@ -166,7 +166,7 @@ const METRICS: [(&str, &str, Sample); 8] = [
         FIRST_SEEN,
         "When a check first saw that a field drifted, in seconds since 1970; without a field it is the whole endpoint.",
         |text, check| {
-            let Some(state) = check.drift_state else { return };
+            let Some(state) = &check.drift_state else { return };
             for drifted in check.plan.drifted(&check.verdicts) {
                 let Some(seen) = state.seen(&drifted.object, drifted.field.as_ref()) else { continue };
                 let field = drifted.field.map(|field| field.to_string()).unwrap_or_default();
@@ -192,7 +192,7 @@ const METRICS: [(&str, &str, Sample); 8] = [
 const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 
 /// The checks as gauges; each of several with the directory of its stack.
-fn gauges(checks: &[(Option<String>, &Check<'_>)]) -> String {
+fn gauges(checks: &[(Option<String>, &Check)]) -> String {
     let mut text = Text { lines: String::new(), common: Vec::new() };
     for (name, help, samples) in METRICS {
         let before = text.lines.len();
@@ -245,6 +245,7 @@ mod tests {
     use super::*;
     use crate::drift::{CheckRecord, DriftState, UnmanagedPolicy};
     use crate::model::Desired;
+    use crate::plan::Plan;
     use crate::report::fleet::{FleetCommand, FleetPart, StackReport};
 
     fn now() -> jiff::Timestamp {
@@ -258,7 +259,7 @@ mod tests {
                 .expect("a pattern");
         for hostile in [false, true] {
             let plan = super::super::sample_tests::plan(40, hostile);
-            let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()));
+            let text = report(&Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), now()));
             for line in text.lines() {
                 assert!(line.starts_with("# HELP ") || line.starts_with("# TYPE ") || sample.is_match(line), "{line}");
             }
@@ -268,13 +269,15 @@ mod tests {
     #[test]
     fn stacks_of_one_name_have_series_of_their_own() {
         let [one, other] = [sample_tests::plan(40, false), sample_tests::plan(0, false)];
-        let part = |environment: &str, plan| FleetPart {
+        let check = |plan: Plan| Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now());
+        let [one, other] = [check(one), check(other)];
+        let part = |environment: &str, check| FleetPart {
             directory: ".".to_owned(),
             environment: Some(environment.to_owned()),
             id: String::new(),
             call: String::new(),
             flags: String::new(),
-            outcome: Ok(StackReport::Checked(Check::new(plan, plan.verdicts(UnmanagedPolicy::Note), now()))),
+            outcome: Ok(StackReport::Checked(check)),
         };
         let text = fleet(&Fleet::new(FleetCommand::Drift, vec![part("dev", &one), part("prod", &other)]));
         let series: Vec<&str> =
@@ -288,7 +291,7 @@ mod tests {
     #[test]
     fn the_verdict_is_one_of_five() {
         let plan = sample_tests::plan(40, false);
-        let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), now()));
+        let text = report(&Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now()));
         let verdicts: Vec<&str> = text.lines().filter(|line| line.starts_with("trueup_drift_verdict{")).collect();
         assert_eq!(verdicts.len(), 5);
         assert_eq!(verdicts.iter().filter(|line| line.ends_with(" 1")).count(), 1);
@@ -302,7 +305,7 @@ mod tests {
         let mut state = DriftState::default();
         let desired = Desired::default();
         state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, now());
-        let text = report(&Check { drift_state: Some(&state), ..Check::new(&plan, verdicts, now()) });
+        let text = report(&Check { drift_state: Some(state.clone()), ..Check::new(plan.clone(), verdicts, now()) });
         assert!(text.contains("field=\"spec.target\"} 1795255200\n"), "{text}");
     }
 }

@@ -12,16 +12,16 @@ use super::{Answer, Role, TextView, document};
 use crate::load::Diagnostic;
 
 /// Definitions that were checked.
-pub struct Validation<'a> {
+pub struct Validation {
     /// What the definitions contain; nothing where they are not valid.
     pub contents: Option<StackSize>,
     /// The problems, or the notes on valid definitions.
-    pub diagnostics: &'a [Diagnostic],
+    pub diagnostics: Vec<Diagnostic>,
     /// The path from the working directory to the stack, with a final `/` where it is not empty.
-    pub prefix: &'a str,
+    pub prefix: String,
 }
 
-impl Answer for Validation<'_> {
+impl Answer for Validation {
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         self.contents.map(StackSize::blocks).unwrap_or_default()
     }
@@ -31,7 +31,7 @@ impl Answer for Validation<'_> {
     }
 
     fn annotations(&self) -> Vec<Annotation> {
-        annotation::of_diagnostics(self.diagnostics, self.prefix)
+        annotation::of_diagnostics(&self.diagnostics, &self.prefix)
     }
 }
 
@@ -50,11 +50,11 @@ pub struct ValidationReport<'a> {
 impl<'a> ValidationReport<'a> {
     /// The report of a check.
     #[must_use]
-    pub fn of(validation: &Validation<'a>) -> Self {
+    pub fn of(validation: &'a Validation) -> Self {
         let contents = validation.contents;
         let endpoints = contents.map_or(0, |size| size.endpoints);
         let objects = contents.map_or(0, |size| size.objects);
-        Self { valid: contents.is_some(), endpoints, objects, diagnostics: validation.diagnostics }
+        Self { valid: contents.is_some(), endpoints, objects, diagnostics: &validation.diagnostics }
     }
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy, Verdict};
 use trueup::model::Object;
-use trueup::plan::{Plan, PlanSettings};
+use trueup::plan::PlanSettings;
 use trueup::report::TextView;
 use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use trueup::report::merge::{MergeInput, MergedChecks, merge};
@@ -45,37 +45,28 @@ fn now() -> jiff::Timestamp {
     "2026-11-22T06:00:00Z".parse().expect("a time")
 }
 
-/// What each stack's checker found.
-struct Found {
-    plan: Plan,
-    state: Option<DriftState>,
-}
-
 impl Random {
-    fn found(&self) -> Found {
+    /// What its checker finds.
+    fn found(&self) -> Check {
         let mut settings = PlanSettings::default();
         settings.safeguards.prune = if self.accepted { trueup::plan::Prune::All } else { trueup::plan::Prune::Owned };
         let plan = properties::planned(self.definitions.clone(), &properties::by_key(self.live.clone()), &settings);
         let seen = SeenSince { first_seen: now(), checks: 3 };
         let drifted = plan.drifted(&plan.verdicts(self.policy()));
         let state = DriftState::of_seen(drifted.into_iter().map(|one| (one.object, one.field, seen)));
-        Found { plan, state: self.unmanaged.then_some(state) }
+        let verdicts = plan.verdicts(self.policy());
+        let offered = Acknowledgements::offered(&plan, &verdicts, "reason", "2026-12-01".parse().expect("a day"));
+        let check = Check { drift_state: self.unmanaged.then_some(state), ..Check::new(plan, verdicts, now()) };
+        if self.accepted { check.accepting(&offered) } else { check }
     }
 
     fn policy(&self) -> UnmanagedPolicy {
         if self.unmanaged { UnmanagedPolicy::Fail } else { UnmanagedPolicy::Note }
     }
 
-    fn part<'f>(&self, number: usize, found: &'f Found) -> FleetPart<'f> {
-        let outcome = if self.failed {
-            Err(NoResult::Failed("no token".to_owned()))
-        } else {
-            let check = Check::new(&found.plan, found.plan.verdicts(self.policy()), now());
-            let check = Check { drift_state: found.state.as_ref(), ..check };
-            let day = "2026-12-01".parse().expect("a day");
-            let offered = Acknowledgements::offered(&found.plan, &check.found, "reason", day);
-            Ok(StackReport::Checked(if self.accepted { check.accepting(&offered) } else { check }))
-        };
+    fn part<'f>(&self, number: usize, found: &'f Check) -> FleetPart<'f> {
+        let outcome =
+            if self.failed { Err(NoResult::Failed("no token".to_owned())) } else { Ok(StackReport::Checked(found)) };
         let directory = format!("t{number}");
         let (id, flags) = (format!("id-{number}"), String::new());
         FleetPart { call: directory.clone(), directory, environment: None, id, flags, outcome }
@@ -98,7 +89,7 @@ proptest! {
     fn shards_merged_are_what_one_checker_finds(
         stacks in prop::collection::vec(stack(), 1..6), of in 1..6_u32, lost in 1..6_u32
     ) {
-        let found: Vec<Found> = stacks.iter().map(Random::found).collect();
+        let found: Vec<Check> = stacks.iter().map(Random::found).collect();
         let parts = |shard: Option<u32>| -> Vec<FleetPart<'_>> {
             let each = stacks.iter().zip(&found).enumerate();
             each.map(|(number, (stack, found))| {
@@ -153,8 +144,7 @@ impl Listed {
         (self.stack * 5 + self.version * 3) % of + 1
     }
 
-    fn part(self, is_elsewhere: bool, plan: &Plan) -> FleetPart<'_> {
-        let check = Check::new(plan, plan.verdicts(UnmanagedPolicy::Note), now());
+    fn part(self, is_elsewhere: bool, check: &Check) -> FleetPart<'_> {
         let outcome = if is_elsewhere { Err(NoResult::Elsewhere) } else { Ok(StackReport::Checked(check)) };
         let directory = format!("t{}", self.stack);
         let flags = String::new();
@@ -211,6 +201,8 @@ proptest! {
         taken in prop::collection::vec((0..3_usize, 1..4_u32), 1..5),
     ) {
         let plan = properties::planned(Vec::new(), &properties::by_key(Vec::new()), &PlanSettings::default());
+        let verdicts = plan.verdicts(UnmanagedPolicy::Note);
+        let check = Check::new(plan, verdicts, now());
         let list = |at: usize| {
             let versions = lists[at % lists.len()].iter();
             (0..).zip(versions).map(|(stack, version)| Listed { stack, version: *version }).collect::<Vec<_>>()
@@ -220,7 +212,7 @@ proptest! {
             let shard = (shard - 1) % of + 1;
             named.extend(list(*at).into_iter().map(Listed::id));
             checked.extend(list(*at).into_iter().filter(|one| one.shard(of) == shard).map(Listed::id));
-            let parts = list(*at).into_iter().map(|one| one.part(one.shard(of) != shard, &plan)).collect();
+            let parts = list(*at).into_iter().map(|one| one.part(one.shard(of) != shard, &check)).collect();
             let fleet = Fleet { shard: Some((shard, of)), ..Fleet::new(FleetCommand::Drift, parts) };
             files.push((number, rendered(&fleet, Format::Json)));
         }

@@ -1,12 +1,10 @@
 //! `drift`: the verdict over one stack or several, for a schedule. Each stack is planned as for an apply, but
 //! nothing is changed; the drift state and the acknowledgements of a stack are files of the call.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use jiff::Timestamp;
 
 use clap::{Args, ValueEnum};
 
@@ -19,10 +17,8 @@ use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{
     CommandResult as _, Context, Execute, ExitStatus, Result, Session, SessionOptions, file, plan_errors,
 };
-use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
+use crate::drift::{Acknowledgements, Check, CheckRecord, UnmanagedPolicy};
 use crate::file::limit;
-use crate::model::Namespace;
-use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, TextView};
 
@@ -99,12 +95,11 @@ async fn one(
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &scope, options).await?;
-    let checked = check(arguments, session, None).await?;
-    let check = checked.check();
-    let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
+    let (call, check) = check(arguments, session, None).await?;
+    let view = TextView { elapsed: Some(begun.elapsed()), call, ..context.output.view() };
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
-        && let Some(error) = plan_errors::unread(&checked.plan)
+        && let Some(error) = plan_errors::unread(&check.plan)
     {
         let command = format!("trueup drift {}", view.call);
         report_files::write_beside(&Report::Check(&check), &arguments.files, (&view, &command))?;
@@ -142,9 +137,8 @@ async fn several(
     })
     .await?;
     fleet::print_errors(context, &members, &done);
-    let (parts, status) = fleet::parts(&members, &done, |checked: &CheckedStack| {
-        (StackReport::Checked(checked.check()), Some(&checked.call), ExitStatus::Done)
-    });
+    let (parts, status) =
+        fleet::parts(&members, &done, |(call, check)| (StackReport::Checked(check), Some(call), ExitStatus::Done));
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let view = TextView { elapsed: Some(begun.elapsed()), call: targets::call(context), ..context.output.view() };
@@ -152,34 +146,9 @@ async fn several(
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
 }
 
-/// A stack that was checked.
-struct CheckedStack {
-    call: String,
-    plan: Plan,
-    verdicts: Verdicts,
-    drift_state: Option<DriftState>,
-    acknowledged: Option<Acknowledgements>,
-    now: Timestamp,
-    shard: Option<Shard>,
-    elsewhere: BTreeSet<Namespace>,
-}
-
-impl CheckedStack {
-    fn check(&self) -> Check<'_> {
-        let mut check = Check::new(&self.plan, self.verdicts.clone(), self.now);
-        check.drift_state = self.drift_state.as_ref();
-        check.shard = self.shard.map(|shard| (shard.index, shard.of));
-        check.elsewhere.clone_from(&self.elsewhere);
-        match &self.acknowledged {
-            Some(acknowledged) => check.accepting(acknowledged),
-            None => check,
-        }
-    }
-}
-
-/// Checks one stack. Each of several has its own drift state, a file of the directory that the call names, and keeps its
+/// Checks one stack; returns the words of a command that names it as well. Each of several has its own drift state, a file of the directory that the call names, and keeps its
 /// acknowledgements beside its definitions.
-async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Member>) -> Result<CheckedStack> {
+async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Member>) -> Result<(String, Check)> {
     let (context, stack) = (session.context, &session.stack);
     let (state, acknowledged) = (arguments.drift_state.clone(), arguments.acknowledged.clone());
     let (state, acknowledged) = match member {
@@ -210,8 +179,11 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
         drift_state = kept.update(|state| state.remember(record, now)).await?;
     }
-    let (drift_state, shard) = (kept.is_kept().then_some(drift_state), session.shard);
-    Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard, elsewhere })
+    let mut check = Check { elsewhere, ..Check::new(plan, verdicts, now) };
+    check.drift_state = kept.is_kept().then_some(drift_state);
+    check.shard = session.shard.map(|shard| (shard.index, shard.of));
+    let check = acknowledged.iter().fold(check, Check::accepting);
+    Ok((session.stack.call(), check))
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements> {

@@ -4,11 +4,10 @@
 use clap::Args;
 
 use crate::cli::args::{GlobalOptions, SETTINGS, ScopeArgs, StacksArgs, formats};
-use crate::cli::stack::{self, CheckedDefinitions};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{Context, Execute, ExitStatus, Result, diagnostics};
-use crate::load::Diagnostics;
+use crate::cli::{Context, Execute, ExitStatus, Result, diagnostics, stack};
+use crate::load::{Diagnostics, Loaded};
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::{Format, Report, StackSize, Validation};
 
@@ -34,9 +33,8 @@ impl Execute for ValidateArgs {
         match targets::of(context, &self.scope.paths, self.stacks)? {
             Targets::One(_) => {
                 let checked = check(self.format, context, &self.scope)?;
-                let status = checked.status();
-                context.output.report(&Report::Answer(&checked.validation()), self.format);
-                Ok(status)
+                context.output.report(&Report::Answer(&checked), self.format);
+                Ok(status(&checked))
             }
             Targets::Several(targets) => {
                 let members = fleet::open(context, targets, FleetNeeds::Definitions, None).await?;
@@ -44,9 +42,8 @@ impl Execute for ValidateArgs {
                 let work = async |member: &Member| check(self.format, &member.context, &member.scope(scope));
                 let done = fleet::all(&members, scope, work).await?;
                 fleet::print_errors(context, &members, &done);
-                let (parts, status) = fleet::parts(&members, &done, |checked: &Checked| {
-                    (StackReport::Validated(checked.validation()), None, checked.status())
-                });
+                let (parts, status) =
+                    fleet::parts(&members, &done, |checked| (StackReport::Validated(checked), None, status(checked)));
                 let fleet = Fleet::new(FleetCommand::Validate, parts);
                 context.output.report(&Report::Fleet(&fleet), self.format);
                 Ok(status)
@@ -55,50 +52,30 @@ impl Execute for ValidateArgs {
     }
 }
 
-/// What a check found, with the path from the working directory to the stack.
-struct Checked {
-    definitions: CheckedDefinitions,
-    prefix: String,
+fn status(checked: &Validation) -> ExitStatus {
+    if checked.contents.is_some() { ExitStatus::Done } else { ExitStatus::Invalid }
 }
 
-impl Checked {
-    fn validation(&self) -> Validation<'_> {
-        let (contents, diagnostics) = match &self.definitions {
-            CheckedDefinitions::Valid(stack) => {
-                let (loaded, namespaces) = (&stack.loaded, stack.namespaces().len());
-                let definitions = &loaded.desired.definitions;
-                let endpoints = definitions.keys().filter(|key| key.kind.is_endpoint()).count();
-                let (objects, files) = (definitions.len() - endpoints, loaded.desired.files);
-                (Some(StackSize { endpoints, objects, namespaces, files }), &loaded.notes)
-            }
-            CheckedDefinitions::Wrong(wrong) => (None, &wrong.list),
-        };
-        Validation { contents, diagnostics, prefix: &self.prefix }
-    }
-
-    fn status(&self) -> ExitStatus {
-        match self.definitions {
-            CheckedDefinitions::Valid(_) => ExitStatus::Done,
-            CheckedDefinitions::Wrong(_) => ExitStatus::Invalid,
-        }
-    }
-}
-
-fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Checked> {
-    let definitions = match format {
+fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Validation> {
+    let checked = match format {
         // People read the problems on stderr, drawn as a compiler draws them.
-        Format::Text => CheckedDefinitions::Valid(stack::open_matched(context, scope)?),
+        Format::Text => Ok(stack::open_matched(context, scope)?),
         _ => stack::check(context, scope)?,
     };
-    let prefix = match &definitions {
-        CheckedDefinitions::Valid(stack) => {
-            if format == Format::Text && !stack.loaded.notes.is_empty() {
-                let notes = Diagnostics::new(stack.loaded.notes.clone(), stack.loaded.desired.files);
-                diagnostics::message(context, &notes);
-            }
-            context.environment.shown_from_here(&stack.loaded.root)
+    let stack = match checked {
+        Ok(stack) => stack,
+        Err(wrong) => {
+            let prefix = wrong.prefix(context.environment.directory.as_deref());
+            return Ok(Validation { contents: None, diagnostics: wrong.list, prefix });
         }
-        CheckedDefinitions::Wrong(wrong) => wrong.prefix(context.environment.directory.as_deref()),
     };
-    Ok(Checked { definitions, prefix })
+    let namespaces = stack.namespaces().len();
+    let Loaded { desired, notes, root, .. } = stack.loaded;
+    if format == Format::Text && !notes.is_empty() {
+        diagnostics::message(context, &Diagnostics::new(notes.clone(), desired.files));
+    }
+    let endpoints = desired.definitions.keys().filter(|key| key.kind.is_endpoint()).count();
+    let objects = desired.definitions.len() - endpoints;
+    let contents = Some(StackSize { endpoints, objects, namespaces, files: desired.files });
+    Ok(Validation { contents, diagnostics: notes, prefix: context.environment.shown_from_here(&root) })
 }

@@ -105,7 +105,7 @@ impl Row<'_> {
 }
 
 /// Every endpoint that is not in sync: what was changed outside, then what is not applied yet, each by key.
-pub fn rows<'a>(check: &'a Check<'_>) -> Vec<Row<'a>> {
+pub fn rows<'a>(check: &'a Check) -> Vec<Row<'a>> {
     let changes = check.plan.by_key();
     let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
     let mut unnamed: BTreeMap<&Key, Vec<(Field, &str)>> = BTreeMap::new();
@@ -124,7 +124,7 @@ pub fn rows<'a>(check: &'a Check<'_>) -> Vec<Row<'a>> {
 }
 
 fn row<'a>(
-    check: &'a Check<'_>,
+    check: &'a Check,
     (key, object): (&'a Key, &ObjectVerdict),
     (change, unnamed): (Option<&'a Change>, &[(Field, &str)]),
     blocked: Option<&'a BlockedChange>,
@@ -140,7 +140,7 @@ fn row<'a>(
     };
     let since = |field: Option<&Field>| {
         let modified = change.and_then(|change| change.action.before()?.modified.as_deref());
-        let seen = check.drift_state.and_then(|state| state.seen(key, field));
+        let seen = check.drift_state.as_ref().and_then(|state| state.seen(key, field));
         (seen.map(|seen| seen.first_seen), since(seen, modified, check.now))
     };
     let mut first: Option<(Option<Timestamp>, Line<'a>)> = None;
@@ -188,7 +188,7 @@ fn since(seen: Option<SeenSince>, modified: Option<&str>, now: Timestamp) -> Lin
 }
 
 /// How many of the objects of a check are live and not defined.
-pub fn undefined(check: &Check<'_>, verdicts: &Verdicts) -> usize {
+pub fn undefined(check: &Check, verdicts: &Verdicts) -> usize {
     let changes = check.plan.by_key();
     let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
     let unnamed: BTreeSet<&Key> = check.plan.notes.iter().filter_map(Note::unnamed).map(|(key, ..)| key).collect();
@@ -229,7 +229,7 @@ pub fn headline(verdicts: &Verdicts) -> Line<'static> {
 }
 
 /// What is accepted, and what of it has ended or fits no more.
-pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
+pub fn acknowledged<'a>(check: &'a Check) -> Vec<Line<'a>> {
     let line = |entry: &'a JudgedAcknowledgement| {
         let one = &entry.acknowledgement;
         let until = || foreign(one.expires.to_string());
@@ -249,7 +249,7 @@ pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
 
 /// The commands that end what a check found. Restoring names the endpoints where something else is pending, so that it
 /// applies nothing else.
-pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
+pub fn commands(check: &Check, call: &str) -> Vec<Command> {
     let apply = |label| Command { label, command: format!("trueup apply {call}") };
     let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
@@ -326,7 +326,7 @@ mod tests {
         let formats = [Format::Text, Format::Markdown, Format::Html, Format::Junit, Format::Github, Format::Sarif];
         for (blocked, restores) in [(0, true), (1, true), (2, false)] {
             let plan = plan(blocked);
-            let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
+            let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
             assert_eq!(check.verdicts.whole(), Verdict::Drift);
             let commands: Vec<&str> = commands(&check, ".").iter().map(|command| command.label).collect();
             let accept = "accept the live values with:";

@@ -29,7 +29,7 @@ pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
             page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
         }
         page.add(&report, Some(&name), options.now);
-        let is_drift = |check: &Check<'_>| matches!(check.verdicts.whole(), Verdict::Drift | Verdict::Both);
+        let is_drift = |check: &Check| matches!(check.verdicts.whole(), Verdict::Drift | Verdict::Both);
         if matches!(&part.outcome, Ok(StackReport::Checked(check)) if is_drift(check)) {
             page.commands.extend(report.commands.iter().map(super::command));
         }
@@ -76,7 +76,7 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
 
 fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
     let plans: Vec<&Plan> = fleet.plans().map(|(_, plan)| plan).collect();
-    let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
+    let checks: Vec<&Check> = fleet.checks().map(|(_, check)| check).collect();
     let mut counts = match fleet.command {
         FleetCommand::Drift => view::check::counts(&checks),
         _ => view::plan::counts(&plans),

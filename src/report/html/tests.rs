@@ -140,8 +140,8 @@ fn one_cause_is_one_banner_and_the_command_is_complete() {
     assert!(text.contains(&command), "{text}");
 }
 
-fn check(plan: &Plan) -> Check<'_> {
-    Check::new(plan, plan.verdicts(UnmanagedPolicy::Fail), now().expect("a time"))
+fn check(plan: &Plan) -> Check {
+    Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), now().expect("a time"))
 }
 
 fn drift_of(plan: &Plan) -> String {
@@ -158,9 +158,10 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
         flags: String::new(),
         outcome,
     };
+    let (one, two) = (check(one), check(two));
     let parts = vec![
-        part("tenants/one", Ok(StackReport::Checked(check(one)))),
-        part("tenants/two", Ok(StackReport::Checked(check(two)))),
+        part("tenants/one", Ok(StackReport::Checked(&one))),
+        part("tenants/two", Ok(StackReport::Checked(&two))),
         part("tenants/three", Err(NoResult::Failed("the service answered 401 Unauthorized".to_owned()))),
     ];
     super::fleet::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view()))
@@ -231,7 +232,7 @@ fn pages_are_written_for_a_browser_where_one_asks() {
 #[test]
 fn a_row_of_a_check_says_once_when_its_object_was_last_changed() {
     let plan = sample_tests::plan(40, false);
-    let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), now().expect("a time"));
+    let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now().expect("a time"));
     let (command, now, view) = ("trueup drift".to_owned(), now(), view());
     let options = ReportOptions { command, now, ..ReportOptions::new(&view) };
     let data = data_of(&report(&View::of_check(&check, "endpoints"), &options));

@@ -94,7 +94,7 @@ fn of_plan(plan: &Plan, options: &ReportOptions<'_>) -> String {
     report::report(&View::of_plan(plan, &plan.digest(), None, &view()), options)
 }
 
-fn of_check(check: &Check<'_>, options: &ReportOptions<'_>) -> String {
+fn of_check(check: &Check, options: &ReportOptions<'_>) -> String {
     report::report(&View::of_check(check, "endpoints"), options)
 }
 
@@ -355,7 +355,7 @@ fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
         for hostile in [false, true] {
             let plan = sample_tests::plan(50, hostile);
             let now = "2026-11-21T10:00:00Z".parse().expect("a time");
-            let text = of_check(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now), &options(budget));
+            let text = of_check(&Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), now), &options(budget));
             let found = read(&text);
             assert!(found.odd.is_empty(), "{:?} in {text}", found.odd);
             assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {text}", found.cells);
@@ -432,6 +432,6 @@ fn markdown_pages_are_written_for_a_browser_where_one_asks() {
         write(name, &of_plan(&plan, &options));
     }
     let plan = sample_tests::plan(50, false);
-    let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now.expect("a time"));
+    let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), now.expect("a time"));
     write("markdown-drift", &of_check(&check, &options));
 }

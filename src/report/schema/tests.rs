@@ -160,7 +160,7 @@ fn a_saved_plan_and_a_verdict_fit_their_schemas() {
         assert_eq!(faults(&of_plan, &saved), Vec::<String>::new());
         let shown: Json = serde_json::from_str(&document::text(|out| report::write_plan(&plan, out))).expect("JSON");
         assert_eq!(faults(&of_plan, &shown), Vec::<String>::new());
-        let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), jiff::Timestamp::UNIX_EPOCH);
+        let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), jiff::Timestamp::UNIX_EPOCH);
         let drift: Json = serde_json::from_str(&document::text(|out| report::write_drift(&check, out))).expect("JSON");
         assert_eq!(faults(&of_drift, &drift), Vec::<String>::new());
         let mut altered = saved;

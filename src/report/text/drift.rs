@@ -18,11 +18,11 @@ const LONG: usize = 100;
 const VALUES: usize = 12;
 
 /// The verdict over a tenant: what was changed outside, what is pending, and what to do about it.
-pub fn drift(check: &Check<'_>, view: &TextView) -> String {
+pub fn drift(check: &Check, view: &TextView) -> String {
     let report = View::of_check(check, view.call());
     let mut text = headline(check, view);
     if check.plan.source.snapshot.is_some() {
-        text.push_str(&format!("{}, not the service\n", view.plain(&view_of::source(check.plan))));
+        text.push_str(&format!("{}, not the service\n", view.plain(&view_of::source(&check.plan))));
     }
     let Content::Check(rows, accepted) = &report.content else { return text };
     let (outside, rest): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state.is_outside());
@@ -50,7 +50,7 @@ pub fn drift(check: &Check<'_>, view: &TextView) -> String {
         text.extend(accepted.iter().map(|line| format!("    {}\n", view.line(line))));
     }
     if !check.verdicts.unknown.is_empty() {
-        text.push_str(&format!("\n{}", draw::blocks(&outcome::incomplete(check.plan), view)));
+        text.push_str(&format!("\n{}", draw::blocks(&outcome::incomplete(&check.plan), view)));
     }
     let undecided = report.alarms.iter().filter(|alarm| alarm.kind == crate::report::view::AlarmKind::Undecided);
     let undecided: Vec<Line<'_>> = undecided.map(|alarm| alarm.text.clone()).chain(report.notes).collect();
@@ -62,8 +62,8 @@ pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     if next.is_empty() { text } else { format!("{text}\n{next}") }
 }
 
-fn headline(check: &Check<'_>, view: &TextView) -> String {
-    let (plan, verdicts) = (check.plan, &check.verdicts);
+fn headline(check: &Check, view: &TextView) -> String {
+    let (plan, verdicts) = (&check.plan, &check.verdicts);
     let looked = plan.read_scope();
     let environment = plan.source.environment.as_deref().map(|name| line![", environment ", code(name)]);
     let outside = format!("{}{}", view.plain(&line![environment]), narrowed(plan, view));

@@ -9,8 +9,8 @@ use crate::report::line::line;
 
 impl<'a> View<'a> {
     /// The view of a check; `call` is the words that name its stack in a command.
-    pub fn of_check(check: &'a Check<'_>, call: &str) -> Self {
-        let plan = check.plan;
+    pub fn of_check(check: &'a Check, call: &str) -> Self {
+        let plan = &check.plan;
         let unknown = check.verdicts.unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()));
         let mut alarms = unread(&unread_facts::by_reason(unknown));
         alarms.extend(notes::lines_of(plan, Note::is_undecided).into_iter().map(|text| Alarm {
@@ -36,7 +36,7 @@ impl<'a> View<'a> {
 }
 
 /// How many endpoints of these checks are what.
-pub fn counts(checks: &[&Check<'_>]) -> Vec<Count> {
+pub fn counts(checks: &[&Check]) -> Vec<Count> {
     let count = |class, number, words| Count { class, number, words };
     let (drifted, pending) = facts::numbers(checks.iter().map(|check| &check.verdicts));
     let accepted = checks.iter().flat_map(|check| &check.acknowledged);
