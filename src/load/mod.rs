@@ -18,7 +18,6 @@ mod level;
 mod loaded;
 mod object;
 mod options;
-mod outline;
 mod overlay;
 mod overlays;
 mod plain;

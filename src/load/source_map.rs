@@ -12,7 +12,6 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::level::Level;
 use super::loaded::Loaded;
-use super::outline::Outline;
 use super::overlays::Overlays;
 use super::rules;
 use super::secrets::Secrets;
@@ -82,8 +81,6 @@ pub struct SourceMap<'l> {
     overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Files of many definitions, and the newest of one.
     cached: RefCell<HashMap<Arc<str>, Arc<FileNodes>>>,
-    /// The newest file that was asked for, where it is of the plainest kind.
-    newest: RefCell<Option<(Arc<str>, Option<Outline>)>>,
 }
 
 impl<'l> SourceMap<'l> {
@@ -95,7 +92,7 @@ impl<'l> SourceMap<'l> {
             overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
         }
         let (filter, variables) = (loaded.filter(), Variables::new(&loaded.config.variables));
-        Self { loaded, filter, variables, overlays, cached: RefCell::default(), newest: RefCell::default() }
+        Self { loaded, filter, variables, overlays, cached: RefCell::default() }
     }
 
     /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
@@ -104,44 +101,11 @@ impl<'l> SourceMap<'l> {
         if let Some(removed) = self.loaded.removed.get(key) {
             return Some(removed.clone());
         }
-        self.outlined(key, field).unwrap_or_else(|| match field {
-            None => self.at(key, &[]).map(|written| written.place),
-            Some(field) => self.field(key, field).map(|written| written.place),
-        })
-    }
-
-    /// The same from an outline of the file; nothing where the careful reader has to be asked.
-    pub(super) fn outlined(&self, key: &Key, field: Option<&Field>) -> Option<Option<SourceLocation>> {
-        let definition = self.loaded.desired.definitions.get(key)?;
-        if !definition.overlays.is_empty() || !key.kind.is_endpoint() {
-            return None;
-        }
-        let mut newest = self.newest.borrow_mut();
-        if newest.as_ref().is_none_or(|(file, _)| *file != definition.file) {
-            *newest = Some((definition.file.clone(), self.outline(&definition.file)));
-        }
-        let outline = newest.as_ref().and_then(|(_, outline)| outline.as_ref())?;
-        let is = |name, text: &str| outline.text(&["metadata", name]) == Some(text);
-        if !is("name", key.name.as_str()) || !is("namespace", key.namespace.as_str()) {
-            return None;
-        }
-        let line = match field {
-            None => outline.first(),
-            Some(field) => {
-                let (paths, chosen) = paths(key.kind, field);
-                paths.iter().find_map(|path| outline.at(path).filter(|line| !(chosen && line.is_empty)))
-            }
+        let written = match field {
+            None => self.at(key, &[]),
+            Some(field) => self.field(key, field),
         };
-        Some(line.map(|line| SourceLocation {
-            file: definition.file.to_string(),
-            line: line.line,
-            column: line.column,
-        }))
-    }
-
-    fn outline(&self, file: &str) -> Option<Outline> {
-        let bytes = self.loaded.origin.read(file, &self.loaded.options.limits).ok()?;
-        Outline::read(std::str::from_utf8(&bytes).ok()?)
+        written.map(|written| written.place)
     }
 
     /// How a field of a definition is written; for an exclusive group its chosen option.

@@ -12,7 +12,7 @@ use super::rules::StackRules;
 use super::text::{ReaderKind, SourceText};
 use super::variable::Variables;
 use super::*;
-use crate::model::{Field, Key, Object};
+use crate::model::{Key, Object};
 
 fn source(path: &str, text: &str) -> Option<SourceText> {
     SourceText::new(&path.into(), text.as_bytes().to_vec()).ok()
@@ -228,120 +228,6 @@ proptest! {
             carefully(&source);
         }
     }
-}
-
-/// A definition of mostly the plainest kind, with what could lead a reader of lines astray.
-fn plainish() -> impl Strategy<Value = String> {
-    let metadata = (
-        select(&["", "  namespace: n # c\n", "  namespace: \"n\"\n", "  namespace: n\n"][..]),
-        select(
-            &[
-                "",
-                "  description: x y\n",
-                "  description: \"a, b\" \n",
-                "  description: 'it''s'\n",
-                "  description: \"a\n  labels:\n    port: 5\"\n",
-                "  description: 'a\n\n  labels:\n    port: 5'\n",
-                "  description: a\n    b\n",
-                "  description: |\n    port: 1\n",
-                "  description: >-\n    port: 1\n\n  # c\n",
-                "  description:\n    late\n",
-                "  description: # c\n",
-                "  description: &x y\n",
-                "  description: a#b http://x:80/y\n",
-                "  description: a\u{2028}  port: 3\n",
-                "  description: \u{feff}a\n",
-                "  description: a\u{feff}b\n",
-                "  description: \u{e4}\u{1f600}\n",
-                "  description: null\n",
-                "  disable: true\n",
-            ][..],
-        ),
-        select(
-            &[
-                "",
-                "  labels:\n    app.io/a: b\n    camelCase: 'x'\n",
-                "  labels:\n     a: b\n\n     c: d # e\n",
-                "  labels: {a: b}\n",
-                "  labels: {}\n",
-                "  labels:\n    \"q\": r\n",
-                "  labels:\n    a:\n",
-                "  annotations:\n    port: \"{\"\n    spec: x\n",
-                "  annotations:\n    a: |\n      name: b\n",
-            ][..],
-        ),
-    );
-    let target = select(
-        &["  ip: 10.0.0.1\n", "  dnsName: a.b\n", "  dns_name:\n  ip: 10.0.0.1 # c\n", "  ip:\n    10.0.0.1\n"][..],
-    );
-    let port =
-        select(&["", "  port: 80\n", "  port:   81 # c\n", "  port:\n", "  healthCheckPort: 1\n  port: 2\n"][..]);
-    let pool = select(
-        &[
-            "",
-            "  snat_pool:\n    no_snat_pool: {}\n",
-            "  snatPool: {noSnatPool: {}}\n",
-            "  snat_pool:\n    snat_pool:\n      prefixes:\n      - 10.0.0.0/8\n      - \"192.0.2.0/24\"\n",
-            "  snat_pool:\n    snat_pool:\n      prefixes: [10.0.0.0/8,\n  192.0.2.0/24]\n",
-        ][..],
-    );
-    let place = select(
-        &[
-            "",
-            "  where:\n    site:\n      ref:\n        - name: ce\n          namespace: system\n",
-            "  where:\n    site:\n      ref:\n      - namespace: system\n        name: ce\n      network_type: VIRTUAL_NETWORK_PUBLIC\n",
-            "  where:\n    virtual_network:\n      ref:\n        - name: \"a\n          port: 2\"\n",
-            "  where:\n    site:\n      ref:\n        -\n          name: ce\n",
-        ][..],
-    );
-    let spec = (Just(vec![0, 1, 2, 3]).prop_shuffle(), target, port, pool, place);
-    let spec = spec.prop_map(|(order, a, b, c, d)| order.into_iter().map(|at| [a, b, c, d][at]).collect::<String>());
-    let head = select(&["", "# c\n", "---\n", "\n---\n", "--- # c\n", "%YAML 1.2\n---\n", "\u{feff}"][..]);
-    let tail = select(&["", "# c\n", "---\n", "...\n", "  \n"][..]);
-    (head, metadata, spec, tail, any::<bool>()).prop_map(
-        |(head, (namespace, description, labels), spec, tail, first)| {
-            let metadata = format!("metadata:\n  name: a\n{namespace}{description}{labels}");
-            let spec = format!("spec:\n{spec}");
-            let (one, two) = if first { (metadata, spec) } else { (spec, metadata) };
-            format!("{head}{one}{two}{tail}")
-        },
-    )
-}
-
-/// An outline gives the places that the careful reader gives; how many they were.
-fn outlines_agree(text: &str) -> Result<usize, TestCaseError> {
-    let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
-    let Ok(loaded) = sources(vec![file], &LoadOptions::default()) else { return Ok(0) };
-    let places = SourceMap::new(&loaded);
-    let mut rendered = 0;
-    for (key, definition) in &loaded.desired.definitions {
-        let labels = definition.endpoint.labels.keys().cloned().chain(["port".to_owned()]).map(Field::Label);
-        let annotations = definition.endpoint.annotations.keys().cloned().map(Field::Annotation);
-        let fields = Field::FIXED.into_iter().chain(labels).chain(annotations).map(Some);
-        for field in fields.chain([None]) {
-            let Some(place) = places.outlined(key, field.as_ref()) else { continue };
-            let careful = field.as_ref().map_or_else(|| places.at(key, &[]), |field| places.field(key, field));
-            prop_assert_eq!(place, careful.map(|written| written.place), "{:?} in {:?}", field, text);
-            rendered += 1;
-        }
-    }
-    Ok(rendered)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn an_outline_never_disagrees_with_the_careful_reader(text in prop_oneof![plainish(), document()]) {
-        outlines_agree(&text)?;
-    }
-}
-
-#[test]
-fn an_outline_answers_for_plain_definitions() {
-    let plain = "# c\nmetadata:\n  name: a\n  namespace: n\n  labels:\n    a: b # c\nspec:\n  ip: 10.0.0.1\n  \
-                 where:\n    site:\n      ref:\n      - name: ce\n      network_type: VIRTUAL_NETWORK_PUBLIC\n  port: 80\n";
-    assert_eq!(outlines_agree(plain).expect("the same"), Field::FIXED.len() + 3);
 }
 
 fn definition(name: &str, port: u16) -> String {
