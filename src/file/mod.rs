@@ -15,6 +15,7 @@ mod private;
 mod stream;
 #[cfg(all(test, unix))]
 mod tests;
+mod walk;
 mod yaml;
 
 pub use directory::{Directory, FileMode};
@@ -24,6 +25,7 @@ pub use named::{append_private, create_directory, exists, leads_out, lock, open_
 pub use platform::{is_program, owner};
 pub use private::{open_own, read_own};
 pub use stream::stdin;
+pub use walk::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry};
 pub use yaml::{is_nested_too_deep, read_yaml};
 
 /// The most bytes that are read of one input of each kind.

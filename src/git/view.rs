@@ -9,6 +9,8 @@ use std::sync::Mutex;
 use super::find::RepositoryPaths;
 use super::process::{CallLimits, Program};
 use super::{GitError, locked};
+#[cfg(windows)]
+use crate::file::{MOST_ENTRIES, Walk};
 
 /// Bytes of a `HEAD`.
 const LARGEST_HEAD: u64 = 8 * 1024;
@@ -150,8 +152,8 @@ fn share(from: &Path, to: &Path) -> std::io::Result<()> {
     if !from.is_dir() {
         return std::fs::copy(from, to).map(drop);
     }
-    for entry in walkdir::WalkDir::new(from).follow_links(false) {
-        let entry = entry?;
+    for entry in Walk::new(from, MOST_ENTRIES, |_| false) {
+        let entry = entry.map_err(std::io::Error::other)?;
         let target = entry.path().strip_prefix(from).map_or_else(|_| to.to_owned(), |below| to.join(below));
         if entry.file_type().is_dir() {
             std::fs::create_dir_all(target)?;

@@ -3,17 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use walkdir::{DirEntry, WalkDir};
+use walkdir::DirEntry;
 
 use super::config;
 use super::diagnostic::Diagnostic;
-use super::options::LoadLimits;
-use super::source::is_hidden_entry;
+use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry};
 
 /// The directories of all stacks in and below `directory`, sorted; each begins with `directory` as it was given.
 ///
 /// # Errors
-/// A directory that cannot be read, or more files than a load may have.
+/// A directory that cannot be read, or that has more entries than a walk may visit.
 pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     below(directory, is_hidden_entry)
 }
@@ -34,17 +33,15 @@ pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 }
 
 fn below(directory: &Path, is_left_out: impl Fn(&DirEntry) -> bool) -> Result<Vec<PathBuf>, Diagnostic> {
-    let limit = LoadLimits::default().files;
     let mut found = Vec::new();
-    for (number, entry) in WalkDir::new(directory).into_iter().filter_entry(|entry| !is_left_out(entry)).enumerate() {
-        let entry = entry.map_err(|error| {
-            let what = format!("`{}` cannot be searched for stacks: {error}", directory.display());
-            Diagnostic::without_place(what, "give the directories of the stacks")
+    for entry in Walk::new(directory, MOST_ENTRIES, is_left_out) {
+        let entry = entry.map_err(|error| match error {
+            WalkError::TooMany { .. } => Diagnostic::without_place(error.to_string(), "is this the right directory?"),
+            WalkError::Entry(error) => {
+                let what = format!("`{}` cannot be searched for stacks: {error}", directory.display());
+                Diagnostic::without_place(what, "give the directories of the stacks")
+            }
         })?;
-        if number >= limit {
-            let what = format!("`{}` has more than the allowed {limit} files", directory.display());
-            return Err(Diagnostic::without_place(what, "is this the right directory?"));
-        }
         if entry.file_name() == config::FILE && !entry.file_type().is_dir() {
             found.extend(entry.path().parent().map(Path::to_owned));
         }

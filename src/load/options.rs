@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::file::MOST_ENTRIES;
+
 /// What a load needs beside the directory.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
@@ -40,13 +42,13 @@ pub struct LoadLimits {
     pub documents: usize,
     /// Problems that are reported of one file.
     pub problems: usize,
-    /// Files of one stack.
+    /// Files and directories in one stack's directory.
     pub files: usize,
 }
 
 impl Default for LoadLimits {
     fn default() -> Self {
-        Self { file_bytes: 16 * 1024 * 1024, documents: 20_000, problems: 200, files: 1_000_000 }
+        Self { file_bytes: 16 * 1024 * 1024, documents: 20_000, problems: 200, files: MOST_ENTRIES }
     }
 }
 

@@ -6,14 +6,14 @@ use std::path::{MAIN_SEPARATOR, Path};
 use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use walkdir::{DirEntry, WalkDir};
+use walkdir::DirEntry;
 
 use super::config::{self, Config};
 use super::diagnostic::Diagnostic;
 use super::options::LoadLimits;
 use super::suggestion::nearest;
 use super::text::SourceText;
-use crate::file::{Directory, FileError, ManyFiles};
+use crate::file::{self, Directory, FileError, MOST_ENTRIES, ManyFiles, Walk, WalkError};
 
 /// Where the files of a stack are.
 #[derive(Debug)]
@@ -118,11 +118,6 @@ pub fn is_definition_path(path: &str) -> bool {
     is_source(path) && !is_hidden(path)
 }
 
-/// Whether what a walk meets is hidden; where the walk begins is not.
-pub fn is_hidden_entry(entry: &DirEntry) -> bool {
-    entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".")
-}
-
 /// Which of the files are what.
 #[derive(Debug)]
 pub(super) struct FileFilter {
@@ -206,8 +201,8 @@ impl FileFilter {
     fn misspelt(&self, directory: &Path, overlay: &str) -> Option<String> {
         let (above, name) = overlay.rsplit_once('/').unwrap_or(("", overlay));
         let joined = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-        let entries = WalkDir::new(directory.join(above)).min_depth(1).max_depth(1).into_iter().flatten();
-        let names = entries.filter(|entry| entry.file_type().is_dir());
+        let entries = Walk::new(&directory.join(above), MOST_ENTRIES, |entry| entry.depth() > 1).flatten();
+        let names = entries.filter(|entry| entry.depth() == 1 && entry.file_type().is_dir());
         let names: BTreeSet<String> = names.filter_map(|entry| entry.file_name().to_str().map(str::to_owned)).collect();
         let others = names.iter().map(String::as_str).filter(|other| !self.overlays.contains(&joined(other)));
         nearest(name, others).filter(|_| !names.contains(name)).map(joined)
@@ -219,7 +214,7 @@ impl FileFilter {
             let path = relative(directory, entry.path());
             !entry.file_type().is_dir() && is_source(&path) && self.overlay_layer(&path) == Some(layer)
         };
-        WalkDir::new(directory.join(overlay)).into_iter().flatten().any(|entry| is_like(&entry))
+        Walk::new(&directory.join(overlay), MOST_ENTRIES, |_| false).flatten().any(|entry| is_like(&entry))
     }
 
     /// Whether a file at this path would be read; of a directory, whether any file below it could be.
@@ -276,49 +271,43 @@ impl FileFilter {
 }
 
 fn walk(root: &Path, filter: &FileFilter, limits: &LoadLimits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
-    let mut walker = WalkDir::new(root).follow_links(true).into_iter();
+    let is_left_out = |entry: &DirEntry| {
+        let is_excluded = || entry.depth() > 0 && filter.excludes(&relative(root, entry.path()));
+        file::is_hidden_entry(entry) || is_excluded()
+    };
+    let mut walk = Walk::through_links(root, limits.files, is_left_out);
     let mut paths: Vec<Arc<str>> = Vec::new();
-    while let Some(entry) = walker.next() {
+    while let Some(entry) = walk.next() {
         let entry = match entry {
             Ok(entry) => entry,
-            Err(error) => {
+            Err(WalkError::Entry(error)) => {
                 problems.extend(walk_problem(root, &error, filter));
                 continue;
             }
+            Err(error @ WalkError::TooMany { .. }) => {
+                problems.push(Diagnostic::without_place(error.to_string(), "is this the right directory?"));
+                break;
+            }
         };
         let directory = entry.file_type().is_dir();
-        if is_hidden_entry(&entry) {
-            if directory {
-                walker.skip_current_dir();
-            }
-            continue;
-        }
         let relative = relative(root, entry.path());
-        if directory && entry.depth() > 0 && filter.excludes(&relative) {
-            walker.skip_current_dir();
-            continue;
-        }
         if !directory && !is_source(&relative) {
             continue;
         }
-        if entry.path_is_symlink() && !filter.excludes(&relative) && leaves(root, entry.path()) {
+        if entry.path_is_symlink() && leaves(root, entry.path()) {
             problems.push(leads_out(&relative));
             if directory {
-                walker.skip_current_dir();
+                walk.skip_directory();
             }
             continue;
         }
-        if directory || filter.excludes(&relative) {
+        if directory {
             continue;
         }
         if !entry.file_type().is_file() {
             problems.push(not_regular(&relative));
         } else if entry.path().strip_prefix(root).is_ok_and(|path| path.to_str().is_none()) {
             problems.push(Diagnostic::of_file("the file's name is not valid UTF-8", &relative, "rename it"));
-        } else if paths.len() >= limits.files {
-            let what = format!("the directory has more than the allowed {} files", limits.files);
-            problems.push(Diagnostic::of_file(what, &relative, "is this the right directory?"));
-            break;
         } else {
             paths.push(relative.into());
         }

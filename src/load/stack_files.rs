@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use walkdir::WalkDir;
-
 use super::config::{self, Config};
 use super::source::{FileFilter, is_source, relative};
+use crate::file::{MOST_ENTRIES, Walk, WalkError};
 
 /// The files of a stack in any of its environments.
 #[derive(Debug, Default)]
@@ -43,24 +42,55 @@ impl StackFiles {
         path == config::FILE || is_source(path) && self.filters.iter().any(|filter| filter.reads(path, false))
     }
 
-    /// Every file and link below `directory` that the stack reads, sorted; nothing where it cannot be read.
-    pub fn below(&self, directory: &Path) -> Vec<StackPath> {
-        let mut paths = StackPath::below(directory);
+    /// Every file and link below `directory` that the stack reads, sorted, as far as it can be read.
+    ///
+    /// # Errors
+    /// There is more than a walk may visit.
+    pub fn below(&self, directory: &Path) -> Result<Vec<StackPath>, WalkError> {
+        let mut paths = StackPath::below(directory)?;
         paths.retain(|file| self.reads(&file.path));
-        paths
+        Ok(paths)
     }
 }
 
 impl StackPath {
-    /// Every file and link below `directory` that is not git's, sorted; nothing where it cannot be read.
-    pub fn below(directory: &Path) -> Vec<Self> {
-        let is_own = |entry: &walkdir::DirEntry| entry.depth() == 0 || entry.file_name() != ".git";
-        let entries = WalkDir::new(directory).into_iter().filter_entry(is_own).filter_map(Result::ok);
-        let files = entries.filter(|entry| !entry.file_type().is_dir());
-        let mut paths: Vec<Self> = files
-            .map(|entry| Self { path: relative(directory, entry.path()), is_link: entry.path_is_symlink() })
-            .collect();
+    /// Every file and link below `directory` that is not git's, sorted, as far as it can be read.
+    ///
+    /// # Errors
+    /// There is more than a walk may visit.
+    pub fn below(directory: &Path) -> Result<Vec<Self>, WalkError> {
+        Self::within(directory, MOST_ENTRIES)
+    }
+
+    fn within(directory: &Path, limit: usize) -> Result<Vec<Self>, WalkError> {
+        let mut paths = Vec::new();
+        for entry in Walk::new(directory, limit, |entry| entry.depth() > 0 && entry.file_name() == ".git") {
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => {
+                    paths.push(Self { path: relative(directory, entry.path()), is_link: entry.path_is_symlink() });
+                }
+                Err(WalkError::Entry(_)) => {}
+                Err(error @ WalkError::TooMany { .. }) => return Err(error),
+            }
+        }
         paths.sort();
-        paths
+        Ok(paths)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_an_error_and_not_a_part_of_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in ["a.yaml", "b.yaml"] {
+            std::fs::write(directory.path().join(name), "").expect("a file");
+        }
+        let within = |limit| StackPath::within(directory.path(), limit).map(|paths| paths.len());
+        assert!(matches!(within(3), Ok(2)));
+        assert!(matches!(within(2), Err(WalkError::TooMany { .. })));
     }
 }

@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use walkdir::WalkDir;
-
 use clap::{Args, Subcommand};
 
 use crate::cli::args::{GlobalOptions, ReportFileArgs, formats, time};
 use crate::cli::output::report_files;
 use crate::cli::{Context, Execute, ExitStatus, Result, file};
-use crate::file::limit;
-use crate::load::is_hidden_entry;
+use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
 use crate::report::merge::{self, MergeInput};
 use crate::report::{Format, Report, TextView};
 
@@ -73,11 +70,11 @@ impl Execute for FleetSubcommand {
         let mut seen = BTreeSet::new();
         let found = arguments.paths.iter().flat_map(|path| files(path));
         // A file that is named twice is one file.
-        let found = found.filter(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
-        let inputs = found.map(|path| {
-            let bytes = match path.is_dir() {
-                true => Err("it contains no *.json file".to_owned()),
-                false => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
+        let found = found.filter(|(path, _)| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+        let inputs = found.map(|(path, unlisted)| {
+            let bytes = match unlisted {
+                Some(reason) => Err(reason),
+                None => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
             };
             MergeInput::new(path.display().to_string(), bytes)
         });
@@ -92,19 +89,19 @@ impl Execute for FleetSubcommand {
     }
 }
 
-/// The file itself, or the files below a directory that may be checks; the directory itself, if there is none. What
-/// cannot be listed is a file that cannot be read.
-fn files(path: &Path) -> Vec<PathBuf> {
+/// The file itself, or the files below a directory that may be checks; what cannot be listed, with the reason.
+fn files(path: &Path) -> Vec<(PathBuf, Option<String>)> {
     if !path.is_dir() {
-        return vec![path.to_owned()];
+        return vec![(path.to_owned(), None)];
     }
-    let below = WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| !is_hidden_entry(entry));
-    let found: Vec<PathBuf> = below
+    let mut found: Vec<(PathBuf, Option<String>)> = Walk::new(path, MOST_ENTRIES, is_hidden_entry)
         .filter_map(|entry| match entry {
-            Ok(entry) if entry.file_type().is_dir() => None,
-            Ok(entry) => Some(entry.into_path()).filter(|path| path.extension().is_some_and(|end| end == "json")),
-            Err(error) => error.path().map(Path::to_owned),
+            Ok(entry) if entry.path().extension().is_none_or(|end| end != "json") || entry.file_type().is_dir() => None,
+            Ok(entry) => Some((entry.into_path(), None)),
+            Err(WalkError::Entry(error)) => Some((error.path()?.to_owned(), Some(error.to_string()))),
+            Err(error @ WalkError::TooMany { .. }) => Some((path.to_owned(), Some(error.to_string()))),
         })
         .collect();
-    if found.is_empty() { vec![path.to_owned()] } else { found }
+    found.sort();
+    if found.is_empty() { vec![(path.to_owned(), Some("it contains no *.json file".to_owned()))] } else { found }
 }

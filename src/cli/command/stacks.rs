@@ -131,7 +131,10 @@ fn entry(directory: &Path) -> (StackEntry, StackFiles) {
         Err(problems) => (Config::default(), Some(problems.summary())),
     };
     let files = StackFiles::new(&config);
-    let read = files.below(directory).iter().filter(|file| files.reads(&file.path)).count();
+    let (read, error) = match files.below(directory) {
+        Ok(read) => (read.len(), error),
+        Err(too_many) => (0, error.or(Some(too_many.to_string()))),
+    };
     let entry = changed::entry(directory.display().to_string(), &config);
     (StackEntry { files: read, error, ..entry }, files)
 }

@@ -144,7 +144,8 @@ impl<'r> TreeThen<'r> {
         }
         let before = self.tree.range(prefix.as_str()..).take_while(|(path, _)| path.starts_with(&prefix));
         let before: Vec<(&str, &'r TreeEntry)> = before.map(|(path, entry)| (&path[prefix.len()..], *entry)).collect();
-        let mut after = StackPath::below(&directory);
+        // Of a tree that is too large nobody knows that it is as it was.
+        let Ok(mut after) = StackPath::below(&directory) else { return Err(StackChange::Changed) };
         // A link can lead to whatever is there: a file of any name, hidden or excluded, a directory, another link.
         let is_shown = |path: &str| !path.split('/').any(|part| part.starts_with('.'));
         let has_links = after.iter().any(|file| file.is_link && is_shown(&file.path))
