@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::definition::{Examined, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
+use super::loaded::Loaded;
 use super::object::examine;
 use super::options::LoadLimits;
 use super::overlays::{Overlay, Overlays};
@@ -23,6 +24,36 @@ pub(super) struct ReadContext<'s> {
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
     pub(super) limits: LoadLimits,
+}
+
+/// What files of a stack that was loaded are read with once more.
+#[derive(Debug)]
+pub(super) struct SecondReading<'l> {
+    loaded: &'l Loaded,
+    variables: Variables,
+    overlays: Vec<SourceText>,
+}
+
+impl<'l> SecondReading<'l> {
+    /// With these overlays, as far as they can be read.
+    pub(super) fn new<'f>(loaded: &'l Loaded, overlays: impl IntoIterator<Item = &'f Arc<str>>) -> Self {
+        let text = |file| loaded.origin.text(file, &loaded.options.limits).ok();
+        Self::with(loaded, overlays.into_iter().filter_map(text).collect())
+    }
+
+    /// With the texts of these overlays.
+    pub(super) fn with(loaded: &'l Loaded, overlays: Vec<SourceText>) -> Self {
+        Self { loaded, variables: Variables::new(&loaded.config.variables), overlays }
+    }
+
+    /// What is found is checked by these rules.
+    pub(super) fn context(&self, rules: StackRules, problems: &mut Vec<Diagnostic>) -> ReadContext<'_> {
+        let overlays = match self.overlays.as_slice() {
+            [] => Overlays::default(),
+            texts => Overlays::read(texts, &self.loaded.filter(), &self.variables, problems),
+        };
+        ReadContext { rules, variables: &self.variables, overlays, limits: self.loaded.options.limits }
+    }
 }
 
 /// What a file contained.

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::careful::{ReadContext, SecondReading};
 use super::config::{ExplainedSetting, LayerName};
 use super::item::{Item, MapEntry, Value, resolve};
 use super::level::Level;
 use super::loaded::Loaded;
 use super::overlay;
-use super::overlays::Overlays;
-use super::text::SourceText;
+use super::rules::StackRules;
 use super::tree::Documents;
-use super::variable::{self, Variables, substitute};
+use super::variable::{self, substitute};
 use crate::kind::KindName;
 use crate::model::shape::order;
 use crate::model::{Field, Json, Key, Object, SourceLocation};
@@ -97,12 +97,9 @@ pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> 
         return Some(ExplainedDefinition { key: key.clone(), removed: Some(place.clone()), values: Vec::new() });
     }
     let definition = loaded.desired.definitions.get(key)?;
-    let limits = loaded.options.limits;
-    let variables = Variables::new(&loaded.config.variables);
-    let source = loaded.origin.text(&definition.file, &limits).ok()?;
-    let texts = definition.overlays.iter().filter_map(|file| loaded.origin.text(file, &limits).ok());
-    let texts: Vec<SourceText> = texts.collect();
-    let overlays = Overlays::read(&texts, &loaded.filter(), &variables, &mut Vec::new());
+    let source = loaded.origin.text(&definition.file, &loaded.options.limits).ok()?;
+    let reading = SecondReading::new(loaded, &definition.overlays);
+    let ReadContext { variables, overlays, .. } = reading.context(StackRules::default(), &mut Vec::new());
     let tree = Documents::new(&source).nth(definition.document)?.ok()?;
     let base = resolve(&tree, &source, &mut Vec::new())?;
     let documents: Vec<&Item<'_>> =
@@ -112,7 +109,7 @@ pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> 
         overlay::merge(&mut raw, overlay);
     }
     let mut effective = raw.clone();
-    substitute(&mut effective, &variables, &mut Vec::new());
+    substitute(&mut effective, variables, &mut Vec::new());
     let wire = serde_json::to_value(&definition.endpoint).unwrap_or_default();
     let explainer = Explainer {
         loaded,

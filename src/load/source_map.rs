@@ -7,18 +7,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::careful::{self, PreparedDocument, ReadContext};
+use super::careful::{self, PreparedDocument, ReadContext, SecondReading};
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::level::Level;
 use super::loaded::Loaded;
-use super::overlays::Overlays;
-use super::rules;
+use super::rules::StackRules;
 use super::secrets::Secrets;
-use super::source::{FileFilter, FileOrigin};
+use super::source::FileOrigin;
 use super::text::SourceText;
 use super::tree::TextStyle;
-use super::variable::Variables;
 use crate::kind::KindName;
 use crate::model::{Definition, Field, Key, SourceLocation};
 
@@ -75,8 +73,8 @@ type FileNodes = HashMap<String, WrittenNode>;
 #[derive(Debug)]
 pub struct SourceMap<'l> {
     loaded: &'l Loaded,
-    filter: FileFilter,
-    variables: Variables,
+    /// Reads a file without overlays.
+    plain: SecondReading<'l>,
     /// The overlay files that change definitions of a file.
     overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Files of many definitions, and the newest of one.
@@ -91,8 +89,7 @@ impl<'l> SourceMap<'l> {
         for definition in loaded.desired.definitions.values().filter(|definition| !definition.overlays.is_empty()) {
             overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
         }
-        let (filter, variables) = (loaded.filter(), Variables::new(&loaded.config.variables));
-        Self { loaded, filter, variables, overlays, cached: RefCell::default() }
+        Self { loaded, plain: SecondReading::new(loaded, []), overlays, cached: RefCell::default() }
     }
 
     /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
@@ -177,20 +174,10 @@ impl<'l> SourceMap<'l> {
     }
 
     fn read(&self, file: &Arc<str>) -> Option<FileNodes> {
-        let limits = self.loaded.options.limits;
-        let origin = &self.loaded.origin;
-        let texts: Vec<SourceText> = self
-            .overlays
-            .get(file)
-            .into_iter()
-            .flatten()
-            .filter_map(|overlay| origin.text(overlay, &limits).ok())
-            .collect();
-        let source = origin.text(file, &limits).ok()?;
+        let source = self.loaded.origin.text(file, &self.loaded.options.limits).ok()?;
+        let with_overlays = self.overlays.get(file).map(|overlays| SecondReading::new(self.loaded, overlays));
         let mut problems = Vec::new();
-        let overlays = Overlays::read(&texts, &self.filter, &self.variables, &mut problems);
-        let rules = rules::StackRules::default();
-        let context = ReadContext { rules, variables: &self.variables, overlays, limits };
+        let context = with_overlays.as_ref().unwrap_or(&self.plain).context(StackRules::default(), &mut problems);
         let documents = careful::prepare(&source, &context, &mut problems);
         let nodes = documents.iter().filter_map(|document| {
             let (key, mut root) = (document.item.names()?, written(&document.item));

@@ -11,21 +11,18 @@ mod patch;
 mod tests;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use overlay::{adopt_into_overlay, removal_in_overlay};
 use patch::EditedDocument;
 
-use super::careful::{self, ReadContext};
+use super::careful::{self, ReadContext, SecondReading};
 use super::loaded::Loaded;
-use super::options::LoadLimits;
-use super::overlays::Overlays;
 use super::rules::StackRules;
 use super::source_map::{WrittenNode, written};
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
-use super::variable::Variables;
 use crate::kind;
 use crate::model::{Field, Json, Key, Object, SourceLocation};
 
@@ -117,35 +114,23 @@ type MakeSplices = fn(EditedDocument<'_>, &Field, &Json, &Json) -> Result<Vec<Sp
 struct Editor<'l> {
     loaded: &'l Loaded,
     file: Arc<str>,
-    variables: Variables,
-    overlays: Vec<SourceText>,
-    limits: LoadLimits,
+    reading: SecondReading<'l>,
 }
 
 impl<'l> Editor<'l> {
     fn new(loaded: &'l Loaded, file: &Arc<str>) -> Self {
-        let limits = loaded.options.limits;
         let of_file = loaded.desired.definitions.values().filter(|definition| definition.file == *file);
-        let mut names: Vec<&Arc<str>> = of_file.flat_map(|definition| &definition.overlays).collect();
-        names.sort();
-        names.dedup();
-        let overlays = names.into_iter().filter_map(|name| loaded.origin.text(name, &limits).ok()).collect();
-        let variables = Variables::new(&loaded.config.variables);
-        Self { loaded, file: file.clone(), variables, overlays, limits }
+        let overlays: BTreeSet<&Arc<str>> = of_file.flat_map(|definition| &definition.overlays).collect();
+        Self { loaded, file: file.clone(), reading: SecondReading::new(loaded, overlays) }
     }
 
     fn context(&self) -> ReadContext<'_> {
-        ReadContext {
-            rules: StackRules::new(&self.loaded.config),
-            variables: &self.variables,
-            overlays: Overlays::read(&self.overlays, &self.loaded.filter(), &self.variables, &mut Vec::new()),
-            limits: self.limits,
-        }
+        self.reading.context(StackRules::new(&self.loaded.config), &mut Vec::new())
     }
 
     /// All edits in one go; one by one where that does not give what is wanted.
     fn adopt(&self, wanted: &[&ValueToAdopt], edits: &mut AdoptedEdits) {
-        let bytes = self.loaded.origin.read(&self.file, &self.limits).unwrap_or_default();
+        let bytes = self.loaded.origin.read(&self.file, &self.loaded.options.limits).unwrap_or_default();
         let Ok(text) = String::from_utf8(bytes) else { return };
         let Some(before) = self.endpoints(&text) else {
             edits.left.extend(wanted.iter().map(|one| left(one, None, NotEditable::Withdrawn)));
@@ -248,8 +233,7 @@ impl<'l> Editor<'l> {
             let root = written.get(&wanted.key.to_string()).ok_or(NotEditable::Withdrawn)?;
             let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
             let current = wanted.field.value(endpoint);
-            let language = self.source(text).ok_or(NotEditable::Withdrawn)?.language();
-            let document = EditedDocument { text, file: &self.file, language, root, kind: wanted.key.kind };
+            let document = EditedDocument { text, file: &self.file, root, kind: wanted.key.kind };
             make(document, &wanted.field, &current, &as_written(wanted, &current))
         };
         wanted.iter().map(one).collect()

@@ -8,17 +8,16 @@ use std::sync::Arc;
 use super::patch::{EditedDocument, Patch, below};
 use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
 use crate::kind::KindName;
-use crate::load::careful::{self, ReadContext};
+use crate::load::careful::{self, SecondReading};
 use crate::load::item::resolve;
 use crate::load::level::Level;
 use crate::load::loaded::Loaded;
-use crate::load::overlays::{Overlays, REMOVE};
+use crate::load::overlays::REMOVE;
 use crate::load::rules::StackRules;
 use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
-use crate::load::text::{Language, SourceText};
+use crate::load::text::SourceText;
 use crate::load::tree::Documents;
-use crate::load::variable::Variables;
 use crate::model::{Definition, Json, Key, Object, SourceLocation};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
@@ -121,7 +120,6 @@ impl OverlayEditor<'_> {
 
     /// The definition with its overlays, one of them with another text.
     fn effective(&self, definition: &Definition, edited: Option<(&Arc<str>, &String)>) -> Option<Object> {
-        let limits = self.loaded.options.limits;
         let mut files: Vec<Arc<str>> = definition.overlays.clone();
         files.extend(self.texts.keys().chain(edited.map(|(file, _)| file)).cloned());
         files.sort();
@@ -132,12 +130,10 @@ impl OverlayEditor<'_> {
         };
         let texts: Vec<SourceText> =
             files.iter().map(|file| SourceText::new(file, text(file).into_bytes()).ok()).collect::<Option<_>>()?;
-        let variables = Variables::new(&self.loaded.config.variables);
+        let reading = SecondReading::with(self.loaded, texts);
         let mut problems = Vec::new();
-        let overlays = Overlays::read(&texts, &self.loaded.filter(), &variables, &mut problems);
-        let rules = StackRules::new(&self.loaded.config);
-        let context = ReadContext { rules, variables: &variables, overlays, limits };
-        let source = self.loaded.origin.text(&definition.file, &limits).ok()?;
+        let context = reading.context(StackRules::new(&self.loaded.config), &mut problems);
+        let source = self.loaded.origin.text(&definition.file, &self.loaded.options.limits).ok()?;
         let read = careful::read(&source, &context);
         let found = read.found.into_iter().find(|found| found.endpoint.key == definition.endpoint.key)?;
         (problems.is_empty() && read.problems.is_empty()).then_some(found.endpoint)
@@ -222,10 +218,9 @@ fn root(text: &str, file: &Arc<str>, key: &Key) -> Option<WrittenNode> {
 /// The text with a value set in the document of a key. Other options of the groups that the path chooses from are
 /// taken out.
 fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) -> Result<String, NotEditable> {
-    let language = Language::of(file);
     let edit = |text: &str, change: &dyn Fn(&mut Patch<'_>) -> Result<(), NotEditable>| {
         let root = root(text, file, key).ok_or(NotEditable::Shape)?;
-        let document = EditedDocument { text, file, language, root: &root, kind: key.kind };
+        let document = EditedDocument { text, file, root: &root, kind: key.kind };
         let mut patch = Patch { document, splices: Vec::new() };
         change(&mut patch)?;
         spliced(text, patch.splices).ok_or(NotEditable::Shape)

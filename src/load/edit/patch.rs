@@ -19,7 +19,6 @@ pub(super) struct EditedDocument<'a> {
     pub(super) text: &'a str,
     /// The file's path, as places name it.
     pub(super) file: &'a str,
-    pub(super) language: Language,
     pub(super) root: &'a WrittenNode,
     /// What it describes.
     pub(super) kind: KindName,
@@ -89,7 +88,7 @@ impl<'a> Patch<'a> {
 
     pub(super) fn around(&self, path: &[String]) -> Surrounding {
         let flow = |length| self.node(&path[..length]).is_some_and(|node| node.writing == ValueStyle::Flow);
-        Surrounding::of(self.document.language, (0..path.len()).any(flow))
+        Surrounding::of(Language::of(self.document.file), (0..path.len()).any(flow))
     }
 
     pub(super) fn slice(&self, range: Range<usize>) -> Result<&'a str, NotEditable> {
