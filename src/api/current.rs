@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::live::{SystemMetadata, assemble, describe};
-use super::metadata::Metadata;
 use crate::kind::{self, Flag};
 use crate::model::{Json, JsonTree, Key, LiveItem, LiveObject, Object, WireMetadata, neutral, shape};
 
@@ -62,10 +61,10 @@ impl CurrentState {
     pub fn read(key: &Key, answer: &[u8]) -> Result<Self, String> {
         // Checked once, and not for each text in it.
         let answer = std::str::from_utf8(answer).map_err(|error| error.to_string())?;
-        let read: GetAnswer<Metadata, JsonTree, SystemMetadata> =
+        let read: GetAnswer<WireMetadata, JsonTree, SystemMetadata> =
             serde_json::from_str(answer).map_err(|error| describe(&error))?;
         let Some(metadata) = read.metadata else { return Err("it holds no `metadata`".to_owned()) };
-        let WireMetadata { namespace, name, .. } = &metadata.known;
+        let WireMetadata { namespace, name, .. } = &metadata;
         if name.as_deref() != Some(key.name.as_str()) || namespace.as_deref() != Some(key.namespace.as_str()) {
             let [namespace, name] = [namespace, name].map(|text| text.as_deref().unwrap_or("?"));
             return Err(format!("it is about `{}`", neutral(&format!("{namespace}/{name}"), 130)));

@@ -13,8 +13,6 @@ use crate::model::{
     UnsupportedItem, WireMetadata, neutral,
 };
 
-use super::metadata::Metadata;
-
 /// Errors of a list that a reason quotes.
 const QUOTED_ERRORS: usize = 3;
 
@@ -64,7 +62,7 @@ struct Item<'a> {
     #[serde(default)]
     owner_view: Option<RelatedObject>,
     #[serde(default)]
-    metadata: Option<Metadata>,
+    metadata: Option<WireMetadata>,
     #[serde(default)]
     #[serde(borrow)]
     system_metadata: Option<SystemMetadata<'a>>,
@@ -245,13 +243,11 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
         None => {
             let (labels, annotations) = (map(item.labels), map(item.annotations));
             let (description, disable) = (item.description, item.disabled);
-            let known = WireMetadata { labels, annotations, description, disable, ..WireMetadata::default() };
-            Metadata { known, unknown: Vec::new() }
+            WireMetadata { labels, annotations, description, disable, ..WireMetadata::default() }
         }
     };
     let given = |root: Option<String>, inner: Option<String>| root.filter(|text| !text.is_empty()).or(inner);
-    let known = &mut metadata.known;
-    let key = key(kind, given(item.namespace, known.namespace.take()), given(item.name, known.name.take()))?;
+    let key = key(kind, given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
     if key.namespace != *namespace {
         return Ok(None);
     }
@@ -271,7 +267,7 @@ fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
 
 pub(super) fn assemble(
     key: Key,
-    metadata: Metadata,
+    mut metadata: WireMetadata,
     system: SystemMetadata<'_>,
     resource_version: Option<String>,
     tree: &dyn Fn() -> Json,
@@ -294,7 +290,11 @@ pub(super) fn assemble(
             return LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() });
         }
     };
-    let endpoint = metadata.known.object(key, spec);
+    // What is unset says nothing.
+    let others = std::mem::take(&mut metadata.unknown).into_iter().filter(|(_, value)| !kind::is_zero(&value.0));
+    let others = others.map(|(key, _)| UnknownField { path: neutral(&format!("metadata.{key}"), 200), blocks: false });
+    unknown.extend(others);
+    let endpoint = metadata.object(key, spec);
     LiveItem::Object(LiveObject {
         tenant: system.tenant.filter(|_| endpoint.spec.refers()).map(Cow::into_owned),
         endpoint,
@@ -305,7 +305,7 @@ pub(super) fn assemble(
         creator: system.creator_id.filter(|creator| !creator.is_empty()),
         created: system.creation_timestamp,
         modified: system.modification_timestamp,
-        unknown: unknown.into_iter().chain(metadata.unknown).collect(),
+        unknown,
         secrets,
     })
 }

@@ -12,7 +12,6 @@ mod error;
 pub mod events;
 mod fetch;
 mod live;
-mod metadata;
 pub mod objects;
 mod operations;
 mod pool;

@@ -78,6 +78,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
             annotations: fields.map("annotations"),
             description: fields.text("description"),
             disable: fields.boolean("disable"),
+            ..WireMetadata::default()
         });
         let written = fields.given("spec");
         spec = written.and_then(|entry| {

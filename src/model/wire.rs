@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{Json, JsonTree, Key, Name, Namespace, Object, Spec, StringMap};
 use crate::kind::KindName;
 
-/// `metadata` of the create request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// `metadata` of an object in a definition, a request, a document or an answer.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct WireMetadata {
     /// DNS-1035 label, at most 63 bytes.
     #[serde(default)]
@@ -31,6 +31,10 @@ pub struct WireMetadata {
     /// Administratively disabled.
     #[serde(default)]
     pub disable: Option<bool>,
+    /// What else there is, which only an answer may have.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub unknown: BTreeMap<String, JsonTree>,
 }
 
 fn present(map: Option<BTreeMap<String, Option<String>>>) -> StringMap {
@@ -45,12 +49,15 @@ impl WireMetadata {
     /// The object of this kind with this metadata and with this spec as a definition writes it.
     ///
     /// # Errors
-    /// What is wrong, as a fragment: a missing name or namespace, a spec that is none.
+    /// What is wrong, as a fragment: a missing name or namespace, an unknown field, a spec that is none.
     pub fn written(self, kind: KindName, spec: Json) -> Result<Object, String> {
         fn part<'p>(part: Option<&'p String>, key: &str) -> Result<&'p str, String> {
             part.filter(|text| !text.is_empty())
                 .map(String::as_str)
                 .ok_or_else(|| format!("`metadata.{key}` is missing"))
+        }
+        if let Some(key) = self.unknown.keys().next() {
+            return Err(format!("unknown field `{key}` in `metadata`"));
         }
         // The rules of a label are checked with the other rules.
         let name = Name::from_service(part(self.name.as_ref(), "name")?).map_err(|error| error.to_string())?;
