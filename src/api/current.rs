@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::live::{SystemMetadata, assemble, describe};
 use crate::kind::{self, Flag};
-use crate::model::{Json, JsonTree, Key, LiveItem, LiveObject, Object, WireMetadata, neutral, shape};
+use crate::model::{Json, JsonTree, Key, LiveItem, LiveObject, Object, WireMetadata, neutral};
 
 /// What a get shows of an endpoint.
 #[derive(Debug, Clone)]
@@ -149,7 +149,7 @@ impl Serialize for Exact<'_> {
             Json::Object(map) => {
                 let parts: BTreeMap<String, &RawValue> = serde_json::from_str(read).unwrap_or_default();
                 // A key that the model knows may have been written in its other spelling.
-                let other = |key: &str| parts.iter().find(|(read, _)| shape::snake(read) == key).map(|(_, part)| part);
+                let other = |key: &str| parts.iter().find(|(read, _)| kind::snake(read) == key).map(|(_, part)| part);
                 let part = |key: &String| parts.get(key).or_else(|| other(key)).copied();
                 to.collect_map(map.iter().map(|(key, value)| (key, Exact { value, read: part(key) })))
             }

@@ -1,10 +1,11 @@
 //! An endpoint as a definition file: the keys in the order in which a person would write them, and
 //! nothing that the service fills in.
 
-use serde_yaml::{Mapping, Value};
+use serde_json::json;
+use serde_yaml::Value;
 
-use crate::model::shape::{order, says_something};
-use crate::model::{LiveObject, Object, PLATFORM_PREFIX, UnknownField, is_ownership_annotation};
+use crate::kind::{is_zero, place_in_file};
+use crate::model::{Json, LiveObject, Object, PLATFORM_PREFIX, UnknownField, is_ownership_annotation};
 use crate::report::safe;
 
 /// What a definition file says beside the endpoint, and what it need not say.
@@ -32,22 +33,19 @@ pub fn platform_labels(endpoint: &Object) -> impl Iterator<Item = &str> {
     endpoint.labels.keys().map(String::as_str).filter(|key| key.starts_with(PLATFORM_PREFIX))
 }
 
-/// The file of `endpoint`.
-pub fn text(endpoint: &Object, options: DefinitionOptions<'_>) -> String {
-    let mut endpoint = endpoint.clone();
-    endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
-    endpoint.annotations.retain(|key, _| !is_ownership_annotation(key));
-    let mut wire = serde_json::to_value(&endpoint).unwrap_or_default();
-    let is_whole = endpoint.key.kind.is_whole();
-    if !is_whole {
-        wire["spec"].take();
+/// The file of `object`.
+pub fn text(object: &Object, options: DefinitionOptions<'_>) -> String {
+    let mut object = object.clone();
+    object.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
+    object.annotations.retain(|key, _| !is_ownership_annotation(key));
+    let mut wire = serde_json::to_value(&object).unwrap_or_default();
+    if let Some(metadata) = wire["metadata"].as_object_mut() {
+        metadata.retain(|_, value| !is_zero(value) && *value != json!({}));
     }
-    let mut tree = ordered(&wire, options.tenant).unwrap_or(Value::Null);
-    if !is_whole {
-        tree["spec"] = as_is(&endpoint.spec.unfilled(options.tenant));
-    }
+    wire["spec"] = object.spec.unfilled(options.tenant);
+    let tree = ordered(&wire, false);
     // Only in quotes is `<<` a key like any other.
-    let has_merge_key = endpoint.labels.contains_key("<<") || endpoint.annotations.contains_key("<<");
+    let has_merge_key = object.labels.contains_key("<<") || object.annotations.contains_key("<<");
     let body = if has_merge_key { safe::quoted_yaml(&tree) } else { safe::yaml(&tree) };
     let schema = options.schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n"));
     let mut head = schema.unwrap_or_default();
@@ -57,44 +55,21 @@ pub fn text(endpoint: &Object, options: DefinitionOptions<'_>) -> String {
     format!("{head}{body}")
 }
 
-/// A value with its keys in order, without defaults and what the service fills in the references of `tenant`.
-fn ordered(value: &serde_json::Value, tenant: Option<&str>) -> Option<Value> {
-    use serde_json::Value as Json;
-    Some(match value {
-        Json::Null => return None,
-        Json::Bool(flag) => Value::Bool(*flag),
-        Json::Number(number) => Value::Number(number.as_u64()?.into()),
-        Json::String(text) => Value::String(literal(text)),
-        Json::Array(items) => Value::Sequence(items.iter().filter_map(|item| ordered(item, tenant)).collect()),
-        Json::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_by_key(|key| (order(key), *key));
-            let mut ordered_map = Mapping::new();
-            for key in keys {
-                let inner = match key.as_str() {
-                    "labels" | "annotations" => texts(&map[key]),
-                    key if says_something(key, &map[key], tenant) => ordered(&map[key], tenant),
-                    _ => None,
-                };
-                if let Some(inner) = inner {
-                    ordered_map.insert(Value::String(key.clone()), inner);
-                }
-            }
-            Value::Mapping(ordered_map)
-        }
-    })
-}
-
-/// A value of a described kind: all of it counts.
-fn as_is(value: &serde_json::Value) -> Value {
-    use serde_json::Value as Json;
+/// A value with its keys in the order of a file; those of labels and annotations are anybody's.
+fn ordered(value: &Json, is_free: bool) -> Value {
     match value {
         Json::String(text) => Value::String(literal(text)),
-        Json::Array(items) => Value::Sequence(items.iter().map(as_is).collect()),
+        Json::Array(items) => Value::Sequence(items.iter().map(|item| ordered(item, is_free)).collect()),
         Json::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_by_key(|key| (order(key), *key));
-            Value::Mapping(keys.into_iter().map(|key| (Value::String(key.clone()), as_is(&map[key]))).collect())
+            let mut entries: Vec<(&String, &Json)> = map.iter().collect();
+            if !is_free {
+                entries.sort_by_key(|(key, _)| (place_in_file(key), *key));
+            }
+            let entry = |(key, value): (&String, &Json)| {
+                let is_free = ["labels", "annotations"].contains(&key.as_str());
+                (Value::String(key.clone()), ordered(value, is_free))
+            };
+            Value::Mapping(entries.into_iter().map(entry).collect())
         }
         plain => serde_yaml::to_value(plain).unwrap_or_default(),
     }
@@ -103,15 +78,6 @@ fn as_is(value: &serde_json::Value) -> Value {
 /// A value as a definition writes it: the start of a variable is escaped.
 fn literal(text: &str) -> String {
     text.replace("${", "$${")
-}
-
-/// Labels or annotations: any key, and each text as it is, the empty one too.
-fn texts(map: &serde_json::Value) -> Option<Value> {
-    let map = map.as_object().filter(|map| !map.is_empty())?;
-    let entry = |(key, value): (&String, &serde_json::Value)| {
-        (Value::String(key.clone()), Value::String(literal(value.as_str().unwrap_or_default())))
-    };
-    Some(Value::Mapping(map.iter().map(entry).collect()))
 }
 
 #[cfg(test)]

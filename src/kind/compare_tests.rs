@@ -87,6 +87,13 @@ fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
 }
 
 #[test]
+fn both_spellings_name_one_key() {
+    assert_eq!(crate::kind::camel("dns_name_advanced"), "dnsNameAdvanced");
+    assert_eq!(crate::kind::snake("dnsNameAdvanced"), "dns_name_advanced");
+    assert_eq!(crate::kind::snake("Name"), "Name");
+}
+
+#[test]
 fn no_two_units_of_a_kind_share_a_name() {
     for kind in crate::kind::all() {
         let mut seen = std::collections::BTreeSet::new();

@@ -21,7 +21,7 @@ const FLAGS: [(&str, Flag); 13] = [
     ("shown", Flag::Shown),
 ];
 
-/// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak] [whole]`
+/// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak] [whole] [digests=…] [columns=…]`
 pub fn kind(line: &'static str) -> Kind {
     let mut words = line.split_whitespace();
     let mut next = || words.next().expect("a kind has four words");
@@ -36,11 +36,15 @@ pub fn kind(line: &'static str) -> Kind {
         children: Vec::new(),
         is_weak: false,
         is_whole: false,
+        digests: Vec::new(),
+        columns: Vec::new(),
     };
     for word in words {
         match word.split_once('=') {
             Some(("in", list)) => kind.namespaces = list.split(',').collect(),
             Some(("children", list)) => kind.children = list.split(',').collect(),
+            Some(("columns", list)) => kind.columns = list.split(',').collect(),
+            Some(("digests", list)) => kind.digests = list.split(',').filter_map(digest).collect(),
             None if word == "view" => kind.is_view = true,
             None if word == "weak" => kind.is_weak = true,
             None if word == "whole" => kind.is_whole = true,
@@ -48,6 +52,12 @@ pub fn kind(line: &'static str) -> Kind {
         }
     }
     kind
+}
+
+/// `UNIT:LETTER`
+fn digest(word: &'static str) -> Option<(&'static str, char)> {
+    let (unit, letter) = word.split_once(':')?;
+    Some((unit, letter.chars().next()?))
 }
 
 /// `NAME=NUMBER …`

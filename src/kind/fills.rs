@@ -7,7 +7,7 @@ use super::hidden::is_hidden;
 use super::mirror::drop_mirrors;
 use super::spec::{is_group, is_unchosen, is_zero_of, keys_of};
 use super::walk::{Keys, each_message_mut, is_zero};
-use super::{Field, FieldKind, Group, GroupFlag, Message};
+use super::{Field, FieldKind, Flag, Group, GroupFlag, Message, open_value};
 
 /// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
 pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> Json {
@@ -139,7 +139,9 @@ pub(super) fn unfill(message: &Message, value: &mut Json, tenant: Option<&str>) 
 pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, tenant: Option<&str>) {
     if message.is_reference {
         return keys.retain(|key, value| match key.as_str() {
-            "uid" | "kind" => false,
+            "kind" => false,
+            // Of no tenant it is no live object, such as one of another tool.
+            "uid" => tenant.is_none(),
             "tenant" => value.as_str() != tenant,
             _ => true,
         });
@@ -149,6 +151,9 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
         // What the description does not know, no definition can name.
         let Some(field) = message.field(key) else { return false };
         each_message_mut(field, value, &mut |below, value| unfill(below, value, tenant));
+        if field.is(Flag::Shown) && *value == open_value(message, key) {
+            return false;
+        }
         let group = message.group_of(key).filter(|group| group.is(GroupFlag::Filled));
         !group.is_some_and(|group| is_default_choice(message, group, key, is_empty(value)))
     });

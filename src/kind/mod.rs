@@ -34,7 +34,7 @@ pub use label::PLATFORM_PREFIX;
 pub use merge::{merged, pruned};
 pub use mirror::is_mirror;
 pub use name::KindName;
-pub use ordered::Ordered;
+pub use ordered::{Described, Ordered, place_in_file};
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit, expression};
 pub use selector::{Requirement, Selector, SelectorError};
@@ -84,6 +84,10 @@ pub struct Kind {
     pub is_weak: bool,
     /// Whether a definition has its whole spec: what the service fills in one is known, so that nothing else may be there.
     pub is_whole: bool,
+    /// The letters of the digests of units that have one, in the order of reports.
+    pub digests: Vec<(&'static str, char)>,
+    /// The units that the table of `get` shows.
+    pub columns: Vec<&'static str>,
 }
 
 /// The fields of one level of an object.
@@ -573,6 +577,20 @@ impl Field {
             _ => None,
         }
     }
+}
+
+/// `dns_name` as `dnsName`, the other spelling of a key.
+pub fn camel(key: &str) -> String {
+    let mut camel = String::with_capacity(key.len());
+    let mut upper = false;
+    for c in key.chars() {
+        match c {
+            '_' => upper = true,
+            c if std::mem::take(&mut upper) => camel.push(c.to_ascii_uppercase()),
+            c => camel.push(c),
+        }
+    }
+    camel
 }
 
 /// `dnsName` as `dns_name`; a key that contains an underscore or begins with another letter stays as it is.

@@ -1,54 +1,94 @@
 //! A value in the order of its description, and then what that does not have.
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Field, FieldKind, Message};
+use super::{Field, FieldKind, Flag, KindName, Message, metadata};
 
-/// A value, or a list of them, which is written in that order.
-#[derive(Debug, Clone, Copy)]
-pub struct Ordered<'a> {
+/// What the description says of a value and of its parts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Described {
+    /// Its message, and that of each item where it is a list; nothing where it has no parts that are described.
     message: Option<&'static Message>,
     /// Whether it is a mapping of those.
     is_map: bool,
-    value: &'a Value,
 }
 
-impl<'a> Ordered<'a> {
+impl Described {
     /// A message.
     #[must_use]
-    pub fn of(message: &'static Message, value: &'a Value) -> Self {
-        Self { message: Some(message), is_map: false, value }
+    pub fn of(message: &'static Message) -> Self {
+        Self { message: Some(message), is_map: false }
     }
 
     /// The value of a field.
     #[must_use]
-    pub fn of_field(field: &Field, value: &'a Value) -> Self {
-        Self { message: field.message(), is_map: matches!(field.kind, FieldKind::Map(_)), value }
+    pub fn of_field(field: &Field) -> Self {
+        Self { message: field.message(), is_map: matches!(field.kind, FieldKind::Map(_)) }
+    }
+
+    /// What is under a key of it.
+    #[must_use]
+    pub fn entry(self, key: &str) -> Self {
+        match self.message {
+            _ if self.is_map => Self { is_map: false, ..self },
+            Some(message) => message.field(key).map(Self::of_field).unwrap_or_default(),
+            None => self,
+        }
+    }
+
+    /// Its entries in the order of the description, and then those that it does not have.
+    pub fn entries(self, entries: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+        let message = self.message.filter(|_| !self.is_map);
+        let known = message.map(|message| message.fields.as_slice()).unwrap_or_default();
+        let known = known.iter().filter_map(|field| entries.get_key_value(field.name));
+        let is_other = move |key: &str| message.is_none_or(|message| message.field(key).is_none());
+        known.chain(entries.iter().filter(move |(key, _)| is_other(key)))
+    }
+
+    /// Whether it refers to another object.
+    pub fn is_reference(self) -> bool {
+        !self.is_map && self.message.is_some_and(|message| message.is_reference)
+    }
+}
+
+/// A value, or a list of them, which is written in that order.
+#[derive(Debug, Clone, Copy)]
+pub struct Ordered<'a> {
+    described: Described,
+    value: &'a Value,
+}
+
+impl<'a> Ordered<'a> {
+    /// A value of which that is described.
+    #[must_use]
+    pub fn new(described: Described, value: &'a Value) -> Self {
+        Self { described, value }
     }
 }
 
 impl Serialize for Ordered<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (self.message, self.value) {
+        let described = self.described;
+        match (described.message, self.value) {
             (Some(_), Value::Array(items)) => {
-                serializer.collect_seq(items.iter().map(|value| Ordered { value, ..*self }))
+                serializer.collect_seq(items.iter().map(|value| Ordered { described, value }))
             }
-            (Some(_), Value::Object(entries)) if self.is_map => {
-                let of_entry = |(key, value)| (key, Ordered { value, is_map: false, ..*self });
-                serializer.collect_map(entries.iter().map(of_entry))
-            }
-            (Some(message), Value::Object(entries)) => {
-                let known = message
-                    .fields
-                    .iter()
-                    .filter_map(|field| Some((field.name, Ordered::of_field(field, entries.get(field.name)?))));
-                let unknown = entries.iter().filter(|(key, _)| message.field(key).is_none());
-                let unknown =
-                    unknown.map(|(key, value)| (key.as_str(), Ordered { message: None, is_map: false, value }));
-                serializer.collect_map(known.chain(unknown))
+            (Some(_), Value::Object(entries)) => {
+                serializer.collect_map(described.entries(entries).map(|(key, value)| {
+                    let described = described.entry(key);
+                    (key, Ordered { described, value })
+                }))
             }
             (_, value) => value.serialize(serializer),
         }
     }
+}
+
+/// Where a key in snake case is written in a file among the keys beside it: those of the metadata and of an endpoint as they
+/// are described. Others have one number, and the order of the alphabet.
+pub fn place_in_file(key: &str) -> usize {
+    let described = metadata().fields.iter().chain(&KindName::ENDPOINT.message().fields);
+    let mut described = described.filter(|field| !field.is(Flag::ReadOnly));
+    described.position(|field| field.name == key).unwrap_or(usize::MAX)
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::spec::value_of;
 use super::walk::{each_message_mut, messages};
-use super::{Flag, Message, Ordered};
+use super::{Described, Flag, Message, Ordered};
 
 /// Every way in which a definition could have written this live value of a unit: each reference with each choice of the parts
 /// that the service fills, alike for all of one field, and with or without what it fills where that is left out. Each as
@@ -25,11 +25,8 @@ pub fn spellings(spec: &'static Message, unit: &str, value: &Json) -> Vec<String
         }
         spell(spec, &mut keys, choice & 1 == 0, &kept);
         let spelled = value_of(spec, unit, keys)?;
-        let ordered = match spec.field(unit) {
-            Some(field) => Ordered::of_field(field, &spelled),
-            None => Ordered::of(spec, &spelled),
-        };
-        serde_json::to_string(&ordered).ok()
+        let described = spec.field(unit).map_or_else(|| Described::of(spec), Described::of_field);
+        serde_json::to_string(&Ordered::new(described, &spelled)).ok()
     };
     (0..choices).filter_map(spelled).collect()
 }

@@ -7,7 +7,8 @@ use super::item::{Item, MapEntry, TextSpan, Value};
 use super::overlays::REMOVE;
 use super::suggestion::did_you_mean;
 use crate::kind;
-use crate::model::shape::{SERVICE_KEYS, snake};
+use crate::kind::snake;
+use crate::model::SERVICE_KEYS;
 use crate::model::{Location, Object, Problem, SealedSecrets, Segment};
 
 /// Documents of ours that are not definitions.

@@ -16,8 +16,7 @@ use super::overlay;
 use super::rules::StackRules;
 use super::tree::Documents;
 use super::variable::{self, substitute};
-use crate::kind::KindName;
-use crate::model::shape::order;
+use crate::kind::{KindName, place_in_file};
 use crate::model::{Field, Json, Key, Object, SourceLocation};
 
 /// A definition as it is in force, value by value.
@@ -142,7 +141,7 @@ impl Explainer<'_, '_, '_> {
         let absent: BTreeSet<Vec<String>> = self.absent(effective);
         values.extend(absent.into_iter().filter_map(|path| self.default(path)));
         values.sort_by_cached_key(|value| {
-            value.path.iter().map(|key| (order(key), key.clone())).collect::<Vec<(usize, String)>>()
+            value.path.iter().map(|key| (place_in_file(key), key.clone())).collect::<Vec<(usize, String)>>()
         });
         values
     }
@@ -173,8 +172,8 @@ impl Explainer<'_, '_, '_> {
     /// The paths of the fields that an object of the kind always has.
     fn fixed(&self) -> impl Iterator<Item = Vec<String>> {
         let kind = self.endpoint.key.kind;
-        let is_of_all = move |field: &Field| kind.is_endpoint() || !field.is_of_spec();
-        Field::FIXED.into_iter().filter(is_of_all).filter_map(move |field| path_of(&field, kind))
+        let is_of_all = move |field: &Field| kind.is_whole() || !field.is_of_spec();
+        Field::of_endpoint().filter(is_of_all).filter_map(move |field| path_of(&field, kind))
     }
 
     fn written(&self, path: &[String], entry: &MapEntry<'_>) -> ExplainedValue {
@@ -205,7 +204,7 @@ impl Explainer<'_, '_, '_> {
         let place = self.documents.iter().skip(1).rev().find_map(set_back);
         let replaced = if place.is_some() { self.replaced(&path, None) } else { Vec::new() };
         let is_fixed = self.fixed().any(|fixed| fixed == path);
-        let is_kept = !self.endpoint.key.kind.is_endpoint() && path.first().is_some_and(|first| first == "spec");
+        let is_kept = !self.endpoint.key.kind.is_whole() && path.first().is_some_and(|first| first == "spec");
         (is_fixed || !replaced.is_empty()).then(|| ExplainedValue {
             value: self.value(&path),
             source: if is_kept { ValueSource::Unnamed } else { ValueSource::Default },
@@ -222,7 +221,7 @@ impl Explainer<'_, '_, '_> {
             return value.clone();
         }
         let kind = self.endpoint.key.kind;
-        if let Some(field) = Field::FIXED.into_iter().find(|field| path_of(field, kind).as_deref() == Some(path)) {
+        if let Some(field) = Field::of_endpoint().find(|field| path_of(field, kind).as_deref() == Some(path)) {
             return field.value(self.endpoint);
         }
         match Level::at(self.endpoint.key.kind, path) {

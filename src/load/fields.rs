@@ -9,8 +9,8 @@ use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
 use crate::kind::{self, Field, Flag, Kind, Message};
+use crate::kind::{camel, snake};
 use crate::model::Segment;
-use crate::model::shape::{camel, snake};
 
 /// Unknown keys of one mapping that are reported one by one, each with what is allowed there.
 const MOST_UNKNOWN: usize = 50;

@@ -8,8 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shape::words::UnitForm;
-use super::shape::{UNITS, UnitFacts, write_unit};
+use super::write::write_unit;
 use super::{Json, JsonTree, Namespace, Object, Spec, StringMap};
 use crate::kind::{self, KindName};
 
@@ -117,12 +116,13 @@ pub struct FieldError {
 }
 
 impl Field {
-    /// The fields that every endpoint has.
-    pub const FIXED: [Field; 2 + UNITS.len()] =
-        [Field::Description, Field::Disable, unit(0), unit(1), unit(2), unit(3), unit(4), unit(5)];
-
     /// Those of every object, labels and annotations aside.
     pub const OF_METADATA: [Field; 2] = [Field::Description, Field::Disable];
+
+    /// The fields that every endpoint has.
+    pub fn of_endpoint() -> impl Iterator<Item = Self> {
+        Self::OF_METADATA.into_iter().chain(digests().iter().map(|(unit, _)| Field::Unit(Cow::Borrowed(unit))))
+    }
 
     /// The fields that both may have besides labels and annotations.
     pub fn of_both<'e>(one: &'e Object, other: &'e Object) -> impl Iterator<Item = Field> + 'e {
@@ -133,8 +133,8 @@ impl Field {
     /// The field of this unit of a spec.
     #[must_use]
     pub fn of_unit(name: &str) -> Self {
-        let known = UNITS.iter().find(|unit| unit.name == name);
-        Field::Unit(known.map_or_else(|| name.to_owned().into(), |known| known.name.into()))
+        let known = digests().iter().find(|(unit, _)| *unit == name);
+        Field::Unit(known.map_or_else(|| name.to_owned().into(), |(unit, _)| (*unit).into()))
     }
 
     /// The unit of the spec that it is.
@@ -143,22 +143,6 @@ impl Field {
             Field::Unit(name) => Some(name),
             Field::Description | Field::Disable | Field::Label(_) | Field::Annotation(_) => None,
         }
-    }
-
-    /// The facts of the unit, where an endpoint has it.
-    fn facts(&self) -> Option<&'static UnitFacts> {
-        let name = self.unit()?;
-        UNITS.iter().find(|unit| unit.name == name)
-    }
-
-    /// How its value is shown in an object of this kind.
-    pub fn form(&self, kind: KindName) -> UnitForm {
-        self.facts().filter(|_| kind.is_endpoint()).map_or(UnitForm::Value, |facts| facts.form)
-    }
-
-    /// Whether it is a part of the address of an endpoint, which is shown whole.
-    pub fn is_address(&self) -> bool {
-        self.facts().is_some_and(|facts| facts.is_address)
     }
 
     /// The value of this field in `endpoint`.
@@ -193,7 +177,7 @@ impl Field {
             "disable" if of_spec.is_none() => Some(Field::Disable),
             key => {
                 let unit = kind::unit_of(KindName::ENDPOINT.message(), key);
-                UNITS.iter().any(|known| known.name == unit).then(|| Self::of_unit(unit))
+                kind::units(KindName::ENDPOINT.message()).find(|known| *known == unit).map(Self::of_unit)
             }
         }
     }
@@ -207,7 +191,7 @@ impl Field {
     /// The field of an object of this kind with this path. An option of a group names the group.
     pub fn of_kind(kind: KindName, path: &str) -> Option<Self> {
         let unit = path.strip_prefix("spec.").map(|rest| rest.split(['.', '[']).next().unwrap_or(rest));
-        match unit.filter(|_| !kind.is_endpoint()) {
+        match unit {
             Some(key) => {
                 let spec = kind.message();
                 let unit = kind::unit_of(spec, key);
@@ -219,7 +203,7 @@ impl Field {
 
     /// The path of what no replace of an object of this kind can change, if that differs between two values.
     pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
-        let unit = self.unit().filter(|_| !kind.is_endpoint())?;
+        let unit = self.unit()?;
         let [live, wanted] = [live, wanted].map(|value| Some(value).filter(|value| !value.is_null()));
         kind::fixed(kind.message(), unit, live, wanted)
     }
@@ -235,7 +219,10 @@ impl Field {
             Field::Disable => (1, ""),
             Field::Label(key) => (2, key),
             Field::Annotation(key) => (3, key),
-            Field::Unit(name) => (4 + UNITS.iter().position(|unit| unit.name == name).unwrap_or(UNITS.len()), name),
+            Field::Unit(name) => {
+                let known = digests().iter().position(|(unit, _)| unit == name);
+                (4 + known.unwrap_or(digests().len()), name)
+            }
         }
     }
 
@@ -246,7 +233,7 @@ impl Field {
             Field::Disable => 'x',
             Field::Label(_) => 'l',
             Field::Annotation(_) => 'a',
-            Field::Unit(_) => self.facts().map_or(UNIT, |facts| facts.letter),
+            Field::Unit(name) => digests().iter().find(|(unit, _)| unit == name).map_or(UNIT, |(_, letter)| *letter),
         }
     }
 
@@ -286,8 +273,8 @@ impl Field {
 
     /// Whether a live object still has a value that a change of this field from `before` to `after` removes.
     pub fn keeps(&self, live: &Object, before: &Json, after: &Json) -> bool {
-        // An endpoint has nothing that its definition does not name.
-        let Some(unit) = self.unit().filter(|_| !live.key.kind.is_endpoint()) else { return false };
+        // Of a whole spec nothing stays that its definition does not name.
+        let Some(unit) = self.unit().filter(|_| !live.key.kind.is_whole()) else { return false };
         let [before, after] = [before, after].map(|value| Some(value).filter(|value| !value.is_null()));
         kind::keeps(live.key.kind.message(), unit, self.digested(live).as_ref(), (before, after))
     }
@@ -384,8 +371,10 @@ fn json(value: &impl Serialize) -> Json {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-const fn unit(at: usize) -> Field {
-    Field::Unit(Cow::Borrowed(UNITS[at].name))
+/// The units that have a letter of their own in `trueup/applied`, in the order of reports. Those of other kinds with the same
+/// name have it, too.
+fn digests() -> &'static [(&'static str, char)] {
+    &KindName::ENDPOINT.kind().digests
 }
 
 /// Sets an entry of labels or annotations; nothing removes it.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::{JsonTree, Namespace};
-use crate::kind::{self, KindName, Message, Ordered};
+use crate::kind::{self, Described, KindName, Message, Ordered};
 
 /// The spec of an object by unit: a field of it, or an exclusive group as a whole. It contains no secret. Each value is kept as
 /// canonical text: a tree would take many times the memory, and nearly always texts are equal.
@@ -288,6 +288,6 @@ impl Serialize for Spec {
         if !self.kind.is_whole() {
             return self.json().serialize(serializer);
         }
-        Ordered::of(self.kind.message(), &self.json()).serialize(serializer)
+        Ordered::new(Described::of(self.kind.message()), &self.json()).serialize(serializer)
     }
 }

@@ -9,6 +9,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{Json, JsonTree, Key, Name, Namespace, Object, Spec, StringMap};
 use crate::kind::KindName;
 
+/// Root keys that only the service writes (API.md 1.2).
+pub const SERVICE_KEYS: [&str; 8] = [
+    "system_metadata",
+    "resource_version",
+    "status",
+    "create_form",
+    "replace_form",
+    "referring_objects",
+    "deleted_referred_objects",
+    "disabled_referred_objects",
+];
+
 /// `metadata` of an object in a definition, a request, a document or an answer.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]

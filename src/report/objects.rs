@@ -12,8 +12,7 @@ use super::facts::values;
 use super::line::{Line, code, line, moment};
 use super::view::{Blocks, Table};
 use super::{Answer, TextView, document, time};
-use crate::kind::KindName;
-use crate::model::shape::words::{Choice, UnitForm, place};
+use crate::kind::{FieldKind, KindName};
 use crate::model::{
     Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, UnknownField,
 };
@@ -62,7 +61,6 @@ impl Answer for ObjectListing<'_> {
         }
         // A name or a time is of no use without its end.
         let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
-        let is_number = |column: &Column| column.form() == Some(UnitForm::Number);
         let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
             self.columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
         };
@@ -71,7 +69,7 @@ impl Answer for ObjectListing<'_> {
             column => column.heading(),
         };
         let headings = self.columns.iter().map(|column| code(heading(column)));
-        let mut table = Table::new(headings).free(which(&is_free)).right(which(&is_number));
+        let mut table = Table::new(headings).free(which(&is_free)).right(which(&Column::is_number));
         self.items.iter().for_each(|item| table.row(self.columns.iter().map(|column| code(column.cell(item)))));
         blocks.table(table);
         blocks
@@ -136,17 +134,15 @@ const NAMED: [(&str, Column); 10] = [
 impl Column {
     /// The columns where none are asked for.
     pub fn usual() -> Vec<Self> {
-        let is_usual = |field: &Field| field.is_address() || field.form(KindName::ENDPOINT) == UnitForm::Place;
-        let fields = Field::FIXED.into_iter().filter(is_usual).map(Column::Field);
-        [Column::Object].into_iter().chain(fields).chain([Column::Owner, Column::Modified]).collect()
+        let units = KindName::ENDPOINT.kind().columns.iter().map(|unit| Column::Field(Field::of_unit(unit)));
+        [Column::Object].into_iter().chain(units).chain([Column::Owner, Column::Modified]).collect()
     }
 
-    /// How the values of a field of an endpoint are shown.
-    fn form(&self) -> Option<UnitForm> {
-        match self {
-            Column::Field(field) => Some(field.form(KindName::ENDPOINT)),
-            _ => None,
-        }
+    /// Whether its values are numbers.
+    fn is_number(&self) -> bool {
+        let Column::Field(field) = self else { return false };
+        let of_spec = field.unit().and_then(|unit| KindName::ENDPOINT.message().field(unit));
+        of_spec.is_some_and(|field| matches!(field.kind, FieldKind::Integer { .. }))
     }
 
     /// The column of this name: one of [`Column::names`], `labels.KEY` or `annotations.KEY`.
@@ -157,7 +153,7 @@ impl Column {
 
     /// The names of all columns but those of single labels and annotations.
     pub fn names() -> Vec<String> {
-        let fields = Field::FIXED.into_iter().map(|field| Column::Field(field).name());
+        let fields = Field::of_endpoint().map(|field| Column::Field(field).name());
         NAMED.iter().map(|(name, _)| (*name).to_owned()).chain(fields).collect()
     }
 
@@ -189,7 +185,9 @@ impl Column {
             Column::Object => Some(key.to_string()),
             Column::Namespace => Some(key.namespace.to_string()),
             Column::Name => Some(key.name.to_string()),
-            Column::Field(field) if self.form() == Some(UnitForm::Choice) => Some(choice(item, field)),
+            Column::Field(field) if field.unit() == KindName::ENDPOINT.kind().columns.first().copied() => {
+                Some(with_state(item, field))
+            }
             column => object.and_then(|object| column.of_object(object)),
         };
         text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
@@ -208,14 +206,7 @@ impl Column {
             Column::Creator => object.creator.clone(),
             Column::Created => object.created.as_deref().map(minute),
             Column::Modified => object.modified.as_deref().or(object.created.as_deref()).map(minute),
-            Column::Field(field) => {
-                let (kind, value) = (endpoint.key.kind, field.value(endpoint));
-                match field.form(kind) {
-                    // The service fills parts of a reference.
-                    UnitForm::Place => place(&value, |_| false),
-                    _ => values::words(kind, field, &value),
-                }
-            }
+            Column::Field(field) => value(endpoint, field),
             Column::Object | Column::Namespace | Column::Name => None,
         }
     }
@@ -225,16 +216,19 @@ fn minute(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), time::minute)
 }
 
-/// A choice, by its value alone where that shows what it is.
-fn choice(item: &LiveItem, field: &Field) -> String {
-    let object = match item {
-        LiveItem::Object(object) => object,
-        LiveItem::Unsupported(unsupported) => return format!("not supported: {}", unsupported.reason),
-    };
-    let (kind, value) = (object.endpoint.key.kind, field.value(&object.endpoint));
-    let main = Choice::of(&value).main().map(str::to_owned).filter(|_| field.form(kind) == UnitForm::Choice);
-    let words = main.or_else(|| values::words(kind, field, &value)).unwrap_or_default();
-    if object.deleting { format!("{words} (being deleted)") } else { words }
+fn value(object: &Object, field: &Field) -> Option<String> {
+    values::words(object.key.kind, field, &field.value(object))
+}
+
+/// The value that tells what an object is, or that it cannot be read, or goes.
+fn with_state(item: &LiveItem, field: &Field) -> String {
+    match item {
+        LiveItem::Unsupported(unsupported) => format!("not supported: {}", unsupported.reason),
+        LiveItem::Object(object) => {
+            let words = value(&object.endpoint, field).unwrap_or_default();
+            if object.deleting { format!("{words} (being deleted)") } else { words }
+        }
+    }
 }
 
 /// The stack that the annotations name.

@@ -26,9 +26,10 @@ use super::stacks::StackList;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
 use crate::drift::DriftState;
+use crate::kind::camel;
 use crate::kind::{Kind, KindName};
 use crate::load::config;
-use crate::model::shape::{SERVICE_KEYS, camel};
+use crate::model::SERVICE_KEYS;
 use crate::model::{Json, Snapshot};
 use crate::run::{RUN_KIND, RunDocument};
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
+use trueup::kind::camel;
 use trueup::load::format::{self, Canonical};
 use trueup::load::{self, LoadOptions, SourceFile};
-use trueup::model::shape::camel;
 use trueup::model::{Key, Object};
 
 use crate::strategies;

@@ -397,9 +397,10 @@ pub(super) fn field(text: &str, object: &str) -> Option<Field> {
 /// What the fields of an endpoint are called in `ignore:`.
 fn field_names() -> String {
     let any = || "KEY".to_owned();
-    let [description, disable, rest @ ..] = Field::FIXED;
-    let first = [description, disable, Field::Label(any()), Field::Annotation(any())];
-    first.into_iter().chain(rest).map(|field| field.to_string()).collect::<Vec<_>>().join(", ")
+    let maps = [Field::Label(any()), Field::Annotation(any())];
+    let (of_metadata, of_spec): (Vec<Field>, Vec<Field>) = Field::of_endpoint().partition(|field| !field.is_of_spec());
+    let names = of_metadata.into_iter().chain(maps).chain(of_spec).map(|field| field.to_string());
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Whether this is a path as `explain` takes it, of a field that its message does not have.

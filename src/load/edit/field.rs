@@ -8,7 +8,8 @@ use serde_json::Map;
 use super::NotEditable;
 use super::patch::{EditedDocument, Patch, below};
 use super::value::{self, Surrounding};
-use crate::kind::KindName;
+use crate::kind::{Flag, KindName};
+use crate::load::level::Level;
 use crate::load::source_map::{ValueStyle, WrittenValue};
 use crate::load::splice::{Splice, line_break, line_start};
 use crate::model::{Field, Json, is_unsafe};
@@ -66,7 +67,7 @@ impl Patch<'_> {
         let before = self.splices.len();
         match self.in_place(path, current, wanted) {
             // Where a part of it cannot be edited, the whole of it is written anew.
-            Err(NotEditable::Shape) if !wanted.is_null() && !self.document.kind.is_endpoint() => {
+            Err(NotEditable::Shape) if !wanted.is_null() => {
                 self.splices.truncate(before);
                 self.replace(path, wanted)
             }
@@ -84,10 +85,10 @@ impl Patch<'_> {
             (Json::Array(old), Json::Array(new)) if old.len() == 1 && new.len() == 1 => {
                 self.value(&below(path, "0"), &old[0], &new[0])
             }
-            (Json::Array(old), Json::Array(new)) if !self.document.kind.is_endpoint() => self.sequence(path, old, new),
-            (Json::Array(_), Json::Array(new)) if matches!(node.writing, ValueStyle::Flow | ValueStyle::Collection) => {
-                self.set(path, new)
-            }
+            (Json::Array(old), Json::Array(new)) => match self.level(path) {
+                Level::Several(field) if field.is(Flag::Set) => self.set(path, new),
+                _ => self.sequence(path, old, new),
+            },
             _ => self.replace(path, wanted),
         }
     }

@@ -1,5 +1,5 @@
-//! Edits of a list: items are removed and added, and the others stay where they are. The order of a list of an endpoint
-//! means nothing, that of any other does.
+//! Edits of a list: items are removed and added, and the others stay where they are. The order of a set
+//! means nothing, that of any other list does.
 
 use std::ops::Range;
 

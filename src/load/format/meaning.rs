@@ -3,8 +3,8 @@
 
 use granit_parser::{Event, Options, Parser};
 
+use crate::kind::snake;
 use crate::load::tree::{AliasTarget, NodeId, NodeShape, TextStyle, Tree};
-use crate::model::shape::snake;
 
 /// The meaning of a node.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use super::meaning;
 use crate::kind::ENDPOINT as ENDPOINT_KIND;
+use crate::kind::{place_in_file, snake};
 use crate::load::level::Level;
 use crate::load::splice::{Splice, line_end, line_start, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
-use crate::model::shape::{order, snake};
 
 /// The edits that bring a document into canonical form.
 pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
@@ -99,7 +99,7 @@ impl Writer<'_> {
         // Merge keys are read first, so they are written first.
         let place = |at: &usize| match entries[*at].name.as_str() {
             "<<" => (0, 0, ""),
-            name => (1, order(name), name),
+            name => (1, place_in_file(name), name),
         };
         sorted.sort_by_key(place);
         if sorted.is_sorted() {

@@ -1,17 +1,15 @@
 //! A change as edits of named values, each with its live and its wanted value: the one form from which every
 //! report draws a difference. Options of an exclusive group are taken apart, so that a change of option reads
-//! as one value that is removed and one that is added; each prefix has a line of its own. The texts are
-//! untrusted: drawers escape them.
+//! as one value that is removed and one that is added. The texts are untrusted: drawers escape them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::unit::{UnitEdit, leaves, of_unit};
+use super::unit::{self, Side, UnitEdit, of_unit};
 use super::values;
 use crate::kind::KindName;
-use crate::model::shape::words::{Choice, UnitForm, prefixes};
-use crate::model::{Field, Object, SourceLocation};
+use crate::model::{Object, SourceLocation};
 use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
 
 /// Values longer than this, in characters, get a line of their own.
@@ -83,49 +81,31 @@ impl FoldedChanges<'_> {
 /// The edits of a change: of a create everything that is added, of a delete everything that is removed.
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
-        Action::Create { wanted } => of_endpoint(wanted),
+        Action::Create { wanted } => of_object(wanted, Side::Written),
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             fields.iter().flat_map(|field| of_field(change.key.kind, field)).collect()
         }
         Action::Annotate { .. } => Vec::new(),
-        Action::Delete { before, .. } => of_endpoint(&before.endpoint)
+        Action::Delete { before, .. } => of_object(&before.endpoint, Side::Live)
             .into_iter()
             .map(|edit| ValueEdit { before: edit.after, after: None, ..edit })
             .collect(),
     }
 }
 
-/// Everything of an endpoint that is not the service's default, as values that are added.
-fn of_endpoint(endpoint: &Object) -> Vec<ValueEdit> {
-    let (kind, mut parts) = (endpoint.key.kind, Vec::new());
-    if kind.is_whole() {
-        // The address is whole.
-        let (first, others): (Vec<Field>, Vec<Field>) =
-            Field::FIXED.into_iter().filter(Field::is_of_spec).partition(Field::is_address);
-        for field in first.into_iter().chain(others).filter(|field| !field.is_default(endpoint)) {
-            let value = field.value(endpoint);
-            match field.form(kind) {
-                UnitForm::Choice => {
-                    parts.extend(
-                        Choice::of(&value).leaves.into_iter().map(|(name, text)| (format!("spec.{name}"), text)),
-                    );
-                }
-                _ => parts.push((name(kind, &field), values::of_value(kind, &field, &value, None).unwrap_or_default())),
-            }
-        }
-    } else {
-        leaves("spec", &endpoint.spec.json(), &mut parts);
-    }
-    for (name, map) in [("labels", &endpoint.labels), ("annotations", &endpoint.annotations)] {
+/// Everything of an object that is not the service's default, as values that are added.
+fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
+    let mut parts = unit::of_spec(&object.spec, side);
+    for (name, map) in [("labels", &object.labels), ("annotations", &object.annotations)] {
         let pairs = values::pairs(map);
         if !pairs.is_empty() {
             parts.push((name.to_owned(), pairs));
         }
     }
-    if !endpoint.description.is_empty() {
-        parts.push(("description".to_owned(), endpoint.description.clone()));
+    if !object.description.is_empty() {
+        parts.push(("description".to_owned(), object.description.clone()));
     }
-    if endpoint.disable {
+    if object.disable {
         parts.push(("disable".to_owned(), "true".to_owned()));
     }
     parts.into_iter().map(|(name, text)| edit(name, None, Some(text))).collect()
@@ -135,31 +115,14 @@ fn edit(name: String, before: Option<String>, after: Option<String>) -> ValueEdi
     ValueEdit { name, before, after, cause: None, attribution: None, place: None }
 }
 
-/// The field by the name under which a report shows it.
-fn name(kind: KindName, field: &Field) -> String {
-    match field.unit() {
-        Some(unit) if field.form(kind) == UnitForm::Place => unit.to_owned(),
-        _ => field.to_string(),
-    }
-}
-
 /// The edits of one field.
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let FieldChange { field, before, after, cause, attribution, place, places } = change;
-    let edits = match field.form(kind) {
-        _ if field.is_of_spec() && !kind.is_endpoint() => of_unit(kind, change)
-            .into_iter()
-            .map(|UnitEdit { name, before, after }| edit(name, before, after))
-            .collect(),
-        UnitForm::Choice => of_choice(change),
-        UnitForm::Prefixes => {
-            let list = |value| Some(prefixes(value)?.into_iter().collect::<Vec<_>>().join("\n"));
-            vec![edit(name(kind, field), list(before), list(after))]
-        }
-        UnitForm::Value | UnitForm::Number | UnitForm::Place => {
-            let value = |value, other| values::of_value(kind, field, value, Some(other));
-            vec![edit(name(kind, field), value(before, after), value(after, before))]
-        }
+    let edits: Vec<ValueEdit> = if field.is_of_spec() {
+        let edits = of_unit(kind, change).into_iter();
+        edits.map(|UnitEdit { name, before, after }| edit(name, before, after)).collect()
+    } else {
+        vec![edit(field.to_string(), values::text(before), values::text(after))]
     };
     edits
         .into_iter()
@@ -168,19 +131,6 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
             ValueEdit { cause: Some(*cause), attribution: *attribution, place, ..edit }
         })
         .collect()
-}
-
-fn of_choice(change: &FieldChange) -> Vec<ValueEdit> {
-    let (old, new) = (Choice::of(&change.before).leaves, Choice::of(&change.after).leaves);
-    let value = |parts: &[(String, String)], name: &str| {
-        parts.iter().find(|(part, _)| part == name).map(|(_, text)| text.clone())
-    };
-    let names: BTreeSet<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
-    let edits = names.into_iter().map(|name| edit(format!("spec.{name}"), value(&old, name), value(&new, name)));
-    let mut edits: Vec<ValueEdit> = edits.filter(|edit| edit.before != edit.after).collect();
-    // A removed value is listed before the one that replaces it.
-    edits.sort_by_key(|edit| edit.before.is_none());
-    edits
 }
 
 impl ValueEdit {
@@ -289,7 +239,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::Json;
+    use crate::model::{Field, Json};
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange::new(field, before, after, Cause::Pending);
@@ -303,14 +253,12 @@ mod tests {
     #[test]
     fn a_change_of_option_is_one_value_that_is_removed_and_one_that_is_added() {
         let (old, new) = (json!({"ip": "10.0.0.7"}), json!({"dns_name": "a.example.net"}));
-        assert_eq!(values::choice_words(&old, &new).unescaped(), "becomes a host name instead of an IP address");
         assert_eq!(lines(Field::of_unit("target"), old, new), ["- spec.ip 10.0.0.7", "+ spec.dns_name a.example.net"]);
     }
 
     #[test]
     fn a_target_that_keeps_its_option_is_reported_by_its_value() {
         let (old, new) = (json!({"ip": "10.9.9.9"}), json!({"ip": "10.0.0.7"}));
-        assert_eq!(values::choice_words(&old, &new).unescaped(), "stays an IP address");
         assert_eq!(lines(Field::of_unit("target"), old, new), ["- spec.ip 10.9.9.9", "+ spec.ip 10.0.0.7"]);
     }
 
@@ -329,25 +277,44 @@ mod tests {
     fn only_the_prefixes_that_are_added_and_removed_are_signed() {
         let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
         let (old, new) = (pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
+        let path = "spec.snat_pool.snat_pool.prefixes";
         assert_eq!(
             lines(Field::of_unit("snat_pool"), old, new.clone()),
-            ["- spec.snat_pool 10.1.0.0/16", "  spec.snat_pool 10.2.0.0/16", "+ spec.snat_pool 10.3.0.0/16"]
+            [format!("- {path}[0] 10.1.0.0/16"), format!("+ {path}[1] 10.3.0.0/16")]
         );
-        let lines = lines(Field::of_unit("snat_pool"), json!({"no_snat_pool": {}}), new);
-        assert_eq!(lines, ["+ spec.snat_pool 10.2.0.0/16", "+ spec.snat_pool 10.3.0.0/16"]);
+        assert_eq!(
+            lines(Field::of_unit("snat_pool"), json!({"no_snat_pool": {}}), new),
+            ["- spec.snat_pool.no_snat_pool {}".to_owned(), format!("+ {path} [\"10.2.0.0/16\",\"10.3.0.0/16\"]")]
+        );
     }
 
     #[test]
-    fn a_place_is_reported_in_words_without_what_the_service_filled_in() {
-        let live = json!({"site": {"ref": [{"name": "ce01", "namespace": "system", "tenant": "acme-x", "uid": "7"}],
-            "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}});
+    fn a_reference_is_one_value_without_what_the_service_filled_in() {
+        let site = |reference: Json| {
+            json!({"site": {"ref": [reference],
+                "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}})
+        };
+        let live = site(json!({"name": "ce01", "namespace": "system", "tenant": "acme-x", "uid": "7"}));
+        let place = |reference: Json| lines(Field::of_unit("where"), live.clone(), site(reference));
+        assert_eq!(
+            place(json!({"name": "ce02", "namespace": "system"})),
+            ["- spec.where.site.ref[0] system/ce01", "+ spec.where.site.ref[0] system/ce02"]
+        );
+        assert_eq!(
+            place(json!({"name": "ce01", "namespace": "system", "uid": "8"})),
+            ["- spec.where.site.ref[0] system/ce01 (uid 7)", "+ spec.where.site.ref[0] system/ce01 (uid 8)"]
+        );
         let wanted = json!({"virtual_site": {"ref": [{"name": "edge", "namespace": "shared"}],
             "network_type": "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE", "enable_internet_vip": {}}});
         assert_eq!(
             lines(Field::of_unit("where"), live, wanted),
             [
-                "- where site system/ce01, site-local network",
-                "+ where virtual site shared/edge, site-local-inside network, with an Internet VIP"
+                "- spec.where.site.ref[0] system/ce01",
+                "- spec.where.site.network_type VIRTUAL_NETWORK_SITE_LOCAL",
+                "- spec.where.site.disable_internet_vip {}",
+                "+ spec.where.virtual_site.ref[0] shared/edge",
+                "+ spec.where.virtual_site.network_type VIRTUAL_NETWORK_SITE_LOCAL_INSIDE",
+                "+ spec.where.virtual_site.enable_internet_vip {}",
             ]
         );
     }

@@ -11,4 +11,4 @@ mod unit;
 pub mod unread;
 pub mod values;
 
-pub(in crate::report) use values::{address, choice_words, target, words};
+pub(in crate::report) use values::words;

@@ -1,10 +1,10 @@
-//! The edits of a unit of an object of another kind than endpoint, by the paths of its values. Items of lists are compared by
-//! what they are, and not by their position.
+//! The values of a spec by their paths: those of an object, and those in which a change differs. Items of lists are compared
+//! by what they are, and not by their position; a reference is one value.
 
 use std::collections::BTreeSet;
 
-use crate::kind::{self, KindName};
-use crate::model::Json;
+use crate::kind::{self, Described, KindName};
+use crate::model::{Json, Spec};
 use crate::plan::FieldChange;
 
 /// One value of a unit that is added, removed or replaced by another.
@@ -21,6 +21,37 @@ fn edit(name: String, before: Option<String>, after: Option<String>) -> UnitEdit
     UnitEdit { name, before, after }
 }
 
+/// Who wrote a value, which decides which parts of a reference say something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// A definition: every part that it names.
+    Written,
+    /// The service, which fills in the tenant and the uid.
+    Live,
+}
+
+/// The values of a spec without what the service fills in, each with its path.
+pub(super) fn of_spec(spec: &Spec, side: Side) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    leaves("spec", Described::of(spec.kind().message()), &spec.unfilled(None), side, &mut values);
+    values
+}
+
+/// The values of a unit without what the service fills in, each by its path below the unit.
+pub(super) fn of_value(kind: KindName, unit: &str, value: &Json) -> Vec<(String, String)> {
+    let (spec, mut values) = (kind.message(), Vec::new());
+    let (message, described) = match spec.field(unit) {
+        Some(field) => (field.message().filter(|_| !field.is_list), Described::of_field(field)),
+        None => (kind::is_group(spec, unit).then_some(spec), Described::of(spec)),
+    };
+    let value = match message {
+        Some(message) => &kind::without_fills(message, value.clone(), None),
+        None => value,
+    };
+    leaves("", described, value, Side::Live, &mut values);
+    values.into_iter().map(|(path, text)| (path.trim_start_matches('.').to_owned(), text)).collect()
+}
+
 /// The values of a unit that differ, each by its path.
 pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<UnitEdit> {
     let (spec, unit) = (kind.message(), change.field.unit().unwrap_or_default());
@@ -28,7 +59,8 @@ pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<UnitEdit> {
     let mut edits = Vec::new();
     let significant = kind::significant(spec, unit, &change.after);
     let wanted = Wanted { value: Some(&change.after), significant: significant.as_ref() };
-    differences(&path, Some(&change.before), wanted, &mut edits);
+    let described = spec.field(unit).map_or_else(|| Described::of(spec), Described::of_field);
+    differences(&path, described, Some(&change.before), wanted, &mut edits);
     // A removed value is listed before the one that replaces it.
     edits.sort_by_key(|edit| edit.before.is_none());
     edits
@@ -48,7 +80,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The values in which two differ.
-fn differences(path: &str, before: Option<&Json>, wanted: Wanted<'_>, edits: &mut Vec<UnitEdit>) {
+fn differences(path: &str, described: Described, before: Option<&Json>, wanted: Wanted<'_>, edits: &mut Vec<UnitEdit>) {
     let after = wanted.value;
     // What it is live is never shown, and whether there is one.
     if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
@@ -58,9 +90,15 @@ fn differences(path: &str, before: Option<&Json>, wanted: Wanted<'_>, edits: &mu
         (before, after) if before == after => {}
         // What has parts is more than a zero.
         (None, Some(Json::Bool(_) | Json::Number(_) | Json::String(_))) if wanted.significant.is_none() => {}
+        (Some(old), Some(new)) if described.is_reference() && old.is_object() && new.is_object() => {
+            let both = |part: &str| old.get(part).and(new.get(part)).is_some();
+            let [old, new] = [old, new].map(|value| Some(reference(value, both)));
+            edits.extend((old != new).then(|| edit(path.to_owned(), old, new)));
+        }
         (Some(Json::Object(before)), Some(Json::Object(after))) => {
             for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
-                differences(&format!("{path}.{key}"), before.get(key), wanted.part(|value| value.get(key)), edits);
+                let (path, below) = (format!("{path}.{key}"), described.entry(key));
+                differences(&path, below, before.get(key), wanted.part(|value| value.get(key)), edits);
             }
         }
         (Some(Json::Array(before)), Some(Json::Array(after))) => {
@@ -69,7 +107,7 @@ fn differences(path: &str, before: Option<&Json>, wanted: Wanted<'_>, edits: &mu
             for (old, new) in &pairs {
                 let wanted = new.map(|at| wanted.part(|value| value.get(at))).unwrap_or_default();
                 let path = format!("{path}[{}]", new.or(*old).unwrap_or_default());
-                differences(&path, old.map(|at| &before[at]), wanted, edits);
+                differences(&path, described, old.map(|at| &before[at]), wanted, edits);
             }
             edits.extend(moved(&pairs).map(|(old, new)| {
                 let at = |number: usize| Some(format!("at [{number}]"));
@@ -78,8 +116,8 @@ fn differences(path: &str, before: Option<&Json>, wanted: Wanted<'_>, edits: &mu
         }
         (before, after) => {
             let (mut old, mut new) = (Vec::new(), Vec::new());
-            before.into_iter().for_each(|value| leaves(path, value, &mut old));
-            after.into_iter().for_each(|value| leaves(path, value, &mut new));
+            before.into_iter().for_each(|value| leaves(path, described, value, Side::Live, &mut old));
+            after.into_iter().for_each(|value| leaves(path, described, value, Side::Written, &mut new));
             let is_one = old.len() == 1 && new.len() == 1 && old[0].0 == new[0].0;
             if is_one {
                 edits.extend(old.pop().zip(new.pop()).map(|((name, old), (_, new))| edit(name, Some(old), Some(new))));
@@ -130,16 +168,33 @@ fn sealed(value: &Json) -> Option<String> {
     kind::sealed::digest_of(value).map(|digest| format!("sealed {digest}"))
 }
 
+/// An object that is referred to: its namespace and its name, then the other parts, as far as they count.
+fn reference(value: &Json, counts: impl Fn(&str) -> bool) -> String {
+    let part = |key: &str| value.get(key).and_then(Json::as_str).filter(|text| counts(key) && !text.is_empty());
+    let namespace = part("namespace").map_or_else(String::new, |namespace| format!("{namespace}/"));
+    let name = value.get("name").and_then(Json::as_str).unwrap_or_default();
+    let parts = ["tenant", "uid"].map(|key| part(key).map_or_else(String::new, |text| format!(" ({key} {text})")));
+    format!("{namespace}{name}{}", parts.concat())
+}
+
 /// The values below a value, each with its path; `{}` is one.
-pub(super) fn leaves(path: &str, value: &Json, found: &mut Vec<(String, String)>) {
+fn leaves(path: &str, described: Described, value: &Json, side: Side, found: &mut Vec<(String, String)>) {
     match value {
         Json::Null => {}
         value if let Some(secret) = sealed(value) => found.push((path.to_owned(), secret)),
+        Json::Object(_) if described.is_reference() => {
+            let text = reference(value, |part| side == Side::Written || part == "namespace");
+            found.push((path.to_owned(), text));
+        }
         Json::Object(entries) if !entries.is_empty() => {
-            entries.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, found));
+            for (key, value) in described.entries(entries) {
+                leaves(&format!("{path}.{key}"), described.entry(key), value, side, found);
+            }
         }
         Json::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().enumerate().for_each(|(at, item)| leaves(&format!("{path}[{at}]"), item, found));
+            for (at, item) in items.iter().enumerate() {
+                leaves(&format!("{path}[{at}]"), described, item, side, found);
+            }
         }
         Json::String(text) => found.push((path.to_owned(), text.clone())),
         other => found.push((path.to_owned(), other.to_string())),

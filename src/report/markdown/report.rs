@@ -15,7 +15,6 @@ use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removed};
-use crate::report::facts::target;
 use crate::report::line::{Line, at, code, digits, key, line, moment_with_age};
 use crate::report::view::{Content, View};
 
@@ -297,16 +296,14 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     if !blocks.is_empty() && room.put(&blocks) {
         return creates.len();
     }
-    let mut table = title + &heads(&["create", "target", "defined in"]);
+    let mut table = title + &heads(&["create", "values", "defined in"]);
     let more = |left: usize| format!("\nand {} more\n\n", digits(left));
     let end = more(creates.len()).len();
     let empty = table.len();
     let mut named = 0;
     for change in creates {
-        let Action::Create { wanted } = &change.action else { continue };
-        let target = target(wanted).unwrap_or_default();
         let place = line![change.place.as_ref().map(at)];
-        let row = row(&[line![key(&change.key)], short(&target), place]);
+        let row = row(&[line![key(&change.key)], some_values(&edits::of(change), 1), place]);
         if table.len() + row.len() + end > room.left {
             break;
         }
@@ -332,6 +329,18 @@ fn deletes(deletes: &[&Change], now: Option<Timestamp>) -> String {
     text
 }
 
+/// The first values of an object that comes or goes, as far as they are short, and how many more there are.
+fn some_values(edits: &[ValueEdit], most: usize) -> Line<'static> {
+    let value = |edit: &ValueEdit| {
+        let text = edit.after.as_ref().or(edit.before.as_ref()).filter(|_| !edit.is_long())?;
+        Some(line![code(format!("{} {text}", edit.name))])
+    };
+    let values: Vec<Line<'_>> = edits.iter().filter_map(value).take(most).collect();
+    let more = edits.len() - values.len();
+    let more = (more > 0 && !values.is_empty()).then(|| line![" and ", more, " more"]);
+    line![Line::joined(values, ", "), more]
+}
+
 /// A delete with what is known of it.
 fn delete(change: &Change, now: Option<Timestamp>) -> Line<'_> {
     let mut line = line![key(&change.key), ": ", reason(change)];
@@ -345,15 +354,8 @@ fn delete(change: &Change, now: Option<Timestamp>) -> Line<'_> {
     }
     line = line.and(removed(change).map(|removed| line![", ", removed]));
     if let Action::Delete { before, referrers } = &change.action {
-        let edits = edits::of(change);
-        let values = edits
-            .iter()
-            .filter(|edit| !edit.is_long())
-            .filter_map(|edit| Some(line![code(format!("{} {}", edit.name, edit.before.as_ref()?))]));
-        let values: Vec<Line<'_>> = values.take(NAMES).collect();
-        let more = edits.len() - values.len();
-        let more = (more > 0).then(|| line![" and ", more, " more"]);
-        line = line.and((!values.is_empty()).then(|| line![", was ", Line::joined(values, ", "), more]));
+        let values = some_values(&edits::of(change), NAMES);
+        line = line.and((!values.is_empty()).then(|| line![", was ", values]));
         let modified = before.modified.as_deref().map(|time| moment_with_age(time, now));
         line = line.and(modified.map(|time| line![", last changed ", time]));
         for referrer in referrers {

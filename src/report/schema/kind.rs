@@ -5,9 +5,9 @@
 use serde_json::{Map, json};
 
 use super::{DefinitionKind, removal, service_keys, variable};
+use crate::kind::camel;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Part, Rule, Unit};
 use crate::model::Json;
-use crate::model::shape::camel;
 
 /// The definitions that all kinds share; no message has such a name.
 const METADATA: &str = "metadata";

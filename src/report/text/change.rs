@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::{at_the_end, columns};
 use crate::kind::KindName;
-use crate::model::shape::words::UnitForm;
 use crate::model::{Key, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::Role;
@@ -13,7 +12,6 @@ use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, remarkable_reason, removed};
-use crate::report::facts::{address, choice_words};
 use crate::report::line::{self, Line, code, key, line, styled};
 
 /// Where the names of fields begin, and how wide they are.
@@ -38,11 +36,8 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
             text.push_str(&rows(change.key.kind, fields, before.modified.as_deref(), view));
         }
         Action::Annotate { .. } => {}
-        Action::Delete { before, referrers } => {
-            match address(&before.endpoint) {
-                Some(address) => text.push_str(&labelled("was", &address, view)),
-                None => text.push_str(&whole(change, view)),
-            }
+        Action::Delete { referrers, .. } => {
+            text.push_str(&whole(change, view));
             for referrer in referrers {
                 text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));
             }
@@ -114,11 +109,11 @@ fn row(
 ) -> String {
     // The values of a whole object stay on their line: there is nothing to compare them with.
     let by_lines = if edit.cause.is_some() { edit.is_long() } else { edit.has_lines() };
-    let text = match &edit.after {
+    let text = match (&edit.before, &edit.after) {
         _ if by_lines => Line::default(),
-        Some(value) if edit.cause.is_none() => value_text(value),
-        after => {
-            let [before, after] = [edit.before.as_deref(), after.as_deref()].map(shown);
+        (None, Some(value)) | (Some(value), None) if edit.cause.is_none() => value_text(value),
+        (before, after) => {
+            let [before, after] = [before.as_deref(), after.as_deref()].map(shown);
             line![styled(Role::Delete, before), " -> ", styled(Role::Create, after)]
         }
     };
@@ -159,14 +154,8 @@ fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &T
     let is_of_several = fields.iter().any(|field| field.attribution != fields[0].attribution);
     let edits: Vec<Vec<ValueEdit>> = fields.iter().map(|field| edits::of_field(kind, field)).collect();
     let width = edits.iter().map(|edits| field_width(edits)).max().unwrap_or_default();
-    for (field, edits) in fields.iter().zip(&edits) {
-        for edit in edits {
-            text.push_str(&row(edit, (width, modified), is_of_several, view));
-        }
-        if field.field.form(kind) == UnitForm::Choice {
-            let (name, words) = (field.field.unit().unwrap_or_default(), choice_words(&field.before, &field.after));
-            text.push_str(&format!("{}\n", self::field(name, width, &view.plain(&words))));
-        }
+    for edit in edits.iter().flatten() {
+        text.push_str(&row(edit, (width, modified), is_of_several, view));
     }
     text
 }

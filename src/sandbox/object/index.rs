@@ -14,6 +14,7 @@ use super::record::{Referrer, StoredObject, ViewReference, raw_json};
 use super::reference::References;
 use super::served::ServedObject;
 use super::spec::{self, FillContext, Reader, Verb, WriteMode};
+use crate::kind::{Part, Rule};
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
@@ -289,9 +290,9 @@ impl Objects {
                 labels: raw_json(&json!({}))?,
                 annotations: raw_json(&json!({}))?,
                 // A list with an endpoint that leads nowhere would not be one of a service.
-                spec: match kind.is_endpoint() {
-                    true => reader.read(kind, &json!({"dns_name": format!("{}.internal", view.name)}))?,
-                    false => reader.empty(kind)?,
+                spec: match host_field(kind).filter(|_| kind.is_endpoint()) {
+                    Some(field) => reader.read(kind, &json!({field: format!("{}.internal", view.name)}))?,
+                    None => reader.empty(kind)?,
                 },
                 owner_view: Some(ViewReference {
                     kind: view.kind.full_type(),
@@ -305,6 +306,12 @@ impl Objects {
         }
         Ok(())
     }
+}
+
+/// The field of a spec that takes a host name.
+fn host_field(kind: &ObjectKind) -> Option<&'static str> {
+    let is_host = |(_, rule): &(Part, Rule)| matches!(rule, Rule::Format(forms) if forms.contains(&"hostname"));
+    kind.described.message().fields.iter().find(|field| field.rules.iter().any(is_host)).map(|field| field.name)
 }
 
 impl Inner {

@@ -18,8 +18,6 @@ use super::spec::{FillContext, Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 
-const TARGETS: [&str; 4] = ["ip", "dns_name", "dns_name_advanced", "service_info"];
-
 /// An object to be added, over an existing one of its name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -97,7 +95,7 @@ impl Objects {
     pub async fn interfere(&self, key: Key<'_>, change: (&str, &Value)) -> Result<(), ErrorResponse> {
         let (field, value) = change;
         let mut result = Ok(());
-        let outcome = self.change(key, |record| result = set(record, field, value));
+        let outcome = self.change(key, |record| result = set(key.kind, record, field, value));
         self.settled(outcome).await?;
         result
     }
@@ -156,15 +154,15 @@ fn record(kind: &ObjectKind, seed: Seed, tenant: &str) -> Result<StoredObject, E
     })
 }
 
-/// Sets `metadata.…` or `spec.…`; a target replaces the other targets.
-fn set(record: &mut StoredObject, field: &str, value: &Value) -> Result<(), ErrorResponse> {
+/// Sets `metadata.…` or `spec.…`; an option replaces the other options of its group.
+fn set(kind: &ObjectKind, record: &mut StoredObject, field: &str, value: &Value) -> Result<(), ErrorResponse> {
     let misfit = || ErrorResponse::invalid(format!("{field} cannot become {value}"));
     let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(misfit);
     if let Some(path) = field.strip_prefix("spec.") {
         let mut spec: Value = serde_json::from_str(record.spec.get()).map_err(|_| misfit())?;
         let root = spec.as_object_mut().ok_or_else(misfit)?;
-        if TARGETS.contains(&path) {
-            TARGETS.iter().for_each(|target| drop(root.remove(*target)));
+        for option in kind.described.message().group_of(path).into_iter().flat_map(|group| &group.members) {
+            root.remove(*option);
         }
         let mut place = &mut spec;
         for step in path.split('.') {

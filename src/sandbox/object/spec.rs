@@ -11,7 +11,7 @@ use super::kind::ObjectKind;
 use super::record::raw_json;
 use super::reference::{derived_uid, is_reference, referred};
 use super::rule;
-use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Ordered, Part};
+use crate::kind::{self, Described, Field, FieldKind, Flag, Group, GroupFlag, Ordered, Part};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 use crate::sandbox::message::{self, BodyPath, Message, REQUIRED, Rule, camel};
@@ -103,7 +103,7 @@ impl WriteMode {
 
 /// The message with this id as the service writes it.
 fn in_order(id: &'static str, message: Object) -> Result<Box<RawValue>, ErrorResponse> {
-    raw_json(&Ordered::of(kind::message(id), &message.into()))
+    raw_json(&Ordered::new(Described::of(kind::message(id)), &message.into()))
 }
 
 impl Reader<'_> {

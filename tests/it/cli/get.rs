@@ -31,7 +31,10 @@ fn the_table_shows_every_endpoint_of_the_stack_and_who_owns_it() {
     assert!(lines[1].starts_with("pay/card     10.0.0.7             443  -"), "{lines:?}");
     assert!(lines[2].starts_with("shop/cart    10.0.0.7              80  -"), "{lines:?}");
     assert!(lines[2].contains("  s  "), "{lines:?}");
-    assert!(lines[3].starts_with("shop/search  search.example.net     0  site system/ce01"), "{lines:?}");
+    assert!(
+        lines[3].starts_with("shop/search  search.example.net     0  site ref[0] system/ce01, network_type"),
+        "{lines:?}"
+    );
     assert!(lines[3].contains("  -  "), "{lines:?}");
     assert!(lines[3].ends_with(" UTC"), "{lines:?}");
     assert_eq!(lines.len(), 4);

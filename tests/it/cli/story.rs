@@ -128,7 +128,7 @@ fn a_removed_definition_is_deleted_and_a_protected_one_blocked() {
         .run("show last --sandbox")
         .code(0)
         .stdout_contains("Verified, except 1 blocked: live matches the other definitions.\n")
-        .stdout_contains("        was                      ");
+        .stdout_contains("        spec.ip                  ");
     stage.run("plan . --sandbox").code(0).stdout_contains("1 blocked, 1 in sync");
     stage.run("apply . --sandbox --yes --quiet").code(6);
     stage

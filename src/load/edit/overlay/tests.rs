@@ -98,7 +98,7 @@ proptest! {
         let shared = read(&files, "low");
         let live: Object = serde_json::from_value(live).expect("an endpoint");
         let labels: BTreeSet<&String> = only(&before).labels.keys().chain(live.labels.keys()).collect();
-        let fields = Field::FIXED.into_iter().chain(labels.into_iter().map(|key| Field::Label(key.clone())));
+        let fields = Field::of_endpoint().chain(labels.into_iter().map(|key| Field::Label(key.clone())));
         let key = live.key.clone();
         let wanted: Vec<ValueToAdopt> = fields
             .filter(|field| field.value(&live) != field.value(only(&before)))

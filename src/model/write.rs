@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::snake;
-use crate::kind::{self, Message};
+use crate::kind::{self, Message, snake};
 
 /// Writes the value of a unit of a spec: the key of that name, or the options of its exclusive group.
 pub fn write_unit(spec: &Message, live: &mut Map<String, Json>, unit: &str, value: &Json) {
