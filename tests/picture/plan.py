@@ -6,6 +6,7 @@
 The plan is that of examples/03-repository after some edits, against the sandbox, in a temporary directory. The picture has
 the terminal's colours, and follows the reader's light or dark scheme.
 """
+import json
 import os
 import re
 import shutil
@@ -67,10 +68,10 @@ def planned(trueup: Path) -> str:
         run("apply", "--yes")
         # Somebody changes the tenant.
         parameters = ("-p", "namespace=storefront", "-p", "name=cart")
-        live = run("call", "svc-api-servicemesh-endpoint-get", *parameters)
-        assert '"port": 8443' in live
-        live = live.replace('"port": 8443', '"port": 9443')
-        run("call", "svc-api-servicemesh-endpoint-update", *parameters, "--body", "-", "--yes", text=live)
+        live = json.loads(run("call", "svc-api-servicemesh-endpoint-get", *parameters))
+        live["spec"]["port"] = 9443
+        body = json.dumps(live)
+        run("call", "svc-api-servicemesh-endpoint-update", *parameters, "--body", "-", "--yes", text=body)
         # Somebody changes the files.
         edit("storefront/cart.yaml", "port: 6379", "port: 6380")
         reviews = (directory / "storefront/reviews.yaml").read_text()
