@@ -8,7 +8,7 @@ use super::fills::{unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of};
-use super::walk::Keys;
+use super::walk::{Keys, each_message_mut};
 use super::{Field, FieldKind, Message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
@@ -56,6 +56,12 @@ impl Taker<'_> {
                 (Some(before), _) => Some(self.field(field, value, before)),
                 (None, Some(Open::Default)) => None,
                 (None, None | Some(Open::Difference)) if !is_named => None,
+                // It replaces another choice, and is one itself.
+                (None, None) => {
+                    let mut choice = value.clone();
+                    each_message_mut(field, &mut choice, &mut |below, value| unfill(below, value, self.tenant));
+                    Some(choice)
+                }
                 (None, _) => {
                     let mut alone = Keys::One(key, value).owned();
                     unfill_message(message, &mut alone, self.tenant);

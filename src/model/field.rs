@@ -8,7 +8,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::write::write_unit;
 use super::{Json, JsonTree, Namespace, Object, Spec, StringMap};
 use crate::kind::{self, KindName};
 
@@ -328,41 +327,41 @@ impl Field {
             object["spec"] = Json::Object(serde_json::Map::new());
         }
         let Json::Object(spec) = &mut object["spec"] else { return };
-        if kind.is_whole() {
-            return write_unit(kind.message(), spec, unit, value);
-        }
         let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
         kind::merged(kind.message(), unit, spec, before, value);
     }
 
-    /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not
-    /// know: the option of a group that contains it is removed. `path` begins with `spec.`.
+    /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not know: what it is
+    /// in goes, such as an option of a group. `path` begins with `spec.`.
     pub fn drops(&self, path: &str, live: &Object, value: &Json) -> bool {
-        let kind = live.key.kind;
-        let mut now = Json::Object(serde_json::Map::new());
-        self.set(kind, &mut now, &Json::Null, &self.value(live));
-        let mut wanted = Json::Object(serde_json::Map::new());
-        self.set(kind, &mut wanted, &Json::Null, value);
-        let (mut now, mut wanted) = (&now, &wanted);
-        // `ref[0]` is a key and an index.
-        for step in path.split(['.', '[']) {
-            let step = step.trim_end_matches(']');
-            let down = |level: &'_ Json| match step.parse::<usize>() {
-                Ok(index) => level.get(index).is_some(),
-                Err(_) => level.get(step).is_some(),
-            };
-            match (down(now), down(wanted)) {
-                // The key itself: the model knows nothing below.
-                (false, _) => return false,
-                (true, false) => return true,
-                (true, true) => {}
-            }
-            (now, wanted) = match step.parse::<usize>() {
-                Ok(index) => (&now[index], &wanted[index]),
-                Err(_) => (&now[step], &wanted[step]),
-            };
+        let (kind, before) = (live.key.kind, self.value(live));
+        let mut object = Json::Object(serde_json::Map::new());
+        self.set(kind, &mut object, &Json::Null, &before);
+        // It says of itself whether it stays, and where does not matter.
+        let unknown = Json::from(path);
+        if !put_at(&mut object, path, &unknown) {
+            return false;
         }
-        false
+        self.set(kind, &mut object, &before, value);
+        !has(&object, &unknown)
+    }
+}
+
+/// Sets the key at a path, such as `spec.ref[0].uid`; whether there is what it belongs into.
+fn put_at(object: &mut Json, path: &str, value: &Json) -> bool {
+    let pointer = format!("/{}", path.replace('/', "~1").replace(['.', '['], "/").replace(']', ""));
+    let above = pointer.rsplit_once('/').and_then(|(above, key)| Some((object.pointer_mut(above)?, key)));
+    let Some((Json::Object(above), key)) = above else { return false };
+    above.insert(key.to_owned(), value.clone());
+    true
+}
+
+/// Whether a value is another one or has it in it.
+fn has(value: &Json, part: &Json) -> bool {
+    match value {
+        Json::Object(values) => values.values().any(|value| has(value, part)),
+        Json::Array(items) => items.iter().any(|item| has(item, part)),
+        value => value == part,
     }
 }
 

@@ -28,7 +28,6 @@ mod tree;
 mod value_digest;
 mod wire;
 mod word;
-mod write;
 
 pub use crate::kind::PLATFORM_PREFIX;
 pub use crate::kind::{Requirement, Selector, SelectorError};

@@ -233,12 +233,7 @@ impl Spec {
     pub fn set(&mut self, name: &str, before: Option<&Json>, value: Option<&Json>) -> Result<(), String> {
         let spec = self.kind.message();
         let mut keys = self.keys();
-        if self.kind.is_whole() {
-            keys.retain(|key, _| kind::unit_of(spec, key) != name);
-            keys.extend(kind::keys_of(spec, name, value).owned());
-        } else {
-            kind::merged(spec, name, &mut keys, before, value);
-        }
+        kind::merged(spec, name, &mut keys, before, value);
         *self = Self::written(self.kind, Json::Object(keys))?;
         Ok(())
     }

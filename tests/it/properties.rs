@@ -80,15 +80,15 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Object>) {
     }
 }
 
-/// Adds a key that the model does not know at every level of an object, and returns where.
+/// Adds a key that the model does not know at every level of an object, with its place as its value, and returns where.
 fn plant(value: &mut Json, path: &str, planted: &mut Vec<String>) {
     match value {
         Json::Object(map) => {
             for (key, value) in map.iter_mut() {
                 plant(value, &format!("{path}/{key}"), planted);
             }
-            map.insert("future".to_owned(), Json::from("1"));
             planted.push(format!("{path}/future"));
+            map.insert("future".to_owned(), Json::from(format!("{path}/future")));
         }
         Json::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
@@ -96,6 +96,15 @@ fn plant(value: &mut Json, path: &str, planted: &mut Vec<String>) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether a value is this text or has it in it.
+fn has(value: &Json, text: &str) -> bool {
+    match value {
+        Json::Object(map) => map.values().any(|value| has(value, text)),
+        Json::Array(items) => items.iter().any(|item| has(item, text)),
+        value => value == text,
     }
 }
 
@@ -170,12 +179,12 @@ proptest! {
             field.set(trueup::kind::KindName::ENDPOINT, &mut raw, &difference.live, &difference.desired);
             for pointer in &planted {
                 let path = dotted(pointer);
-                let kept = raw.pointer(pointer).is_some();
+                let kept = has(&raw, pointer);
                 prop_assert_eq!(kept, !field.drops(&path, &from, &difference.desired), "{} {}", field, path);
                 let option = |endpoint: &Object| field.value(endpoint).as_object().map(|map| map.keys().cloned().collect::<Vec<_>>());
                 let same_option = option(&from) == option(&to);
-                // Options inside of the option, and entries of a list that becomes shorter.
-                let inner = [".service_selector.", "_internet_vip.", ".strict_ttl.", ".refs["]
+                // Options inside of the option, references that go or name another object, and entries of a list.
+                let inner = [".service_selector.", "_internet_vip.", ".strict_ttl.", ".refs[", ".ref["]
                     .iter()
                     .any(|part| path.contains(part));
                 prop_assert!(kept || !same_option || inner, "{} lost {}", field, path);

@@ -165,24 +165,23 @@ impl<'l> Editor<'l> {
 
     fn one(&self, text: &mut String, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         let before = self.endpoints(text).ok_or(NotEditable::Withdrawn)?;
-        let mut reason = NotEditable::Withdrawn;
+        // Why the first one, which changes less, is none.
+        let mut reason = None;
         for make in [field::splices, field::anew] {
-            match self.splices(text, &before, &[wanted], make).pop().ok_or(NotEditable::Withdrawn)? {
+            let why = match self.splices(text, &before, &[wanted], make).pop().ok_or(NotEditable::Withdrawn)? {
                 Ok(made) => {
                     let new = spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
                     if let Some(new) = new {
                         *text = new;
                         return Ok(());
                     }
+                    NotEditable::Withdrawn
                 }
-                Err(why) => reason = why,
-            }
-            // How an endpoint is edited has no need of it.
-            if wanted.key.kind.is_endpoint() {
-                break;
-            }
+                Err(why) => why,
+            };
+            reason.get_or_insert(why);
         }
-        Err(reason)
+        Err(reason.unwrap_or(NotEditable::Withdrawn))
     }
 
     fn source(&self, text: &str) -> Option<SourceText> {
@@ -264,34 +263,11 @@ fn left(
 /// The live value as a definition writes it: without the parts of a reference that the service fills
 /// in, unless the definition names them. It fills no other tenant than the object's own.
 fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
-    let kind = wanted.key.kind;
-    if let Some(unit) = wanted.field.unit().filter(|_| !kind.is_endpoint()) {
-        let spec = kind.message();
-        let tenant = wanted.tenant.as_deref();
-        let named = kind::taken_over(spec, unit, &wanted.live, current, tenant);
-        return match &wanted.unnamed {
-            Some(live) => kind::with_unnamed(spec, unit, live, &named, tenant),
-            None => named,
-        };
+    let Some(unit) = wanted.field.unit() else { return wanted.live.clone() };
+    let (spec, tenant) = (wanted.key.kind.message(), wanted.tenant.as_deref());
+    let named = kind::taken_over(spec, unit, &wanted.live, current, tenant);
+    match &wanted.unnamed {
+        Some(live) => kind::with_unnamed(spec, unit, live, &named, tenant),
+        None => named,
     }
-    let mut value = wanted.live.clone();
-    let option = value.as_object_mut().and_then(|map| map.values_mut().next());
-    let Some(option) = option else { return value };
-    let current = current.as_object().and_then(|map| map.values().next());
-    for list in ["ref", "refs"] {
-        let filled = option.get_mut(list).and_then(Json::as_array_mut).into_iter().flatten();
-        for (index, reference) in filled.enumerate() {
-            let named = current.and_then(|option| option.get(list)?.get(index));
-            let Some(reference) = reference.as_object_mut() else { continue };
-            let same_name = named.is_some_and(|named| named.get("name") == reference.get("name"));
-            reference.retain(|key, value| match key.as_str() {
-                key if named.is_some_and(|named| named.get(key).is_some()) => true,
-                "name" => true,
-                "namespace" => !same_name,
-                "tenant" => wanted.tenant.as_deref().is_some_and(|own| *value != own),
-                _ => false,
-            });
-        }
-    }
-    value
 }
