@@ -174,7 +174,7 @@ impl SourceText {
     pub fn reader(&self) -> ReaderKind {
         let careful = match self.language() {
             Language::Yaml => yaml_needs_care(self.text.as_bytes()),
-            Language::Json => json_needs_care(self.text.as_bytes()),
+            Language::Json => self.text.contains("${"),
         };
         if careful { ReaderKind::Careful } else { ReaderKind::Fast }
     }
@@ -218,23 +218,6 @@ fn yaml_needs_care(text: &[u8]) -> bool {
         before = *byte;
     }
     double || single || text.len() - document > LONGEST_FAST_DOCUMENT
-}
-
-/// Variables; a list where a list cannot be, which serde would take for a struct by position; and
-/// texts too large.
-fn json_needs_care(text: &[u8]) -> bool {
-    const LISTS: [&[u8]; 3] = [b"\"ref\"", b"\"expressions\"", b"\"prefixes\""];
-    let mut brackets = 0;
-    text.len() > LONGEST_FAST_DOCUMENT
-        || text.iter().enumerate().any(|(at, byte)| match byte {
-            b'{' => at > 0 && text[at - 1] == b'$',
-            b'[' => {
-                brackets += 1;
-                let key = text[..at].trim_ascii_end().strip_suffix(b":").unwrap_or_default().trim_ascii_end();
-                brackets > MOST_FAST_BRACKETS || !LISTS.iter().any(|list| key.ends_with(list))
-            }
-            _ => false,
-        })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The fast reader of definitions says what the careful one says of random objects of every kind, whatever stands at one of
 //! their values.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use trueup::load::{self, LoadOptions, Loaded, SourceFile};
 
 use super::{count, kinds, specs};
@@ -90,7 +90,11 @@ fn scalars(value: &Value) -> usize {
 }
 
 fn read(text: &str) -> Result<Loaded, Vec<String>> {
-    let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
+    read_file("a.yaml", text)
+}
+
+fn read_file(path: &str, text: &str) -> Result<Loaded, Vec<String>> {
+    let file = SourceFile { path: path.to_owned(), bytes: text.as_bytes().to_vec() };
     let options = LoadOptions { threads: Some(1), ..LoadOptions::default() };
     load::sources(vec![file], &options)
         .map_err(|found| found.list.iter().map(|problem| problem.message.clone()).collect())
@@ -137,4 +141,45 @@ fn the_fast_reader_agrees_with_the_careful_one_on_objects_of_every_kind() {
     }
     eprintln!("{taken} objects were taken");
     assert!(taken > 30 * count || std::env::var_os("TRUEUP_KIND").is_some(), "{taken} objects were taken");
+}
+
+/// Makes a list of the values of the mapping with number `at`.
+fn flatten(value: &mut Value, at: &mut Option<usize>) {
+    match value {
+        Value::Object(entries) if *at == Some(0) => {
+            *at = None;
+            *value = entries.values().cloned().collect();
+        }
+        Value::Object(entries) => {
+            *at = at.map(|at| at - 1);
+            entries.values_mut().for_each(|value| flatten(value, at));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| flatten(item, at)),
+        _ => {}
+    }
+}
+
+fn mappings(value: &Value) -> usize {
+    match value {
+        Value::Object(entries) => 1 + entries.values().map(mappings).sum::<usize>(),
+        Value::Array(items) => items.iter().map(mappings).sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn a_json_file_is_read_as_yaml_is_also_with_lists_where_mappings_belong() {
+    let (seed, count) = (objects::seed(), count(20));
+    for kind in kinds() {
+        let mut specs = specs(seed, kind);
+        for _ in 0..count {
+            let metadata = json!({"name": "a", "namespace": objects::namespace(kind), "labels": {"a": "b"}});
+            let mut object = json!({"kind": kind.name, "metadata": metadata, "spec": specs.spec(kind)});
+            let mut at = specs.once_in(2).then(|| specs.below(mappings(&object)));
+            flatten(&mut object, &mut at);
+            let text = object.to_string();
+            let (json, careful) = (said(read_file("a.json", &text)), said(read(&format!("{text}{CAREFULLY}"))));
+            assert!(json == careful, "TRUEUP_KIND={}\n{text}\njson: {json}\ncareful: {careful}", kind.name);
+        }
+    }
 }
