@@ -174,13 +174,13 @@ impl SourceText {
     pub fn reader(&self) -> ReaderKind {
         let careful = match self.language() {
             Language::Yaml => yaml_needs_care(self.text.as_bytes()),
-            Language::Json => self.text.contains("${"),
+            Language::Json => self.text.contains("${") || self.text.contains("\\u"),
         };
         if careful { ReaderKind::Careful } else { ReaderKind::Fast }
     }
 }
 
-/// Merge keys and variables; integers that the fast reader takes for more than YAML 1.2 does
+/// Merge keys and variables, escapes that may make one; integers that the fast reader takes for more than YAML 1.2 does
 /// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; quoted texts of several lines, whose indentation it
 /// does not check; and documents too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {
@@ -198,6 +198,8 @@ fn yaml_needs_care(text: &[u8]) -> bool {
                 single = !single;
                 false
             }
+            // What it stands for may make a variable.
+            b'x' | b'u' | b'U' if before == b'\\' => true,
             b'<' => before == b'<',
             b'b' => before == b'0',
             b'x' | b'o' => before == b'0' && at > 1 && text[at - 2] == b'+',
@@ -255,12 +257,17 @@ mod tests {
 
     #[test]
     fn what_the_typed_reader_would_misread_goes_to_the_careful_one() {
-        for text in ["a: {<<: *b}", "a: ${b}", "port: 0b11", "port: +0x1F", "a: !!str 5", "a: [!x 1]"] {
+        for text in
+            ["a: {<<: *b}", "a: ${b}", "port: 0b11", "port: +0x1F", "a: !!str 5", "a: [!x 1]", r#"a: "\x24{b}""#]
+        {
             assert_eq!(source(text).reader(), ReaderKind::Careful, "{text}");
         }
         for text in ["a: b", "e: 'x in (y),z'", "port: 010", "a: 0x1F", "a: {b: c}"] {
             assert_eq!(source(text).reader(), ReaderKind::Fast, "{text}");
         }
+        let json = |text: &str| SourceText::inline("a.json", text).reader();
+        assert_eq!(json(r#"{"a": ["b"]}"#), ReaderKind::Fast);
+        assert_eq!(json(r#"{"a": "\u0024{b}"}"#), ReaderKind::Careful);
         assert_eq!(source(&"[".repeat(3000)).reader(), ReaderKind::Careful);
         assert_eq!(source(&"a: b\n---\n".repeat(20_000)).reader(), ReaderKind::Fast);
     }

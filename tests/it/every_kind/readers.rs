@@ -8,7 +8,7 @@ use super::{count, kinds, specs};
 use crate::support::objects::{self, Specs};
 
 /// What can stand at a value, as YAML writes it.
-const SCALARS: [&str; 34] = [
+const SCALARS: [&str; 36] = [
     "",
     "~",
     "null",
@@ -43,6 +43,8 @@ const SCALARS: [&str; 34] = [
     "[]",
     "[~]",
     "{a: 1}",
+    r#""\x24{name}""#,
+    r#""$\u007Bname}""#,
 ];
 
 /// Force the careful reader by a comment that looks like a variable.
