@@ -181,8 +181,8 @@ impl SourceText {
 }
 
 /// Merge keys and variables, escapes that may make one; integers that the fast reader takes for more than YAML 1.2 does
-/// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; quoted texts of several lines, whose indentation it
-/// does not check; and documents too large for it.
+/// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; comments that touch `|` or `>`, which it lets pass; quoted texts of
+/// several lines, whose indentation it does not check; and documents too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {
     let (mut document, mut brackets, mut before) = (0, 0, b'\n');
     // Whether a quote is open at the end of the line, as far as counting shows.
@@ -201,6 +201,7 @@ fn yaml_needs_care(text: &[u8]) -> bool {
             // What it stands for may make a variable.
             b'x' | b'u' | b'U' if before == b'\\' => true,
             b'<' => before == b'<',
+            b'#' => matches!(before, b'|' | b'>' | b'+' | b'-' | b'0'..=b'9'),
             b'b' => before == b'0',
             b'x' | b'o' => before == b'0' && at > 1 && text[at - 2] == b'+',
             b'!' => matches!(before, b' ' | b'\t' | b'\n' | b'\r' | b'[' | b'{' | b','),
@@ -257,9 +258,16 @@ mod tests {
 
     #[test]
     fn what_the_typed_reader_would_misread_goes_to_the_careful_one() {
-        for text in
-            ["a: {<<: *b}", "a: ${b}", "port: 0b11", "port: +0x1F", "a: !!str 5", "a: [!x 1]", r#"a: "\x24{b}""#]
-        {
+        for text in [
+            "a: {<<: *b}",
+            "a: ${b}",
+            "port: 0b11",
+            "port: +0x1F",
+            "a: !!str 5",
+            "a: [!x 1]",
+            r#"a: "\x24{b}""#,
+            "a: >-# b",
+        ] {
             assert_eq!(source(text).reader(), ReaderKind::Careful, "{text}");
         }
         for text in ["a: b", "e: 'x in (y),z'", "port: 010", "a: 0x1F", "a: {b: c}"] {
