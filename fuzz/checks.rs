@@ -7,14 +7,15 @@ use std::path::Path;
 use serde_json::Value;
 use trueup::api::events::{EventQuery, Match};
 use trueup::journal::{self, JournalError};
+use trueup::load::format::{self, Canonical};
 use trueup::load::{self, RenderOptions, SourceFile, SourceMap};
-use trueup::model::{DocumentError, Json, ListRead, Live, Namespace, Selector};
+use trueup::model::{DocumentError, Json, ListRead, Live, Namespace, Object, Selector};
 use trueup::plan::{self, Allowances, Ignore, Plan, RollbackInput, SavedError};
 use trueup::run::{ChangeProgress, RunRecord, RunStatus};
 use trueup::sandbox::EventLanguage;
 
 /// A file of definitions: everything that is wrong with it is reported without anything that a terminal
-/// would act upon, both readers take it alike, and what is loaded has its place and loads again from what it says.
+/// would act upon, both readers take it alike, `fmt` changes nothing that it means, and what is loaded has its place and loads again from what it says.
 pub fn loader(bytes: &[u8]) {
     let file = |path: &str, bytes: &[u8]| vec![SourceFile { path: path.to_owned(), bytes: bytes.to_vec() }];
     let variables = BTreeMap::from([("n".to_owned(), "x".to_owned())]);
@@ -22,15 +23,9 @@ pub fn loader(bytes: &[u8]) {
     let read = |bytes: &[u8]| load::sources(file("a.yaml", bytes), &options);
     // A comment that looks like a variable lets the careful reader read what the fast one takes. It would hide a mark.
     if !bytes.starts_with(b"\xef\xbb\xbf") {
-        let said = |read: Result<load::Loaded, load::Diagnostics>| match read {
-            Ok(loaded) => {
-                let objects = loaded.desired.definitions.into_values().map(|found| (found.document, found.endpoint));
-                Ok(objects.collect::<Vec<_>>())
-            }
-            Err(wrong) => Err(wrong.list.into_iter().map(|problem| problem.message).collect::<Vec<_>>()),
-        };
-        assert_eq!(said(read(bytes)), said(read(&[b"# ${n}\n", bytes].concat())));
+        assert_eq!(objects(read(bytes)), objects(read(&[b"# ${n}\n", bytes].concat())));
     }
+    formatted(bytes, &|bytes| objects(read(bytes)));
     let loaded = match read(bytes) {
         Ok(loaded) => loaded,
         Err(wrong) => {
@@ -52,6 +47,28 @@ pub fn loader(bytes: &[u8]) {
             assert_eq!(again.desired.definitions[key].endpoint, definition.endpoint);
         }
     }
+}
+
+/// The objects of a file with the numbers of their documents, or what is wrong.
+type Objects = Result<Vec<(usize, Object)>, Vec<String>>;
+
+fn objects(read: Result<load::Loaded, load::Diagnostics>) -> Objects {
+    match read {
+        Ok(loaded) => Ok(loaded.desired.definitions.into_values().map(|one| (one.document, one.endpoint)).collect()),
+        Err(wrong) => Err(wrong.list.into_iter().map(|problem| problem.message).collect()),
+    }
+}
+
+/// What `fmt` makes of a file means the same, and it makes no more of that.
+fn formatted(bytes: &[u8], read: &dyn Fn(&[u8]) -> Objects) {
+    let Ok(Canonical::Changed(text)) = format::text(&"a.yaml".into(), bytes.to_vec()) else { return };
+    let (before, after) = (read(bytes), read(text.as_bytes()));
+    assert_eq!(before.is_ok(), after.is_ok(), "{before:?}\n{after:?}\n{text}");
+    if before.is_ok() {
+        assert_eq!(before, after, "{text}");
+    }
+    let again = format::text(&"a.yaml".into(), text.clone().into_bytes());
+    assert!(matches!(again, Ok(Canonical::Same)), "{again:?}\n{text}");
 }
 
 /// A label selector: its normal form means the same and is its own normal form.
