@@ -170,6 +170,29 @@ fn every_line_about_one_of_several_stacks_names_it() {
 }
 
 #[test]
+fn yes_prints_the_plans_of_all_before_the_first_write_as_it_does_for_one() {
+    let service = Service::start();
+    let stage = three(&service);
+    stage.run("apply s/a s/c --yes --quiet").code(0);
+    stage.edit("s/a/x.yaml", "port: 80", "port: 81");
+    stage.write("s/c/y.yaml", &definition("c/y", 80));
+    stage.remove("s/c/x.yaml");
+    let plain = "s/a s/c --yes --allow empty-namespace";
+    let applied = stage.run(&format!("apply {plain}"));
+    applied.code(0);
+    let (plans, writes) = applied.errors().split_once("2 stacks: 2 with changes").expect("the plans of both");
+    for shown in ["== s/a ", "spec.port                80 -> 81", "== s/c ", "+ create  c/y", "- delete  c/x"] {
+        assert!(plans.contains(shown), "{shown} in {plans}");
+    }
+    assert!(!plans.contains(" done (") && !plans.contains("Apply exactly this"), "{plans}");
+    assert!(writes.contains("s/c  - delete  c/x "), "{writes}");
+    // A digest is of plans that were shown, and `--quiet` leaves out what no error is.
+    stage.edit("s/a/x.yaml", "port: 81", "port: 82");
+    let quiet = stage.run(&format!("apply {plain} --quiet"));
+    assert!(!quiet.code(0).errors().contains("81 -> 82"), "{}", quiet.errors());
+}
+
+#[test]
 fn each_of_several_plans_is_saved_in_a_file_that_apply_takes_with_the_settings_of_its_stack() {
     let service = Service::start();
     let stage = three(&service);

@@ -141,7 +141,7 @@ fn approve(
     }
 }
 
-/// Shows all plans and asks once, unless a flag approves them.
+/// Shows all plans and asks once, unless a flag approves them; a digest is of plans that were shown.
 fn ask(
     arguments: &ApplyArgs,
     context: &Context,
@@ -149,14 +149,19 @@ fn ask(
     planned: &[StackResult<PendingRun<'_>>],
     digest: &Digest,
 ) -> Result<()> {
-    if arguments.decision.yes || arguments.decision.digest.is_some() {
+    if arguments.decision.digest.is_some() {
         return Ok(());
     }
     let parts =
         members.iter().zip(planned).map(|(member, stack)| part(member, stack.as_ref().map(|stack| (stack, &None))));
     let report = Fleet::new(FleetCommand::Plan, parts.collect());
-    let view = context.output.message_view();
-    context.output.rendered_notice(&text::fleet(&report, &view));
+    let shown = text::fleet(&report, &TextView { is_applied: true, ..context.output.message_view() });
+    if arguments.decision.yes {
+        // It takes whatever there is, so a log has what that was.
+        context.output.rendered_message(&shown);
+        return Ok(());
+    }
+    context.output.rendered_notice(&shown);
     if arguments.waves.is_some() {
         for (at, wave) in waves.iter().enumerate() {
             let names: Vec<String> = wave.stacks.iter().take(NAMED).map(|stack| members[*stack].name()).collect();
