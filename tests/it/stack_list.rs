@@ -181,6 +181,30 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
 }
 
 #[test]
+fn the_only_stack_is_listed_when_it_is_removed_too() {
+    let stage = Stage::new()
+        .file("trueup.yaml", "stack: only\nnamespaces: [only]\nlabels: {ring: canary}\n")
+        .file("x.yaml", &definition("only/x", 80))
+        .committed();
+    git(&stage, "rm -q -r .");
+    let left = "removed: .: nothing deletes what it defined: 1 endpoint (only/x)\n";
+    for words in ["--removed", "", "-l ring=canary"] {
+        stage.run(&format!("stacks --changed-since main {words}")).code(0).stdout_contains(left);
+    }
+    stage
+        .run("stacks --changed-since main -l ring=early")
+        .code(64)
+        .stderr_contains("`--selector ring=early` selects no stack");
+    // Where there was none, either, the directory may be a wrong one.
+    stage.write("docs/x.md", "no stack\n");
+    stage.run("stacks docs --changed-since main").code(64).stderr_contains("no trueup.yaml in or below `docs`");
+    stage.run("stacks").code(64).stderr_contains("no trueup.yaml in or below `.`");
+    // What the report proposes before its `trueup apply .`.
+    git(&stage, "checkout -q main -- trueup.yaml");
+    stage.write("trueup.yaml", &(stage.read("trueup.yaml") + "\nallow_empty: true\n"));
+}
+
+#[test]
 fn settings_that_a_line_at_their_end_does_not_empty_are_changed_by_hand() {
     let settings = [
         ("plain", "namespaces: [NAME]\nenvironments: {dev: {}}\n"),

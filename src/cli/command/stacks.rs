@@ -50,35 +50,45 @@ impl Execute for StacksListArgs {
         let given = if self.directories.is_empty() { vec![PathBuf::from(".")] } else { self.directories.clone() };
         let filter = LabelFilter::new(self.selector.as_deref())?;
         let (mut roots, mut stacks) = (Vec::new(), Vec::new());
-        for directory in targets::below(&given)?.into_iter().flatten() {
+        let (found, without) = targets::below_if_any(&given)?;
+        for directory in found {
             let (entry, files) = entry(&directory);
             if let Some(entry) = filter.select(entry) {
                 roots.push(ListedStack { directory, files });
                 stacks.push(entry);
             }
         }
-        if let Some(selector) = self.selector.as_ref().filter(|_| stacks.is_empty()) {
-            let error = error!(Usage, "`--selector {selector}` selects no stack");
-            return Err(error.hint("to see the labels of the stacks: trueup stacks"));
-        }
         let mut status = ExitStatus::Done;
         if !self.removed && stacks.iter().any(|stack| stack.error.is_some()) {
             status = ExitStatus::Invalid;
         }
-        let mut commit = String::new();
+        let (mut commit, mut is_found) = (String::new(), !stacks.is_empty());
+        let mut without = without.first();
         if let Some(revision) = &self.changed_since {
             let mut changed = changed::since(context, revision, &given, &roots)?;
             if self.removed {
                 changed.stacks.iter_mut().for_each(|change| *change = None);
             }
             commit = changed.commit;
+            // The last stack of a directory may be the one that was removed.
+            without = without.filter(|_| changed.removed.is_empty());
+            let removed: Vec<StackEntry> =
+                changed.removed.into_iter().filter_map(|stack| filter.select(stack)).collect();
+            is_found |= !removed.is_empty();
             stacks = stacks
                 .into_iter()
                 .zip(changed.stacks)
                 .filter_map(|(stack, change)| change.map(|change| StackEntry { change: Some(change), ..stack }))
-                .chain(changed.removed.into_iter().filter_map(|stack| filter.select(stack)))
+                .chain(removed)
                 .collect();
             stacks.sort_by(|a, b| a.directory.cmp(&b.directory));
+        }
+        if let Some(directory) = without {
+            return Err(targets::none_below(directory));
+        }
+        if let Some(selector) = self.selector.as_ref().filter(|_| !is_found) {
+            let error = error!(Usage, "`--selector {selector}` selects no stack");
+            return Err(error.hint("to see the labels of the stacks: trueup stacks"));
         }
         let list = StackList { stacks, since: self.changed_since.clone(), commit };
         if self.format == Format::Matrix {

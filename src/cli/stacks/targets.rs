@@ -106,13 +106,30 @@ pub fn call_of_plans(context: &Context) -> String {
 /// # Errors
 /// There is none below one of them, or one cannot be searched.
 pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
-    let mut found: Vec<PathBuf> = Vec::new();
+    let (found, without) = below_if_any(directories)?;
+    match without.first() {
+        Some(directory) => Err(none_below(directory)),
+        None => Ok(found.into_iter().map(|stack| vec![stack]).collect()),
+    }
+}
+
+/// The error of a directory without a stack.
+pub fn none_below(directory: &Path) -> CommandError {
+    error!(Usage, "there is no {} in or below `{}`", config::FILE, directory.display())
+        .hint("a stack is a directory with that file")
+}
+
+/// Every stack below the directories, and the directories without one.
+///
+/// # Errors
+/// A directory cannot be searched.
+pub fn below_if_any(directories: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<&Path>)> {
+    let (mut found, mut without): (Vec<PathBuf>, Vec<&Path>) = (Vec::new(), Vec::new());
     for directory in directories {
         let stacks = load::stacks_below(directory)
             .map_err(|problem| error!(Invalid, "{}", problem.message).hint("give the directories of the stacks"))?;
         if stacks.is_empty() {
-            return Err(error!(Usage, "there is no {} in or below `{}`", config::FILE, directory.display())
-                .hint("a stack is a directory with that file"));
+            without.push(directory);
         }
         // Without `./`, a name that begins with `-` would be an option of the next command.
         let is_option = |path: &Path| path.as_os_str().as_encoded_bytes().starts_with(b"-");
@@ -123,7 +140,7 @@ pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
     }
     found.sort();
     found.dedup();
-    Ok(found.into_iter().map(|stack| vec![stack]).collect())
+    Ok((found, without))
 }
 
 /// The paths of the call by their stack, in the order of the call.
