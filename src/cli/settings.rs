@@ -11,13 +11,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
+use crate::cli::stacks::declared;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, diagnostics};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
 use crate::model::policy::{Policy, Violation};
 use crate::model::{Layout, Name};
-use crate::plan::{self, Allowances, Ignore, Plan};
+use crate::plan::{self, Allowances, Ignore, Plan, PlanOrigin};
 use crate::report::{TextView, safe};
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
@@ -473,12 +474,17 @@ pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<St
 }
 
 /// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
-/// where the working directory has others, and with the service of the plan and the sandbox of its run, where the call
-/// names no service or another one.
+/// where the working directory has others, with the environment of the plan, and with its service and the sandbox of its
+/// run, where the call names no service or another one.
 pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> String {
-    let directory = plan.source.origin.to_string();
-    let there = root_of(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
-    let options = load::LoadOptions { environment: context.chosen_environment(), ..Default::default() };
+    let chosen = context.chosen_environment();
+    let environment = plan.source.environment.clone().or_else(|| chosen.clone());
+    let call = match environment == chosen {
+        true => context.call.clone(),
+        false => context.call.clone().with("env", environment.clone()),
+    };
+    let options = LoadOptions { environment, ..Default::default() };
+    let there = root_of_recorded(plan, &options).filter(|there| there.join(config::FILE).is_file());
     let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options).unwrap_or_default();
     let url = &plan.service.base_url;
     let leads_there = named(context, &config).map_or(true, |place| {
@@ -486,10 +492,32 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
         place.is_some_and(|place| place.base_url().as_str() == url) && sandbox.is_none_or(is_same)
     });
     let flags = match flag_of(context, url, sandbox).filter(|_| !leads_there) {
-        Some(flag) => format!("{} {flag}", context.call.clone().with("base_url", []).with("sandbox", []).settings()),
-        None => context.call.settings(),
+        Some(flag) => format!("{} {flag}", call.with("base_url", []).with("sandbox", []).settings()),
+        None => call.settings(),
     };
     with_configuration(context, flags, there.as_deref())
+}
+
+/// Where the stack of a recorded plan is: in the directory that the plan was made for, else in the only one of the
+/// repository of the working directory. A rollback and a move name no directory.
+fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
+    let is_it = |root: &PathBuf| {
+        let names_it = |config: Config| config.stack.is_some_and(|stack| Some(stack.as_str()) == plan.stack.as_deref());
+        root.join(config::FILE).is_file() && load::settings(root, options).is_ok_and(names_it)
+    };
+    let made_for = root_of(Path::new(match &plan.source.origin {
+        PlanOrigin::Directory(directory) => directory.as_str(),
+        PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => ".",
+    }));
+    if plan.stack.is_none() || made_for.as_ref().is_some_and(is_it) {
+        return made_for;
+    }
+    let here = Path::new(".").canonicalize().ok()?;
+    let mut found = load::stacks_of_repository(&declared::top(&here)).unwrap_or_default().into_iter().filter(is_it);
+    match (found.next(), found.next()) {
+        (Some(one), None) => Some(one),
+        _ => made_for,
+    }
 }
 
 #[cfg(test)]

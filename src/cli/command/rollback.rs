@@ -70,6 +70,7 @@ impl Execute for RollbackArgs {
         policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
+        plan.source.environment = context.chosen_environment();
         let elapsed = Some(begun.elapsed());
         let view = settings::view(context, &plan);
         let again = view.again.clone().map(|again| again + &context.call.flags("only"));

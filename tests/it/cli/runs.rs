@@ -338,6 +338,40 @@ fn what_history_proposes_names_the_service_that_nothing_else_names() {
 }
 
 #[test]
+fn what_is_proposed_about_a_run_or_a_plan_names_its_environment_and_its_directory() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("s/trueup.yaml", "stack: dev\nnamespaces: [shop]\nenvironments: {prod: {stack: prod}}\n")
+        .file("s/a.yaml", &definition("shop/a", 80))
+        .file("s/b.yaml", &definition("shop/b", 80))
+        .committed();
+    // Without the environment it is another stack, so a command that works names it.
+    let proposed = |words: &str, label: &str| -> String {
+        let ran = stage.run(words);
+        let line = ran.code(0).text().lines().find_map(|line| Some(line.split_once(label)?.1.to_owned()));
+        line.unwrap_or_else(|| panic!("no `{label}` in {}", ran.text())).trim_start().to_owned()
+    };
+    stage.run("plan s --env prod -o plan.json").code(0);
+    stage.run(&proposed("show plan.json", "Apply exactly this:  trueup")).code(0).stderr_ignored();
+    cut_newest(&stage, 2, "");
+    stage.run(&format!("{} --yes", proposed("history", "resume with:  trueup"))).code(0).stderr_ignored();
+    let undone = ["history", "show last"].map(|words| {
+        let label = if words == "history" { "undo it:   trueup" } else { "undo with:  trueup" };
+        let undo = proposed(words, label);
+        stage.run(&format!("{undo} -o back.json --allow empty-namespace")).code(0);
+        undo
+    });
+    assert_eq!(undone[0], undone[1]);
+    // A rollback has no directory of its own.
+    stage.run(&format!("{} --yes --allow empty-namespace", undone[0])).code(0).stderr_ignored();
+    stage.run(&format!("{} --yes", proposed("history", "undo it:   trueup"))).code(0).stderr_ignored();
+    stage.run(&format!("{} -o back.json", proposed("history", "undo it:   trueup"))).code(0);
+    // The call's own environment is not doubled.
+    assert_eq!(proposed("history --env prod", "undo it:   trueup").matches("--env prod").count(), 1);
+}
+
+#[test]
 fn a_run_of_which_a_later_one_leaves_nothing_is_superseded_and_no_longer_open() {
     let service = Service::start();
     let stage = stage(&service);
