@@ -93,7 +93,7 @@ pub struct GlobalArgs {
     #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub concurrency: Option<u16>,
     /// Requests a second at most, 0 for no limit (default: `rate_limit` of trueup.yaml, else careful)
-    #[arg(long, hide_short_help = true, global = true, value_name = "N")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = rate)]
     pub rate: Option<f64>,
     /// When to use colour
     #[arg(long, hide_short_help = true, global = true, value_name = "WHEN", default_value = "auto")]
@@ -311,6 +311,12 @@ pub fn namespace(name: &str) -> Result<Namespace, String> {
 fn variable(text: &str) -> Result<(String, String), &'static str> {
     let named = text.split_once('=').filter(|(name, _)| !name.is_empty());
     named.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or("write it as NAME=VALUE")
+}
+
+/// Requests a second within the bounds of `rate_limit`, or no limit: whatever else is given would not limit, either.
+fn rate(text: &str) -> Result<f64, &'static str> {
+    let given = text.parse().ok().filter(|given| *given == 0.0 || (0.01..=10_000.0).contains(given));
+    given.ok_or("give 0.01 to 10000 requests a second, or 0 for no limit")
 }
 
 /// The kind of this name.

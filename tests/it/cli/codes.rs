@@ -185,6 +185,17 @@ fn a_directory_where_none_is_taken_is_answered_with_the_option_that_takes_it() {
 }
 
 #[test]
+fn a_rate_that_would_not_limit_is_refused_and_only_nought_means_no_limit() {
+    let stage = Stage::new().file("trueup.yaml", "stack: a\nbase_url: https://acme.example.net\n");
+    for wrong in ["-1", "nan", "inf", "0.001", "10001", "x"] {
+        stage.run(&format!("explain rate_limit --rate={wrong}")).code(64).stderr_contains("or 0 for no limit");
+    }
+    for (given, shown) in [("0", "0"), ("0.01", "0.01"), ("10000", "10000")] {
+        stage.run(&format!("explain rate_limit --rate {given}")).code(0).stdout_contains(shown);
+    }
+}
+
+#[test]
 fn a_wrong_command_line_is_an_error_like_every_other() {
     let stage = Stage::new().file("a.yaml", &definition("shop/cart", 80));
     for line in [
