@@ -76,9 +76,21 @@ pub fn shell(word: &str) -> String {
     let word = path(word);
     // At the beginning, zsh expands `=`, and git gives `:` a meaning.
     if !word.starts_with(['=', ':']) && is_plain(&word) {
-        word.into_owned()
-    } else {
-        line(&format!("'{}'", word.replace('\'', r"'\''"))).into_owned()
+        return word.into_owned();
+    }
+    match line(&format!("'{}'", word.replace('\'', r"'\''"))) {
+        Cow::Borrowed(quoted) => quoted.to_owned(),
+        // An escape of ours would name another file; the shell has its own.
+        Cow::Owned(_) => format!("$'{}'", word.bytes().map(shell_byte).collect::<String>()),
+    }
+}
+
+/// A byte of a word between `$'` and `'`, where a shell and a runner give no other character a meaning.
+fn shell_byte(byte: u8) -> String {
+    match byte {
+        b'\'' | b'\\' | b'`' | b'#' | b':' => format!("\\x{byte:02x}"),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
     }
 }
 
@@ -288,5 +300,14 @@ mod tests {
         assert_eq!(shell("--base-url=https:/evil"), "./--base-url=https:/evil");
         assert_eq!(shell("-a b"), "'./-a b'");
         assert_eq!(shell("=ls"), "'=ls'");
+    }
+
+    #[test]
+    fn a_word_with_what_is_escaped_elsewhere_names_what_it_names_in_a_shell() {
+        assert_eq!(shell("a\nb"), r"$'a\x0ab'");
+        assert_eq!(shell("it's \u{1b}[1m"), r"$'it\x27s \x1b[1m'");
+        assert_eq!(shell("-a\u{202e}b"), r"$'./-a\xe2\x80\xaeb'");
+        assert_eq!(shell("##[error]x"), r"$'\x23\x23[error]x'");
+        assert_eq!(shell("a\\\t`id`\n::error::$(id)"), r"$'a\x5c\x09\x60id\x60\x0a\x3a\x3aerror\x3a\x3a$(id)'");
     }
 }
