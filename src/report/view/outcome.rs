@@ -1,7 +1,7 @@
 //! The view of what an apply did: what was not made and why, conflicts as a table of three values, the sum, the
 //! verification, and how to undo or resume the run; of a rehearsal of it; and of why a plan is not applied.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &'a TextView) -> Block
     for step in &outcome.steps {
         blocks.append(result(step, outcome, view));
     }
-    blocks.append(not_tried(outcome));
+    blocks.append(unsent(outcome));
     for held in &plan.blocked {
         let (why, allow) = block_reason(held);
         let allow = allow.map(|allow| line!["; to allow it: ", code(allow)]);
@@ -94,7 +94,8 @@ fn result<'a>(step: &'a ChangeStep, outcome: &Outcome, view: &'a TextView) -> Bl
     // By it the service's log knows the last request of a change.
     let request = || step.requests.last().map(|id| line![" (request ", code(id), ")"]);
     match &step.result {
-        // Changes that were not tried are listed together, by reason.
+        // Changes for which nothing was sent are listed together, by reason.
+        _ if why_unsent(step).is_some() => Blocks::default(),
         ChangeResult::Done { .. } | ChangeResult::AlreadyDone | ChangeResult::Skipped { .. } => Blocks::default(),
         ChangeResult::Conflict(conflict) => self::conflict(&step.key, conflict, outcome, view),
         ChangeResult::Referred { by } => {
@@ -113,21 +114,32 @@ fn result<'a>(step: &'a ChangeStep, outcome: &Outcome, view: &'a TextView) -> Bl
     }
 }
 
-fn not_tried(outcome: &Outcome) -> Blocks<'_> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+/// Why nothing was sent for a change, which may be so of many.
+fn why_unsent(step: &ChangeStep) -> Option<(&'static str, &str)> {
+    match &step.result {
+        ChangeResult::Skipped { reason } => Some(("not tried", reason)),
+        ChangeResult::Failed { reason } if step.requests.is_empty() => Some(("failed", reason)),
+        _ => None,
+    }
+}
+
+/// The changes for which nothing was sent, those of one reason together.
+fn unsent(outcome: &Outcome) -> Blocks<'_> {
+    let mut reasons: Vec<((&str, &str), Vec<String>)> = Vec::new();
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for step in &outcome.steps {
-        let ChangeResult::Skipped { reason } = &step.result else { continue };
-        let message = format!("{} {}", step.action, step.key);
-        match reasons.iter_mut().find(|(other, _)| other == reason) {
-            Some((_, steps)) => steps.push(message),
-            None => reasons.push((reason, vec![message])),
+        let Some(why) = why_unsent(step) else { continue };
+        let at = *places.entry(why).or_insert(reasons.len());
+        if at == reasons.len() {
+            reasons.push((why, Vec::new()));
         }
+        reasons[at].1.push(format!("{} {}", step.action, step.key));
     }
     let mut blocks = Blocks::default();
-    for (reason, steps) in reasons {
+    for ((word, reason), steps) in reasons {
         let these = (steps.len() > 1).then(|| line![steps.len(), " changes: "]);
         let steps = Line::some_of(steps.into_iter(), NAMES);
-        blocks.labelled(Role::Wrong, "not tried", line![these, steps, ": ", foreign(reason)]);
+        blocks.labelled(Role::Wrong, word, line![these, steps, ": ", foreign(reason)]);
     }
     blocks
 }

@@ -101,6 +101,30 @@ fn a_sealed_secret_reaches_the_service_and_no_file_or_report() {
 }
 
 #[test]
+fn one_reason_for_which_nothing_was_sent_is_told_once() {
+    let service = Service::start();
+    let stage = stack(&service);
+    for name in ["other", "third"] {
+        stage.write(&format!("d/{name}.yaml"), &certificate(FIRST).replace("name: web", &format!("name: {name}")));
+    }
+    stage.run("plan . -o plan.json").code(0);
+    // A secret that any definition has would be found there.
+    for name in ["other", "third", "web"] {
+        stage.edit(&format!("d/{name}.yaml"), FIRST, SECOND);
+    }
+    let applied = stage.run("apply plan.json --yes --quiet");
+    applied.code(1).stdout_contains(
+        "failed: 3 changes: create certificate:shop/other, create certificate:shop/third, create certificate:shop/web: \
+         a secret of it is not in",
+    );
+    assert_eq!(applied.text().matches("a secret of it").count(), 1, "{}", applied.text());
+    // The plan can be applied with the secrets that it was made with.
+    for name in ["other", "third", "web"] {
+        stage.edit(&format!("d/{name}.yaml"), SECOND, FIRST);
+    }
+}
+
+#[test]
 fn no_write_goes_without_a_secret_that_the_service_has() {
     let service = Service::start();
     let stage = stack(&service);
