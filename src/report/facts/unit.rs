@@ -160,7 +160,9 @@ fn moved(pairs: &[Pair]) -> impl Iterator<Item = (usize, usize)> {
         .filter(|operation| operation.tag() == similar::DiffTag::Equal)
         .flat_map(similar::DiffOp::new_range)
         .collect();
-    both.into_iter().enumerate().filter(move |(at, _)| !stays.contains(at)).map(|(_, pair)| pair)
+    let moves = both.into_iter().enumerate().filter(move |(at, _)| !stays.contains(at)).map(|(_, pair)| pair);
+    // Others may have changed places around it.
+    moves.filter(|(old, new)| old != new)
 }
 
 /// The mark of a secret.
@@ -247,6 +249,7 @@ mod tests {
             ]
         );
         assert_eq!(of(&[a, b, c], &[c, a, b]), ["spec.rules[0] at [2] -> at [0]"]);
+        assert_eq!(of(&[a, b, c], &[c, b, a]), ["spec.rules[0] at [2] -> at [0]"]);
         assert_eq!(
             of(&[a, b, c], &[b, c]),
             ["spec.rules[0].metadata.name a -> (none)", "spec.rules[0].spec.text 1 -> (none)"]
