@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::args::GlobalOptions;
 use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, diagnostics, settings};
-use crate::file::{Directory, FileMode};
+use crate::file::{Directory, FileError, FileMode};
 use crate::load;
 
 /// Writes definitions in canonical form.
@@ -45,6 +45,12 @@ impl Execute for FmtArgs {
             }
             let directory = Directory::open(&one.root).with_status(ExitStatus::Failed)?;
             for (path, text) in &one.changed {
+                if matches!(directory.check_replace(&**path), Err(FileError::Link { .. })) {
+                    let left = format!("left as it is: {}: a link is never replaced", shown(path));
+                    context.output.notice(&format!("{left}; format the file that it leads to"));
+                    continue;
+                }
+                changed += 1;
                 if !self.check {
                     let written = directory.replace(Path::new(&**path), text.as_bytes(), FileMode::Shared);
                     written.with_status(ExitStatus::Failed)?;
@@ -52,7 +58,6 @@ impl Execute for FmtArgs {
                 context.output.answer_line(&shown(path));
             }
             files += one.files;
-            changed += one.changed.len();
         }
         if !self.check || changed == 0 {
             return Ok(ExitStatus::Done);

@@ -56,6 +56,21 @@ fn nothing_is_written_where_a_file_cannot_be_parsed() {
     stage.run("fmt").code(0).stdout("a.yaml\n");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_is_left_and_named_and_keeps_nothing_else_from_being_written() {
+    let stage = Stage::new()
+        .file("trueup.yaml", "stack: s\nfiles: {exclude: ['real/**']}\n")
+        .file("real/a.yaml", ODD)
+        .file("b.yaml", &ODD.replace("name: cart", "name: other"));
+    std::os::unix::fs::symlink("real/a.yaml", stage.path("a.yaml")).expect("a link");
+    let left = "left as it is: a.yaml: a link is never replaced; format the file that it leads to";
+    stage.run("fmt --check").code(2).stdout("b.yaml\n").stderr_contains(left).stderr_contains("1 file is not");
+    stage.run("fmt").code(0).stdout("b.yaml\n").stderr_contains(left);
+    stage.run("fmt --check").code(0).stdout("").stderr_contains(left);
+    assert_eq!(stage.read("real/a.yaml"), ODD);
+}
+
 #[test]
 fn what_pull_writes_is_in_canonical_form() {
     let service = Service::start();
