@@ -7,7 +7,7 @@ use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::spelling::PARTS;
-use super::walk::Keys;
+use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Flag, GroupFlag, Message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
@@ -75,7 +75,8 @@ pub fn has_chosen(spec: &Message, unit: &str, live: Option<&Json>, wanted: Optio
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
 pub fn unnamed(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
-    unnamed_values(spec, unit, live, wanted).into_iter().map(|(path, _)| path).collect()
+    let found = unnamed_values(spec, unit, live, wanted).into_iter();
+    found.filter(|(_, value)| !is_zero(value)).map(|(path, _)| path).collect()
 }
 
 /// Whether a unit of a live spec still has a value of `before` that `after` does not name.

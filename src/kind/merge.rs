@@ -70,6 +70,12 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
                     of[to] = Some(index);
                 }
             }
+            // A reference in the place of another has what is newer than the description, as every replaced value.
+            for at in 0..of.len().min(items.len()) {
+                if message.is_reference && of[at].is_none() && !of.contains(&Some(at)) {
+                    of[at] = Some(at);
+                }
+            }
             // A plan shows every item of the live list, or it is another list by now.
             let before = before.as_array().filter(|before| before.len() == items.len());
             let merge = |(wanted, of): (&Json, Option<usize>)| match of {
@@ -94,11 +100,11 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
 fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Json {
     match (live, wanted) {
         (Json::Object(mut live), Json::Object(wanted)) => {
-            // The parts that the service filled belong to what the reference named.
+            // What the service filled belongs to what the reference named.
             let differs = |part: &str| wanted.get(part).is_some_and(|wanted| live.get(part) != Some(wanted));
             let is_another = message.is_reference && (differs("name") || differs("namespace"));
             if is_another {
-                live.clear();
+                live.retain(|key, _| message.field(&message.spelled(key)).is_none());
             }
             merge_message(message, &mut live, Keys::of(before), Keys::All(wanted));
             Json::Object(live)

@@ -331,19 +331,19 @@ impl Field {
         kind::merged(kind.message(), unit, spec, before, value);
     }
 
-    /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not know: what it is
-    /// in goes, such as an option of a group. `path` begins with `spec.`.
-    pub fn drops(&self, path: &str, live: &Object, value: &Json) -> bool {
-        let (kind, before) = (live.key.kind, self.value(live));
+    /// Whether setting this field of `live` to `value`, over what was in `before`, removes what is at a path that neither of
+    /// them names: what it is in goes, such as an option of a group. `path` begins with `spec.`.
+    pub fn drops(&self, path: &str, live: &Object, before: &Json, value: &Json) -> bool {
+        let kind = live.key.kind;
         let mut object = Json::Object(serde_json::Map::new());
-        self.set(kind, &mut object, &Json::Null, &before);
+        self.set(kind, &mut object, &Json::Null, &self.value(live));
         // It says of itself whether it stays, and where does not matter.
-        let unknown = Json::from(path);
-        if !put_at(&mut object, path, &unknown) {
+        let unnamed = Json::from(path);
+        if !put_at(&mut object, path, &unnamed) {
             return false;
         }
-        self.set(kind, &mut object, &before, value);
-        !has(&object, &unknown)
+        self.set(kind, &mut object, before, value);
+        !has(&object, &unnamed)
     }
 }
 

@@ -226,6 +226,12 @@ impl Spec {
         kind::unnamed(spec, name, live.as_ref(), wanted.as_ref())
     }
 
+    /// The paths of a unit of this live spec that are not in `shown`, a part of it, and that no description explains.
+    pub fn unnamed_beside(&self, name: &str, shown: &Json) -> Vec<String> {
+        let shown = Some(shown).filter(|shown| !shown.is_null());
+        kind::unnamed(self.kind.message(), name, self.unit(name).as_ref(), shown)
+    }
+
     /// Sets a unit, without what was in `before`; `None` removes it.
     ///
     /// # Errors

@@ -240,7 +240,8 @@ impl NamespaceBuilder<'_, '_> {
         }
     }
 
-    /// Notes what a live object of another kind has that its definition does not name, and what the service did not take.
+    /// Notes what a live object of another kind has that its definition does not name and whether a replace keeps it, and what
+    /// the service did not take.
     fn note_unlike(
         &mut self,
         live: &LiveObject,
@@ -263,6 +264,12 @@ impl NamespaceBuilder<'_, '_> {
             let value = ValueDigest::of(&seen.unit(unit).unwrap_or_default());
             let note = |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}"), value: value.clone() };
             self.plan.notes.extend(unnamed.into_iter().map(note));
+        }
+        for Difference { field, live: before, desired } in differences {
+            let unnamed = field.unit().map(|unit| seen.unnamed_beside(unit, before)).unwrap_or_default();
+            let dropped = unnamed.into_iter().map(|path| format!("spec.{path}"));
+            let dropped = dropped.filter(|path| field.drops(path, live, before, desired));
+            self.plan.notes.extend(dropped.map(|path| Note::DroppedField { key: key.clone(), path }));
         }
         let is_same = |unit: &&str| !differences.iter().any(|difference| difference.field.unit() == Some(*unit));
         let may_be_untaken = |unit: &&str| is_same(unit) && !seen.agrees_in(unit, wanted);
@@ -435,7 +442,8 @@ impl Change {
 /// Whether a field that the model does not know survives these differences.
 fn unknown_field(live: &LiveObject, path: &str, differences: &[Difference]) -> Note {
     let (key, path) = (live.endpoint.key.clone(), path.to_owned());
-    let drops = |difference: &Difference| difference.field.drops(&path, &live.endpoint, &difference.desired);
+    let drops =
+        |Difference { field, live: before, desired }: &Difference| field.drops(&path, &live.endpoint, before, desired);
     match differences.iter().any(drops) {
         true => Note::DroppedField { key, path },
         false => Note::UnknownField { key, path },

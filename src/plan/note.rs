@@ -76,10 +76,10 @@ pub enum Note {
         /// Its path.
         path: String,
     },
-    /// A live field that the model does not know; the replace removes it with the option of a group that
-    /// contains it.
+    /// A live field that the model does not know, or that the definition does not name; the replace removes it with the
+    /// option, the item or the reference that contains it.
     DroppedField {
-        /// Of which endpoint.
+        /// Of which object.
         key: Key,
         /// Its path.
         path: String,

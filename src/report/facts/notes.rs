@@ -16,8 +16,8 @@ const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|the
     as its next plan shows: {{names}}";
 const NOT_OFFERED: &str = "{{reason}}: the service does not offer objects of this kind: {{names}}";
 const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
-const DROPPED: &str = "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and removes with the \
-                       option that contains it: {{names}}";
+const DROPPED: &str = "{{endpoint}} {{has|have}} {{reason}}, which no definition names and an apply removes with what \
+                       contains it: {{names}}";
 const NOT_TAKEN: &str = "{{reason}} was applied and was not taken by the service: {{names}}";
 const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition does|their definitions do}} not name and an \
     apply keeps (write it there to manage it)";

@@ -170,13 +170,19 @@ fn sealed(value: &Json) -> Option<String> {
     kind::sealed::digest_of(value).map(|digest| format!("sealed {digest}"))
 }
 
-/// An object that is referred to: its namespace and its name, then the other parts, as far as they count.
+/// An object that is referred to: its namespace and its name, then the other parts, as far as they count. What no description
+/// knows always does.
 fn reference(value: &Json, counts: impl Fn(&str) -> bool) -> String {
     let part = |key: &str| value.get(key).and_then(Json::as_str).filter(|text| counts(key) && !text.is_empty());
     let namespace = part("namespace").map_or_else(String::new, |namespace| format!("{namespace}/"));
     let name = value.get("name").and_then(Json::as_str).unwrap_or_default();
-    let parts = ["tenant", "uid"].map(|key| part(key).map_or_else(String::new, |text| format!(" ({key} {text})")));
-    format!("{namespace}{name}{}", parts.concat())
+    let filled = ["tenant", "uid"].into_iter().filter_map(|key| Some((key, part(key)?.to_owned())));
+    let is_unknown = |key: &str| !["name", "namespace", "kind", "tenant", "uid"].contains(&key);
+    let unknown = value.as_object().into_iter().flatten().filter(|(key, _)| is_unknown(key));
+    let unknown =
+        unknown.map(|(key, value)| (key.as_str(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+    let parts: String = filled.chain(unknown).map(|(key, text)| format!(" ({key} {text})")).collect();
+    format!("{namespace}{name}{parts}")
 }
 
 /// The values below a value, each with its path; `{}` is one.

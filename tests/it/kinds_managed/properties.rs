@@ -147,6 +147,98 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
     }
 }
 
+/// A key that no description has.
+const FUTURE: &str = "zz_future";
+
+/// Adds that key to every mapping that has others, with its path as its value; into `planted` go the paths.
+fn plant(value: &mut Value, path: &str, planted: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(entries) if !entries.is_empty() => {
+            entries.iter_mut().for_each(|(key, value)| plant(value, &format!("{path}.{key}"), planted));
+            let path = format!("{path}.{FUTURE}");
+            entries.insert(FUTURE.to_owned(), json!(path));
+            planted.insert(path);
+        }
+        Value::Array(items) => {
+            let items = items.iter_mut().enumerate();
+            items.for_each(|(at, value)| plant(value, &format!("{path}[{at}]"), planted));
+        }
+        _ => {}
+    }
+}
+
+fn is_below(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(['.', '['])
+}
+
+#[test]
+fn a_plan_names_all_that_a_replace_removes_of_what_no_definition_names() {
+    let mut specs = Specs::new(objects::seed());
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    let stage = Stage::new().at(&service).file("trueup.yaml", &objects::settings());
+    let define = |kind: &Kind, specs: &mut Specs| {
+        let Some(spec) = specs.without_secret(kind) else { return };
+        let metadata = json!({"name": "a", "namespace": objects::namespace(kind)});
+        let document = json!({"kind": kind.name, "metadata": metadata, "spec": spec});
+        stage.write(&format!("d/{}.json", kind.name), &document.to_string());
+    };
+    let kinds = objects::kinds();
+    kinds.iter().for_each(|kind| define(kind, &mut specs));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let mut planted: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for kind in &kinds {
+        let (status, body) = service.send("GET", &path(kind), None);
+        let Some(live) = (status == 200).then(|| serde_json::from_str::<Value>(&body).expect("JSON")) else { continue };
+        let (mut spec, mut paths) = (live["spec"].clone(), BTreeSet::new());
+        plant(&mut spec, "spec", &mut paths);
+        let body = json!({"metadata": live["metadata"], "spec": spec});
+        if service.send("PUT", &path(kind), Some(&body.to_string())).0 == 200 {
+            // What is fixed after the create stays as it was.
+            let live = get(&service, kind)["spec"].to_string();
+            paths.retain(|path| live.contains(&format!("\"{path}\"")));
+            planted.insert(kind.name, paths);
+        }
+    }
+    kinds.iter().for_each(|kind| define(kind, &mut specs));
+    let planned = stage.run("plan . --format json");
+    planned.stderr_ignored();
+    let planned = planned.json();
+    let notes = planned["plan"]["notes"].as_array().expect("notes");
+    let changes = planned["plan"]["changes"].as_array().expect("changes");
+    let applied = stage.run("apply . --yes --allow mass-change --format json");
+    applied.stderr_ignored();
+    let applied = applied.json();
+    let steps = applied["outcome"]["steps"].as_array().expect("steps");
+    let (mut replaced, mut removed) = (0, 0);
+    for kind in kinds.iter().filter(|kind| planted.contains_key(kind.name)) {
+        let key = format!("{}:{}/a", kind.name, objects::namespace(kind));
+        if !steps.iter().any(|step| step["key"] == key && !step["result"]["done"].is_null()) {
+            continue;
+        }
+        let of_key = notes.iter().filter_map(|note| note.get("dropped_field")).filter(|note| note["key"] == key);
+        let named: BTreeSet<&str> = of_key.filter_map(|note| note["path"].as_str()).collect();
+        let now = get(&service, kind)["spec"].to_string();
+        let gone: BTreeSet<&str> = planted[kind.name]
+            .iter()
+            .filter(|path| !now.contains(&format!("\"{path}\"")))
+            .map(String::as_str)
+            .collect();
+        let change = changes.iter().find(|change| change["key"] == key).unwrap_or(&Value::Null);
+        let fields = change["action"]["replace"]["fields"].to_string();
+        // A note is about all that is below its path.
+        let is_named = |path: &str| named.iter().any(|above| path.strip_prefix(above).is_some_and(is_below));
+        let is_shown = |path: &str| fields.contains(&format!("\"{path}\""));
+        let kept: Vec<&&str> = named.iter().filter(|path| path.ends_with(FUTURE) && !gone.contains(*path)).collect();
+        let hidden: Vec<&&str> = gone.iter().filter(|path| !is_named(path) && !is_shown(path)).collect();
+        assert_eq!((kept, hidden), (Vec::new(), Vec::new()), "{key}");
+        replaced += 1;
+        removed += gone.len();
+    }
+    eprintln!("{replaced} objects were replaced, and {removed} fields went");
+    assert!(replaced >= 60 && removed >= 100, "{replaced} objects, {removed} fields");
+}
+
 const POOL: &str = "views.origin_pool.CreateSpecType+";
 
 /// A list of servers: each has an address, and half of them a label that no definition names.
