@@ -72,10 +72,13 @@ impl CurrentState {
         let Some(JsonTree(spec)) = &read.spec else { return Err("it holds no `spec`".to_owned()) };
         let system = read.system_metadata.unwrap_or_default();
         let tree = || serde_json::from_str(answer).unwrap_or_default();
-        Ok(match assemble(key.clone(), metadata, system, read.resource_version, &|| spec.clone(), tree) {
-            LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, answer: answer.into() })),
-            LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
-        })
+        Ok(
+            match assemble(key.clone(), metadata, system, read.resource_version, (spec.clone(), &|| spec.clone()), tree)
+            {
+                LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, answer: answer.into() })),
+                LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
+            },
+        )
     }
 
     /// The object, where the model supports it.

@@ -16,6 +16,9 @@ use crate::model::{
 /// Errors of a list that a reason quotes.
 const QUOTED_ERRORS: usize = 3;
 
+/// Levels of a spec, as of a definition: a plan and a journal, which contain it, can be read again.
+const DEEPEST: usize = 64;
+
 /// Items that are read sooner than another thread is started.
 const FEW: usize = 64;
 
@@ -238,6 +241,15 @@ fn key(kind: KindName, namespace: Option<String>, name: Option<String>) -> Resul
 }
 
 fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce() -> Json) -> Read {
+    // What cannot be read is never taken for what is not there.
+    let mut odd: Option<serde_json::Error> = None;
+    let mut map = |part: Option<&RawValue>| {
+        let read = part.map_or(Ok(None), |part| serde_json::from_str(part.get()));
+        read.unwrap_or_else(|error| {
+            odd = Some(error);
+            None
+        })
+    };
     let mut metadata = match item.metadata {
         Some(metadata) => metadata,
         None => {
@@ -257,28 +269,48 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
     let mut system = item.system_metadata.unwrap_or_default();
     system.uid = given(item.uid, system.uid);
     system.owner_view = item.owner_view.or(system.owner_view);
-    let tree = || serde_json::from_str::<JsonTree>(spec.get()).unwrap_or_default().0;
-    Ok(Some(assemble(key, metadata, system, None, &tree, raw)))
+    let tree = || serde_json::from_str::<JsonTree>(spec.get()).map(|JsonTree(tree)| tree);
+    let first = match tree() {
+        Ok(first) if odd.is_none() => first,
+        read => {
+            let (uid, error) = (system.uid.unwrap_or_default(), odd.or(read.err()));
+            let reason = error.as_ref().map(describe).unwrap_or_default();
+            return Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() })));
+        }
+    };
+    Ok(Some(assemble(key, metadata, system, None, (first, &|| tree().unwrap_or_default()), raw)))
 }
 
-fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+/// Whether a value has more levels than this.
+fn is_deeper(value: &Json, levels: usize) -> bool {
+    match value {
+        Json::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
+        Json::Object(fields) => levels == 0 || fields.values().any(|field| is_deeper(field, levels - 1)),
+        _ => false,
+    }
 }
 
+/// The item with this spec, which `again` gives once more.
 pub(super) fn assemble(
     key: Key,
     mut metadata: WireMetadata,
     system: SystemMetadata<'_>,
     resource_version: Option<String>,
-    tree: &dyn Fn() -> Json,
+    (spec, again): (Json, &dyn Fn() -> Json),
     raw: impl FnOnce() -> Json,
 ) -> LiveItem {
     let uid = system.uid.unwrap_or_default();
+    let unreadable = match is_deeper(&spec, DEEPEST) {
+        true => Some(format!("its spec is nested deeper than {DEEPEST} levels")),
+        false => (!spec.is_object()).then(|| "its spec is not a mapping".to_owned()),
+    };
+    if let Some(reason) = unreadable {
+        return LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() });
+    }
     let (kind, message, mut unknown) = (key.kind, key.kind.message(), Vec::new());
-    let spec = tree();
     let secrets = kind::sealed::places(message, &spec);
     let without_unknown = |_| {
-        let mut tree = tree();
+        let mut tree = again();
         strip(message, &mut tree, &mut "spec".to_owned(), &mut unknown);
         Spec::live(kind, tree)
     };

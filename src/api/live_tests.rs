@@ -145,6 +145,41 @@ fn an_item_of_an_odd_shape_breaks_only_itself() {
 }
 
 #[test]
+fn what_cannot_be_read_of_an_item_is_never_taken_for_nothing() {
+    let kind = KindName::find("healthcheck").expect("a kind");
+    let reason = |item: &Json, part: &str| {
+        let body = json!({"items": [item], "errors": []}).to_string().replace("\"PART\"", part);
+        let ListRead::Complete { items } = read_list(&shop(), kind, body.as_bytes()) else { panic!("not complete") };
+        match items.into_values().next() {
+            Some(LiveItem::Unsupported(unsupported)) => unsupported.reason,
+            read => panic!("{part}: {read:?}"),
+        }
+    };
+    let deep = |levels: usize| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+    let odd = item("a", &json!({"timeout": 3, "newer": "PART"}));
+    for (part, says) in [
+        ("1e999".to_owned(), "out of range"),
+        (deep(500), "recursion limit exceeded"),
+        (deep(64), "nested deeper than 64 levels"),
+    ] {
+        let said = reason(&odd, &part);
+        assert!(said.contains(says), "{said}");
+        let get = json!({"metadata": odd["metadata"], "spec": odd["get_spec"]}).to_string().replace("\"PART\"", &part);
+        let key = Key { namespace: shop(), kind, name: Name::parse("a").expect("a name") };
+        let read = CurrentState::read(&key, get.as_bytes());
+        assert!(matches!(read, Err(_) | Ok(CurrentState::Unsupported { .. })), "{part}");
+    }
+    for spec in [json!([]), json!(["x"]), json!("x"), json!(5), json!(true)] {
+        assert_eq!(reason(&item("a", &spec), ""), "its spec is not a mapping");
+    }
+    for part in ["labels", "annotations"] {
+        let mut odd = item("a", &json!({"timeout": 3}));
+        (odd["metadata"], odd[part]) = (Json::Null, json!({"a": "PART"}));
+        assert!(reason(&odd, "1").contains("invalid type: integer"), "{part}");
+    }
+}
+
+#[test]
 fn what_the_model_cannot_hold_keeps_its_key_and_its_json() {
     let no_target = json!({"protocol": "TCP", "port": 1});
     let unsupported_item = unsupported(&no_target);
