@@ -12,6 +12,8 @@ use super::{GitError, HEAD, Repository, question, unexpected};
 const TIME: Duration = Duration::from_secs(5);
 /// Bytes of lists of changes.
 const LARGEST_CHANGES: u64 = 64 * 1024 * 1024;
+/// Moves of a file that are followed.
+const MOVES: usize = 8;
 /// Bytes of changed files that are read at once.
 const LARGEST_BLOBS: u64 = 64 * 1024 * 1024;
 
@@ -77,21 +79,44 @@ impl Repository {
         Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
     }
 
-    /// The versions of a file of the directory in the commits that changed it, at most `most`, the
-    /// newest first; a commit that removed it has none.
+    /// The versions of a file of the directory in the commits that changed it, at most `most` for each place in which it
+    /// was, the newest first; a commit that removed it has none. It was elsewhere before a commit that added it there and
+    /// removed one of the same name that `is_it`.
     ///
     /// # Errors
     /// The program failed, or took too long.
-    pub fn versions(&self, file: &str, most: usize) -> Result<Vec<Vec<u8>>, GitError> {
-        let path = format!("{}{file}", self.prefix());
-        if path.contains('\n') {
-            return Ok(Vec::new());
+    pub fn versions(&self, file: &str, most: usize, is_it: impl Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>, GitError> {
+        let (mut from, mut path) = ("HEAD".to_owned(), format!("{}{file}", self.prefix()));
+        let mut all = Vec::new();
+        for _ in 0..MOVES {
+            if path.contains('\n') {
+                break;
+            }
+            let commits = self.commits_of(&from, &path, most)?;
+            let versions: Vec<String> = commits.iter().map(|(commit, _)| format!("{commit}:{path}")).collect();
+            all.extend(self.blobs_at(&versions)?);
+            let Some((oldest, Some(parent))) = commits.last() else { break };
+            let Some(before) = self.moved_from(file, &path, (parent, oldest), &is_it)? else { break };
+            (from, path) = (parent.clone(), before);
         }
+        Ok(all)
+    }
+
+    /// The commits up to `from` that changed a file, the newest first, each with its first parent.
+    fn commits_of(&self, from: &str, path: &str, most: usize) -> Result<Vec<(String, Option<String>)>, GitError> {
         let most = format!("--max-count={most}");
-        let arguments = ["rev-list", &most, "HEAD", "--", &path];
+        let arguments = ["rev-list", "--format=%H %P", &most, from, "--", path];
         let listed = self.run(&arguments, Vec::new(), CallLimits { bytes: LARGEST_CHANGES, time: TIME })?;
         let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
-        let versions: Vec<String> = listed.lines().map(|commit| format!("{commit}:{path}")).collect();
+        let commit = |line: &str| {
+            let mut words = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
+            Some((words.next()?, words.next()))
+        };
+        Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(commit).collect())
+    }
+
+    /// The bytes of those of these objects that are files.
+    fn blobs_at(&self, versions: &[String]) -> Result<Vec<Vec<u8>>, GitError> {
         if versions.is_empty() {
             return Ok(Vec::new());
         }
@@ -107,6 +132,27 @@ impl Repository {
             .take(versions.len())
             .filter_map(|object| object.map(|object| object.and_then(bytes)).transpose())
             .collect()
+    }
+
+    /// Where a file was before the commit that moved it to `path`.
+    fn moved_from(
+        &self,
+        file: &str,
+        path: &str,
+        (before, after): (&str, &str),
+        is_it: &impl Fn(&[u8]) -> bool,
+    ) -> Result<Option<String>, GitError> {
+        let changed = self.changed(&[(Some(before), after)])?.pop().unwrap_or_default();
+        if !changed.iter().any(|one| one.path == path && one.before.is_none()) {
+            return Ok(None);
+        }
+        for one in changed.into_iter().filter(|one| one.after.is_none() && one.path.rsplit('/').next() == Some(file)) {
+            let Some(object) = &one.before else { continue };
+            if self.blobs(&[object])?.first().is_some_and(|bytes| is_it(bytes)) {
+                return Ok(Some(one.path));
+            }
+        }
+        Ok(None)
     }
 
     /// The files that differ between pairs of commits, the older first; before the first commit there

@@ -80,6 +80,42 @@ fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
 }
 
 #[test]
+fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_moved_since_or_with_it() {
+    let service = Service::start();
+    let output = "1 endpoint of this stack in pay is outside of `namespaces:`";
+    for with_it in [false, true] {
+        let stack = format!("moved-{with_it}");
+        let named = |names: &str| format!("stack: {stack}\nnamespaces: [{names}]\nlabels: {{ring: main}}\n");
+        let stage = Stage::new()
+            .at(&service)
+            .file("old/trueup.yaml", &named("shop, pay"))
+            .file("old/cart.yaml", &definition(&format!("shop/cart-{with_it}"), 80))
+            .file("old/till.yaml", &definition(&format!("pay/till-{with_it}"), 80))
+            // Another stack that goes at the same time is not it.
+            .file("gone/trueup.yaml", "stack: gone\nnamespaces: [elsewhere]\n")
+            .file("gone/x.yaml", &definition("elsewhere/x", 80))
+            .committed();
+        stage.run("apply old --yes --quiet").code(0);
+        stage.remove("old/till.yaml");
+        stage.write("old/trueup.yaml", &named("shop"));
+        if !with_it {
+            commit(&stage, "without-pay");
+        }
+        git(&stage, "rm -q -r gone");
+        std::fs::rename(stage.path("old"), stage.path("new")).expect("a directory");
+        commit(&stage, "moved");
+        for directory in ["new", "newer"] {
+            let drift = stage.run(&format!("drift {directory} {ELSEWHERE}"));
+            drift.code(3).stdout_contains(output).does_not_say("elsewhere/");
+            if directory == "new" {
+                std::fs::rename(stage.path("new"), stage.path("newer")).expect("a directory");
+                commit(&stage, "moved-again");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_left_of_a_kind_that_was_dropped_is_named() {
     let service = Service::start();
     let stage = without_its_kind(&service, "kinds: [healthcheck]\n", true);

@@ -70,6 +70,8 @@ struct SettingsVersion {
 #[derive(Default, Deserialize)]
 struct LayerVersion {
     #[serde(default)]
+    stack: Option<String>,
+    #[serde(default)]
     namespaces: Option<Vec<String>>,
     #[serde(default)]
     kinds: Option<Vec<String>>,
@@ -77,18 +79,20 @@ struct LayerVersion {
     extends: Option<String>,
 }
 
-/// The namespaces and kinds of every version of `trueup.yaml` in the history of the working tree; none where git
-/// does not show it. They are searched for on a thread of their own, while the service answers.
+/// The namespaces and kinds of every version of `trueup.yaml` in the history of the working tree, also where the stack had
+/// another directory; none where git does not show it. They are searched for on a thread of their own, while the service answers.
 pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
-    if !matches!(settings::stack(context, &stack.loaded.config), Ok(Some(_))) {
-        return Listed::default();
-    }
+    let Ok(Some(name)) = settings::stack(context, &stack.loaded.config) else { return Listed::default() };
     let repository = stack.repository.clone();
     let environment = stack.loaded.options().environment.clone();
     let search = tokio::task::spawn_blocking(move || {
         let mut all = Listed::default();
         let Ok(repository) = repository.open() else { return all };
-        let versions = repository.versions(FILE, MOST_VERSIONS).unwrap_or_default();
+        let is_it = |version: &[u8]| {
+            let version = SettingsVersion::of(version);
+            version.layers(environment.as_deref()).find_map(|layer| layer.stack.as_ref()) == Some(&name)
+        };
+        let versions = repository.versions(FILE, MOST_VERSIONS, is_it).unwrap_or_default();
         for bytes in versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION) {
             let listed = listed(bytes, environment.as_deref());
             all.namespaces.extend(listed.namespaces);
@@ -100,16 +104,26 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
     search.await.unwrap_or_default()
 }
 
+impl SettingsVersion {
+    fn of(bytes: &[u8]) -> Self {
+        serde_yaml::from_slice(bytes).unwrap_or_default()
+    }
+
+    /// The layers of the settings of an environment, the first of which decides.
+    fn layers(&self, environment: Option<&str>) -> impl Iterator<Item = &LayerVersion> {
+        let of = |name: &str| self.environments.as_ref()?.get(name)?.as_ref();
+        let chosen = environment.and_then(of);
+        let extended = chosen.and_then(|chosen| of(chosen.extends.as_deref()?));
+        let defaults = environment.and(self.defaults.as_ref());
+        [chosen, extended, defaults, Some(&self.top)].into_iter().flatten()
+    }
+}
+
 /// What a version of `trueup.yaml` lists for the environment.
 fn listed(version: &[u8], environment: Option<&str>) -> Listed {
-    let version: SettingsVersion = serde_yaml::from_slice(version).unwrap_or_default();
-    let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref();
-    let chosen = environment.and_then(of);
-    let extended = chosen.and_then(|chosen| of(chosen.extends.as_deref()?));
-    let defaults = environment.and(version.defaults.as_ref());
-    let layers = || [chosen, extended, defaults, Some(&version.top)].into_iter().flatten();
-    let namespaces = layers().find_map(|layer| layer.namespaces.as_ref()).into_iter().flatten();
-    let kinds = layers().find_map(|layer| layer.kinds.as_ref()).into_iter().flatten();
+    let version = SettingsVersion::of(version);
+    let namespaces = version.layers(environment).find_map(|layer| layer.namespaces.as_ref()).into_iter().flatten();
+    let kinds = version.layers(environment).find_map(|layer| layer.kinds.as_ref()).into_iter().flatten();
     Listed {
         namespaces: namespaces.filter_map(|name| Namespace::parse(name).ok()).collect(),
         kinds: kinds.filter_map(|name| KindName::find(name)).collect(),
