@@ -212,6 +212,7 @@ impl Session<'_> {
         let mut plan = plan?;
         defined_elsewhere::block(context, stack, &mut plan);
         refer(source, &mut plan, &self.allow).await;
+        plan.notes.extend(listed.note());
         for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {
             let (namespaces, kinds) = scopes.iter().map(|scope| (scope.namespace.clone(), scope.kind)).unzip();
             let live = source.live(&namespaces, &kinds).await;

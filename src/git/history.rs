@@ -105,7 +105,8 @@ impl Repository {
     /// The commits up to `from` that changed a file, the newest first, each with its first parent.
     fn commits_of(&self, from: &str, path: &str, most: usize) -> Result<Vec<(String, Option<String>)>, GitError> {
         let most = format!("--max-count={most}");
-        let arguments = ["rev-list", "--format=%H %P", &most, from, "--", path];
+        // Before the first commit nothing was.
+        let arguments = ["rev-list", "--ignore-missing", "--format=%H %P", &most, from, "--", path];
         let listed = self.run(&arguments, Vec::new(), CallLimits { bytes: LARGEST_CHANGES, time: TIME })?;
         let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
         let commit = |line: &str| {

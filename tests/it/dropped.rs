@@ -115,6 +115,28 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_mov
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_history_that_cannot_be_read_is_told_and_not_taken_for_one_without_a_namespace() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let service = Service::start();
+    let stage = shrunk(&service, true);
+    stage.write("../bin/git", "#!/bin/sh\nexit 1\n");
+    std::fs::set_permissions(stage.path("../bin/git"), std::fs::Permissions::from_mode(0o755)).expect("a program");
+    let path = stage.path("../bin").display().to_string();
+    let stage = stage.env("PATH", &path);
+    let told = "what the stack owns in namespaces and of kinds that it no longer lists is not known: `git ";
+    for command in ["plan", "drift"] {
+        stage.run(&format!("{command} . {ELSEWHERE}")).code(0).stdout_contains(told);
+    }
+    // Without git there is no history, and before the first commit none, either.
+    stage.remove("../bin/git");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(0).does_not_say("is not known");
+    let stage = shrunk(&service, false);
+    git(&stage, "init -q -b main");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(0).does_not_say("is not known");
+}
+
 #[test]
 fn what_is_left_of_a_kind_that_was_dropped_is_named() {
     let service = Service::start();

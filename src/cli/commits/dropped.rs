@@ -8,10 +8,11 @@ use serde::Deserialize;
 use crate::cli::stacks::shard::Shard;
 use crate::cli::{Context, Stack, settings};
 use crate::drift::DriftState;
+use crate::git::GitError;
 use crate::kind::KindName;
 use crate::load::config::FILE;
 use crate::model::{Namespace, Scope};
-use crate::plan::Plan;
+use crate::plan::{Note, Plan};
 
 /// Versions of `trueup.yaml` that are read.
 const MOST_VERSIONS: usize = 200;
@@ -23,6 +24,18 @@ const LARGEST_VERSION: usize = 64 * 1024;
 pub struct Listed {
     namespaces: BTreeSet<Namespace>,
     kinds: BTreeSet<KindName>,
+    /// Why the history of the repository could not be read.
+    unread: Option<String>,
+}
+
+impl Listed {
+    /// That nothing is known of what the stack once had, where its history could not be read.
+    pub fn note(&self) -> Option<Note> {
+        let reason = self.unread.as_ref()?;
+        let text =
+            format!("what the stack owns in namespaces and of kinds that it no longer lists is not known: {reason}");
+        Some(Note::Loaded { text })
+    }
 }
 
 /// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the
@@ -37,7 +50,7 @@ pub fn scopes(
     if plan.stack.is_none() {
         return Vec::new();
     }
-    let Listed { mut namespaces, mut kinds } = listed;
+    let Listed { mut namespaces, mut kinds, .. } = listed;
     for key in check.into_iter().flat_map(DriftState::keys) {
         namespaces.insert(key.namespace.clone());
         kinds.insert(key.kind);
@@ -87,12 +100,23 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
     let environment = stack.loaded.options().environment.clone();
     let search = tokio::task::spawn_blocking(move || {
         let mut all = Listed::default();
-        let Ok(repository) = repository.open() else { return all };
+        let repository = match repository.open() {
+            Ok(repository) => repository,
+            Err(error) => {
+                // Without git there is no history.
+                let is_without = matches!(*error, GitError::NoRepository { .. } | GitError::NoProgram { .. });
+                all.unread = (!is_without).then(|| error.to_string());
+                return all;
+            }
+        };
         let is_it = |version: &[u8]| {
             let version = SettingsVersion::of(version);
             version.layers(environment.as_deref()).find_map(|layer| layer.stack.as_ref()) == Some(&name)
         };
-        let versions = repository.versions(FILE, MOST_VERSIONS, is_it).unwrap_or_default();
+        let versions = repository.versions(FILE, MOST_VERSIONS, is_it).unwrap_or_else(|error| {
+            all.unread = Some(error.to_string());
+            Vec::new()
+        });
         for bytes in versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION) {
             let listed = listed(bytes, environment.as_deref());
             all.namespaces.extend(listed.namespaces);
@@ -127,5 +151,6 @@ fn listed(version: &[u8], environment: Option<&str>) -> Listed {
     Listed {
         namespaces: namespaces.filter_map(|name| Namespace::parse(name).ok()).collect(),
         kinds: kinds.filter_map(|name| KindName::find(name)).collect(),
+        unread: None,
     }
 }
