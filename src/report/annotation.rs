@@ -42,7 +42,7 @@ pub enum AnnotationLevel {
 }
 
 macro_rules! findings {
-    ($($(#[doc = $meaning:literal])+ $variant:ident = $id:literal,)+) => {
+    ($($(#[doc = $meaning:literal])+ $variant:ident = $id:literal, $level:ident;)+) => {
         /// The kinds of remarks, one for each thing that a reader may want to see or to mute by itself.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Finding { $($(#[doc = $meaning])+ $variant),+ }
@@ -60,69 +60,74 @@ macro_rules! findings {
             pub fn meaning(self) -> &'static str {
                 match self { $(Finding::$variant => concat!($($meaning),+).trim_ascii()),+ }
             }
+
+            /// How much it matters, where nothing else is known.
+            fn level(self) -> AnnotationLevel {
+                match self { $(Finding::$variant => AnnotationLevel::$level),+ }
+            }
         }
     };
 }
 
 findings! {
     /// A definition that cannot be applied.
-    Definition = "definition-error",
+    Definition = "definition-error", Error;
     /// A definition that was read differently than it was written.
-    Read = "definition-note",
+    Read = "definition-note", Notice;
     /// A namespace could not be read: nothing is concluded about it.
-    Unknown = "unknown-read",
+    Unknown = "unknown-read", Error;
     /// A stack of a fleet that could not be checked.
-    Unchecked = "not-checked",
+    Unchecked = "not-checked", Error;
     /// More endpoints would be deleted or replaced than the guard allows.
-    MassChange = "guard-mass-change",
+    MassChange = "guard-mass-change", Error;
     /// Every owned endpoint of a namespace would be deleted.
-    EmptyNamespace = "guard-empty-namespace",
+    EmptyNamespace = "guard-empty-namespace", Error;
     /// Applying would revert what the base branch merged.
-    BehindBaseGuard = "guard-behind-base",
+    BehindBaseGuard = "guard-behind-base", Error;
     /// A setting that lets more pass than at the base: what the base says stays in force.
-    SettingLoosened = "setting-loosened",
+    SettingLoosened = "setting-loosened", Warning;
     /// A setting that is another than at the base, and that has no stricter value.
-    SettingChanged = "setting-changed",
+    SettingChanged = "setting-changed", Warning;
     /// A setting that the policy limits.
-    SettingLimited = "setting-limited",
+    SettingLimited = "setting-limited", Notice;
     /// A setting that lets less pass than at the base.
-    SettingTightened = "setting-tightened",
+    SettingTightened = "setting-tightened", Notice;
     /// Blocked: the live object belongs to another stack.
-    ForeignStack = "blocked-foreign-stack",
+    ForeignStack = "blocked-foreign-stack", Warning;
     /// Blocked: the object is protected from deletes.
-    Protected = "blocked-protected",
+    Protected = "blocked-protected", Warning;
     /// Blocked: the ownership annotation of the object that would go does not prove whose it is.
-    Unverified = "blocked-unverified",
+    Unverified = "blocked-unverified", Warning;
     /// Blocked: others refer to the object that would go.
-    Referred = "blocked-referred",
+    Referred = "blocked-referred", Warning;
     /// Blocked: another stack of the repository defines the object that would go.
-    DefinedElsewhere = "blocked-defined-elsewhere",
+    DefinedElsewhere = "blocked-defined-elsewhere", Warning;
     /// Blocked: what a rollback would undo was changed since.
-    Moved = "blocked-moved",
+    Moved = "blocked-moved", Warning;
     /// Blocked: the object cannot be changed.
-    Blocked = "blocked-unchangeable",
+    Blocked = "blocked-unchangeable", Warning;
     /// An endpoint that is created.
-    Create = "create",
+    Create = "create", Notice;
     /// An endpoint that was applied and then deleted outside.
-    DeletedOutside = "deleted-outside",
+    DeletedOutside = "deleted-outside", Warning;
     /// An endpoint that is deleted because its definition is gone.
-    Delete = "delete",
+    Delete = "delete", Warning;
     /// A live endpoint without a definition.
-    Unmanaged = "not-managed",
+    Unmanaged = "not-managed", Warning;
     /// A value that the files changed and that is not applied yet.
-    Pending = "value-pending",
+    Pending = "value-pending", Notice;
     /// A value that was changed outside.
-    Drift = "value-drift",
+    Drift = "value-drift", Warning;
     /// A value that was changed in the files and outside.
-    Both = "value-both",
+    Both = "value-both", Warning;
     /// A value of an endpoint without ownership annotations.
-    Unannotated = "value-unannotated",
+    Unannotated = "value-unannotated", Warning;
     /// A value that the base branch changed and this change did not follow.
-    BehindBase = "value-behind-base",
+    BehindBase = "value-behind-base", Warning;
     /// Something that a check could not decide, such as whether a missing endpoint was deleted.
-    Undecided = "not-decided",
+    Undecided = "not-decided", Notice;
     /// An acknowledgement whose last day is over.
-    Expired = "acknowledgement-expired",
+    Expired = "acknowledgement-expired", Warning;
 }
 
 /// The remarks on a plan, those that matter most first: forges show only the first few. Everything that an apply does
@@ -131,16 +136,15 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
     let mut all: Vec<Annotation> = plan.setting_changes.iter().map(of_setting).collect();
     all.extend(unknown(plan));
     for guard in &plan.guards {
-        let message = format!("{guard}; to allow it: --allow {}", guard.name);
         let finding = match guard.name {
             GuardName::MassChange => Finding::MassChange,
             GuardName::EmptyNamespace => Finding::EmptyNamespace,
             GuardName::BehindBase => Finding::BehindBaseGuard,
         };
+        let message = format!("{guard}; to allow it: --allow {}", guard.name);
         let kinds: String = guard.kinds.iter().map(|kind| format!("{kind}:")).collect();
         let part = kinds + &guard.namespace.as_ref().map(ToString::to_string).unwrap_or_default();
-        let remark = annotation(finding, AnnotationLevel::Error, None, format!("guard {}", guard.name), message);
-        all.push(Annotation { part, ..remark });
+        all.push(Annotation { part, ..Annotation::new(finding, format!("guard {}", guard.name), message) });
     }
     let parts = facts::parts(plan);
     let mut items: Vec<(Part, &Item<'_>)> =
@@ -158,7 +162,7 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
 
 /// The remarks on a check: what was changed outside, what could not be read, what was accepted too long ago.
 pub fn of_check(check: &Check) -> Vec<Annotation> {
-    let mut all = unknown(&check.plan);
+    let mut all: Vec<Annotation> = unknown(&check.plan).collect();
     let mut rows = check::rows(check);
     // Both before drift before pending, creates last.
     rows.sort_by_key(|row| std::cmp::Reverse((row.state.is_outside(), row.change.map(Rank::of))));
@@ -167,11 +171,10 @@ pub fn of_check(check: &Check) -> Vec<Annotation> {
         let one = &entry.acknowledgement;
         let title = format!("acknowledgement expired: {}", one.object);
         let message = format!("it ended on {}: {}", one.expires, one.reason);
-        all.push(annotation(Finding::Expired, AnnotationLevel::Warning, None, title, message));
+        all.push(Annotation::new(Finding::Expired, title, message));
     }
-    for (finding, message) in undecided(&check.plan) {
-        all.push(annotation(finding, AnnotationLevel::Notice, None, "not decided".to_owned(), message));
-    }
+    let undecided = notes::lines_of(&check.plan, Note::is_undecided).into_iter();
+    all.extend(undecided.map(|line| Annotation::new(Finding::Undecided, "not decided", line.unescaped())));
     all.sort_by_key(|annotation| annotation.level);
     all
 }
@@ -181,55 +184,60 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
     let title = format!("{} {}", row.state.as_str(), row.key);
     let place = || row.change.and_then(|change| change.place.clone());
     if row.values.is_empty() || row.state == State::Blocked {
-        let (finding, level) = match row.state {
-            State::Deleted => (Finding::DeletedOutside, AnnotationLevel::Warning),
-            State::Unmanaged => (Finding::Unmanaged, AnnotationLevel::Warning),
-            State::Blocked => (Finding::Blocked, AnnotationLevel::Warning),
-            State::Changed => (Finding::Drift, AnnotationLevel::Warning),
-            State::Pending => match row.change.map(|change| &change.action) {
-                Some(Action::Delete { .. } | Action::Recreate { .. }) => (Finding::Delete, AnnotationLevel::Warning),
-                Some(Action::Create { .. }) => (Finding::Create, AnnotationLevel::Notice),
-                Some(Action::Replace { .. } | Action::Annotate { .. }) | None => {
-                    (Finding::Pending, AnnotationLevel::Notice)
-                }
-            },
+        let finding = match (row.state, row.change.map(|change| &change.action)) {
+            (State::Deleted, _) => Finding::DeletedOutside,
+            (State::Unmanaged, _) => Finding::Unmanaged,
+            (State::Blocked, _) => Finding::Blocked,
+            (State::Changed, _) => Finding::Drift,
+            (State::Pending, Some(Action::Delete { .. } | Action::Recreate { .. })) => Finding::Delete,
+            (State::Pending, Some(Action::Create { .. })) => Finding::Create,
+            (State::Pending, Some(Action::Replace { .. } | Action::Annotate { .. }) | None) => Finding::Pending,
         };
         let [defined, live] = row.whole();
         let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.because().unescaped()) };
         let message = format!("defined: {defined}, live: {live}{why}");
-        return vec![annotation(finding, level, place(), title, message)];
+        return vec![Annotation { place: place(), ..Annotation::new(finding, title, message) }];
     }
     let remark = |value: &check::Value| {
         let edit = &value.edit;
-        let (finding, level) = match (value.is_outside, edit.cause) {
-            (false, _) => (Finding::Pending, AnnotationLevel::Notice),
-            (true, Some(Cause::Both)) => (Finding::Both, AnnotationLevel::Warning),
-            (true, Some(Cause::Unannotated)) => (Finding::Unannotated, AnnotationLevel::Warning),
-            (true, _) => (Finding::Drift, AnnotationLevel::Warning),
+        let finding = match (value.is_outside, edit.cause) {
+            (false, _) => Finding::Pending,
+            (true, Some(Cause::Both)) => Finding::Both,
+            (true, Some(Cause::Unannotated)) => Finding::Unannotated,
+            (true, _) => Finding::Drift,
         };
         let why = edit.cause.map_or("", of_cause);
         let blocked = if row.is_blocked { format!("; {}", row.because().unescaped()) } else { String::new() };
         let message = format!("{}: defined {}, live {} ({why}){blocked}", edit.name, edit.wanted(), edit.live());
-        let remark = annotation(finding, level, edit.place.clone().or_else(place), title.clone(), message);
-        Annotation { part: edit.name.clone(), ..remark }
+        let (part, place) = (edit.name.clone(), edit.place.clone().or_else(place));
+        Annotation { part, place, ..Annotation::new(finding, title.clone(), message) }
     };
     row.values.iter().map(remark).collect()
 }
 
 fn of_blocked(held: &BlockedChange) -> Annotation {
+    let finding = match &held.reason {
+        BlockReason::ForeignStack { .. } => Finding::ForeignStack,
+        BlockReason::Protected => Finding::Protected,
+        BlockReason::Unverified => Finding::Unverified,
+        BlockReason::Referred { .. } => Finding::Referred,
+        BlockReason::DefinedElsewhere { .. } => Finding::DefinedElsewhere,
+        BlockReason::Moved(_) => Finding::Moved,
+        BlockReason::Reference(_) | BlockReason::Unchangeable(_) => Finding::Blocked,
+    };
     let (why, allow) = block_reason(held);
     let why = why.unescaped();
     let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
-    let title = format!("blocked: {}", held.key);
-    annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, message)
+    let place = held.place.clone();
+    Annotation { place, ..Annotation::new(finding, format!("blocked: {}", held.key), message) }
 }
 
 /// The remarks on definitions. `prefix` is put before every path, so that it can be opened.
 pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotation> {
     let remark = |diagnostic: &Diagnostic| {
-        let (finding, level) = match diagnostic.severity {
-            Severity::Error => (Finding::Definition, AnnotationLevel::Error),
-            Severity::Note => (Finding::Read, AnnotationLevel::Notice),
+        let finding = match diagnostic.severity {
+            Severity::Error => Finding::Definition,
+            Severity::Note => Finding::Read,
         };
         let mark = diagnostic.labels.first();
         let place = mark.map(|mark| SourceLocation {
@@ -244,42 +252,27 @@ pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotatio
         }
         // A problem is found again by its words, without the values beside it.
         let part = format!("{} {}", mark.map(|mark| &*mark.file).unwrap_or_default(), diagnostic.message);
-        Annotation { part, ..annotation(finding, level, place, "definition".to_owned(), message) }
+        Annotation { part, place, ..Annotation::new(finding, "definition", message) }
     };
     diagnostics.iter().map(remark).collect()
 }
 
-fn annotation(
-    finding: Finding,
-    level: AnnotationLevel,
-    place: Option<SourceLocation>,
-    title: String,
-    message: String,
-) -> Annotation {
-    Annotation { finding, level, place, title, part: String::new(), message }
+impl Annotation {
+    /// A remark that no file is to blame for, and that is the only one of its kind with this title.
+    pub fn new(finding: Finding, title: impl Into<String>, message: String) -> Self {
+        Self { finding, level: finding.level(), place: None, title: title.into(), part: String::new(), message }
+    }
 }
 
 fn of_setting(change: &SettingChange) -> Annotation {
-    let (finding, level) = match change.direction {
-        Direction::Loosened => (Finding::SettingLoosened, AnnotationLevel::Warning),
-        Direction::Changed => (Finding::SettingChanged, AnnotationLevel::Warning),
-        Direction::Limited => (Finding::SettingLimited, AnnotationLevel::Notice),
-        Direction::Tightened => (Finding::SettingTightened, AnnotationLevel::Notice),
+    let finding = match change.direction {
+        Direction::Loosened => Finding::SettingLoosened,
+        Direction::Changed => Finding::SettingChanged,
+        Direction::Limited => Finding::SettingLimited,
+        Direction::Tightened => Finding::SettingTightened,
     };
     let title = format!("setting {}: {}", change.direction, change.setting);
-    annotation(finding, level, None, title, format!("{}; {}", change.values(), change.force()))
-}
-
-fn of_hold(hold: &BlockReason) -> Finding {
-    match hold {
-        BlockReason::ForeignStack { .. } => Finding::ForeignStack,
-        BlockReason::Protected => Finding::Protected,
-        BlockReason::Unverified => Finding::Unverified,
-        BlockReason::Referred { .. } => Finding::Referred,
-        BlockReason::DefinedElsewhere { .. } => Finding::DefinedElsewhere,
-        BlockReason::Moved(_) => Finding::Moved,
-        BlockReason::Reference(_) | BlockReason::Unchangeable(_) => Finding::Blocked,
-    }
+    Annotation::new(finding, title, format!("{}; {}", change.values(), change.force()))
 }
 
 fn of_value(field: &FieldChange) -> Finding {
@@ -292,63 +285,49 @@ fn of_value(field: &FieldChange) -> Finding {
     }
 }
 
-/// What a check could not decide, in words.
-fn undecided(plan: &Plan) -> Vec<(Finding, String)> {
-    let lines = notes::lines_of(plan, Note::is_undecided).into_iter();
-    lines.map(|line| (Finding::Undecided, line.unescaped())).collect()
-}
-
-fn unknown(plan: &Plan) -> Vec<Annotation> {
-    plan.unknown()
-        .map(|(namespace, reason)| {
-            let title = format!("incomplete: {namespace}");
-            annotation(
-                Finding::Unknown,
-                AnnotationLevel::Error,
-                None,
-                title,
-                format!("the list cannot be trusted: {reason}"),
-            )
-        })
-        .collect()
+fn unknown(plan: &Plan) -> impl Iterator<Item = Annotation> {
+    plan.unknown().map(|(namespace, reason)| {
+        let message = format!("the list cannot be trusted: {reason}");
+        Annotation::new(Finding::Unknown, format!("incomplete: {namespace}"), message)
+    })
 }
 
 fn of_change(change: &Change) -> Vec<Annotation> {
     let title = format!("{} {}", change.action.kind(), change.key);
+    let whole = |finding, message| {
+        vec![Annotation { place: change.place.clone(), ..Annotation::new(finding, title.clone(), message) }]
+    };
     match &change.action {
         Action::Annotate { .. } => Vec::new(),
         Action::Create { .. } => {
-            let (finding, level) = match change.cause {
-                Some(Cause::Drift) => (Finding::DeletedOutside, AnnotationLevel::Warning),
-                _ => (Finding::Create, AnnotationLevel::Notice),
-            };
-            vec![annotation(finding, level, change.place.clone(), title, reason_since(change).unescaped())]
+            let is_drift = change.cause == Some(Cause::Drift);
+            let finding = if is_drift { Finding::DeletedOutside } else { Finding::Create };
+            whole(finding, reason_since(change).unescaped())
         }
         Action::Delete { .. } => {
             let removed = change.removed_in.as_ref();
             let removed = removed.map(|commit| format!(", file removed in {} ({})", commit.id, commit.date));
-            let message = format!("{}{}", reason(change), removed.unwrap_or_default());
             let unmanaged = change.cause == Some(Cause::Unannotated);
             let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
-            vec![annotation(finding, AnnotationLevel::Warning, change.place.clone(), title, message)]
+            whole(finding, format!("{}{}", reason(change), removed.unwrap_or_default()))
         }
-        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => fields
-            .iter()
-            .flat_map(|field| {
-                let quiet = field.attribution.map_or(field.cause == Cause::Pending, |side| {
-                    matches!(side, Attribution::ThisChange | Attribution::PendingOnBase)
-                });
-                let level =
-                    if quiet && !change.action.deletes() { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
-                let why = field.attribution.map_or(field.cause.as_str(), Attribution::as_str);
-                let title = title.clone();
-                edits::of_field(change.key.kind, field).into_iter().map(move |edit| {
-                    let message = format!("{}: {} -> {} ({why})", edit.name, edit.live(), edit.wanted());
-                    let place = edit.place.or_else(|| change.place.clone());
-                    let remark = annotation(of_value(field), level, place, title.clone(), message);
-                    Annotation { part: edit.name.clone(), ..remark }
-                })
-            })
-            .collect(),
+        Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
+            fields.iter().flat_map(|field| of_field(change, field, &title)).collect()
+        }
     }
+}
+
+/// The remarks on the values of a field that a change replaces.
+fn of_field(change: &Change, field: &FieldChange, title: &str) -> Vec<Annotation> {
+    let quiet = field.attribution.map_or(field.cause == Cause::Pending, |side| {
+        matches!(side, Attribution::ThisChange | Attribution::PendingOnBase)
+    });
+    let level = if quiet && !change.action.deletes() { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
+    let why = field.attribution.map_or(field.cause.as_str(), Attribution::as_str);
+    let remark = |edit: edits::ValueEdit| {
+        let message = format!("{}: {} -> {} ({why})", edit.name, edit.live(), edit.wanted());
+        let (part, place) = (edit.name, edit.place.or_else(|| change.place.clone()));
+        Annotation { level, part, place, ..Annotation::new(of_value(field), title, message) }
+    };
+    edits::of_field(change.key.kind, field).into_iter().map(remark).collect()
 }

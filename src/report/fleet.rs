@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::annotation::{self, Annotation, AnnotationLevel, Finding};
+use super::annotation::{self, Annotation, Finding};
 use super::facts::unread;
 use super::line::{Line, Part, line};
 use super::view::View;
@@ -333,22 +333,9 @@ impl<'a> Fleet<'a> {
     /// The remarks on all of them, those that matter most first.
     pub fn remarks(&self) -> Vec<Annotation> {
         let undone = self.command.undone();
-        let failed = self.failures().map(|(part, reason)| Annotation {
-            finding: Finding::Unchecked,
-            level: AnnotationLevel::Error,
-            place: None,
-            title: format!("{undone}: {}", part.name()),
-            part: String::new(),
-            message: reason.to_owned(),
-        });
-        let problems = self.problems.iter().map(|problem| Annotation {
-            finding: Finding::Unchecked,
-            level: AnnotationLevel::Error,
-            place: None,
-            title: format!("incomplete: {}", problem.place),
-            part: String::new(),
-            message: problem.message.clone(),
-        });
+        let remark = |title, reason: &str| Annotation::new(Finding::Unchecked, title, reason.to_owned());
+        let failed = self.failures().map(|(part, reason)| remark(format!("{undone}: {}", part.name()), reason));
+        let problems = self.problems.iter().map(|one| remark(format!("incomplete: {}", one.place), &one.message));
         let others = self.parts.iter().flat_map(|part| match &part.outcome {
             Ok(StackReport::Checked(check)) => annotation::of_check(check),
             Ok(StackReport::Planned(plan)) => annotation::of_plan(plan),
