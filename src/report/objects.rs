@@ -60,12 +60,12 @@ impl Answer for ObjectListing<'_> {
             blocks.gap();
         }
         // A name or a time is of no use without its end.
-        let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
+        let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Named("labels" | "annotations", _));
         let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
             self.columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
         };
         let heading = |column: &Column| match column {
-            Column::Object => self.noun().to_uppercase(),
+            Column::Named("endpoint", _) => self.noun().to_uppercase(),
             column => column.heading(),
         };
         let headings = self.columns.iter().map(|column| code(heading(column)));
@@ -90,52 +90,39 @@ impl Answer for ObjectListing<'_> {
     }
 }
 
+/// What is in a column for an item.
+type Cell = fn(&LiveItem) -> Option<String>;
+
 /// A column of the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Column {
-    /// `namespace/name`
-    Object,
-    /// The namespace.
-    Namespace,
-    /// The name in it.
-    Name,
-    /// All labels.
-    Labels,
-    /// All annotations, ours aside.
-    Annotations,
-    /// The stack that owns the endpoint, or the object of the service that it belongs to.
-    Owner,
-    /// The service's id.
-    Uid,
-    /// Who created it.
-    Creator,
-    /// When it was created.
-    Created,
-    /// When it was changed last.
-    Modified,
+    /// One with a name of its own.
+    Named(&'static str, Cell),
     /// A field of a definition.
     Field(Field),
 }
 
-/// The columns that have a name of their own.
-const NAMED: [(&str, Column); 10] = [
-    ("endpoint", Column::Object),
-    ("namespace", Column::Namespace),
-    ("name", Column::Name),
-    ("labels", Column::Labels),
-    ("annotations", Column::Annotations),
-    ("owner", Column::Owner),
-    ("uid", Column::Uid),
-    ("creator", Column::Creator),
-    ("created", Column::Created),
-    ("modified", Column::Modified),
+/// The columns that have a name of their own, with their cells.
+const NAMED: [(&str, Cell); 10] = [
+    ("endpoint", |item| Some(item.key().to_string())),
+    ("namespace", |item| Some(item.key().namespace.to_string())),
+    ("name", |item| Some(item.key().name.to_string())),
+    ("labels", |item| Some(values::pairs(&object(item)?.endpoint.labels))),
+    // Ours aside.
+    ("annotations", |item| Some(values::pairs(&object(item)?.endpoint.annotations))),
+    ("owner", |item| owner(object(item)?)),
+    ("uid", |item| Some(object(item)?.uid.clone())),
+    ("creator", |item| object(item)?.creator.clone()),
+    ("created", |item| object(item)?.created.as_deref().map(minute)),
+    ("modified", |item| object(item)?.modified.as_deref().or(object(item)?.created.as_deref()).map(minute)),
 ];
 
 impl Column {
     /// The columns where none are asked for.
     pub fn usual() -> Vec<Self> {
         let units = KindName::ENDPOINT.kind().columns.iter().map(|unit| Column::Field(Field::of_unit(unit)));
-        [Column::Object].into_iter().chain(units).chain([Column::Owner, Column::Modified]).collect()
+        let named = |name| Column::named(name).into_iter();
+        named("endpoint").chain(units).chain(named("owner")).chain(named("modified")).collect()
     }
 
     /// Whether its values are numbers.
@@ -147,8 +134,11 @@ impl Column {
 
     /// The column of this name: one of [`Column::names`], `labels.KEY` or `annotations.KEY`.
     pub fn parse(name: &str) -> Option<Self> {
-        let named = NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, column)| column);
-        named.or_else(|| Field::from_path(name).map(Column::Field))
+        Column::named(name).or_else(|| Field::from_path(name).map(Column::Field))
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        NAMED.into_iter().find(|(known, _)| *known == name).map(|(name, cell)| Column::Named(name, cell))
     }
 
     /// The names of all columns but those of single labels and annotations.
@@ -163,7 +153,7 @@ impl Column {
                 let name = field.to_string();
                 name.strip_prefix("spec.").map_or_else(|| name.clone(), str::to_owned)
             }
-            named => NAMED.iter().find(|(_, column)| column == named).map_or("", |(name, _)| name).to_owned(),
+            Column::Named(name, _) => (*name).to_owned(),
         }
     }
 
@@ -176,40 +166,27 @@ impl Column {
     }
 
     fn cell(&self, item: &LiveItem) -> String {
-        let object = match item {
-            LiveItem::Object(object) => Some(object),
-            LiveItem::Unsupported(_) => None,
-        };
-        let key = item.key();
         let text = match self {
-            Column::Object => Some(key.to_string()),
-            Column::Namespace => Some(key.namespace.to_string()),
-            Column::Name => Some(key.name.to_string()),
+            Column::Named(_, cell) => cell(item),
             Column::Field(field) if field.unit() == KindName::ENDPOINT.kind().columns.first().copied() => {
                 Some(with_state(item, field))
             }
-            column => object.and_then(|object| column.of_object(object)),
+            Column::Field(field) => object(item).and_then(|object| value(&object.endpoint, field)),
         };
         text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
     }
+}
 
-    fn of_object(&self, object: &LiveObject) -> Option<String> {
-        let endpoint = &object.endpoint;
-        match self {
-            Column::Labels => Some(values::pairs(&endpoint.labels)),
-            Column::Annotations => Some(values::pairs(&endpoint.annotations)),
-            Column::Owner => match &object.owner_view {
-                Some(owner) => Some(owner.name()),
-                None => stack(endpoint),
-            },
-            Column::Uid => Some(object.uid.clone()),
-            Column::Creator => object.creator.clone(),
-            Column::Created => object.created.as_deref().map(minute),
-            Column::Modified => object.modified.as_deref().or(object.created.as_deref()).map(minute),
-            Column::Field(field) => value(endpoint, field),
-            Column::Object | Column::Namespace | Column::Name => None,
-        }
+fn object(item: &LiveItem) -> Option<&LiveObject> {
+    match item {
+        LiveItem::Object(object) => Some(object),
+        LiveItem::Unsupported(_) => None,
     }
+}
+
+/// The object of the service that it belongs to, or the stack that owns it.
+fn owner(object: &LiveObject) -> Option<String> {
+    object.owner_view.as_ref().map_or_else(|| stack(&object.endpoint), |owner| Some(owner.name()))
 }
 
 fn minute(text: &str) -> String {
