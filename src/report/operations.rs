@@ -10,9 +10,7 @@ use super::TextView;
 use super::line::{Line, code, foreign, line, styled};
 use super::view::{Block, Blocks, Table};
 use super::{Answer, Role, document, safe};
-use crate::api::{
-    BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RetryClass, TABLE,
-};
+use crate::api::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, Request, RetryClass, TABLE};
 use crate::model::Layout;
 
 /// Which operations are listed.
@@ -58,14 +56,6 @@ pub fn request(request: &Request, view: &TextView) -> String {
     view.line(&line) + &body.unwrap_or_default()
 }
 
-fn place(parameter: &Parameter) -> &'static str {
-    match parameter.part {
-        ParameterLocation::Path => "path",
-        ParameterLocation::Query => "query",
-        ParameterLocation::Body => "body",
-    }
-}
-
 /// What a caller gives as the body.
 fn meaning(body: BodyKind) -> Option<&'static str> {
     match body {
@@ -91,7 +81,7 @@ struct DescribedOperation {
     description: &'static str,
     method: String,
     path: &'static str,
-    parameters: Vec<DescribedParameter>,
+    parameters: &'static [Parameter],
     /// What the body is; null where there is none.
     body: Option<&'static str>,
     risk: String,
@@ -100,27 +90,9 @@ struct DescribedOperation {
     sent_once: bool,
 }
 
-/// A parameter of an operation.
-#[derive(Serialize, JsonSchema)]
-struct DescribedParameter {
-    name: &'static str,
-    meaning: &'static str,
-    /// Where it is written: `path`, `query` or `body`.
-    r#in: &'static str,
-    required: bool,
-    repeatable: bool,
-}
-
 impl DescribedOperation {
     fn new(entry: &'static OperationEntry, layout: Layout) -> Self {
         let route = entry.route(layout);
-        let parameter = |parameter: &Parameter| DescribedParameter {
-            name: parameter.name,
-            meaning: parameter.meaning,
-            r#in: place(parameter),
-            required: parameter.required,
-            repeatable: parameter.repeated,
-        };
         Self {
             name: entry.name,
             in_reference: entry.in_reference,
@@ -128,7 +100,7 @@ impl DescribedOperation {
             description: entry.description,
             method: route.method.to_string(),
             path: route.path,
-            parameters: route.parameters.iter().map(parameter).collect(),
+            parameters: route.parameters,
             body: meaning(route.body),
             risk: entry.risk.to_string(),
             side_effect: entry.side_effect,
@@ -151,8 +123,8 @@ impl DescribedOperation {
         let mut table = Table::new(["", ""]).titled(Line::default(), 4);
         for parameter in self.parameters {
             let required = if parameter.required { ", required" } else { "" };
-            let repeatable = if parameter.repeatable { ", repeatable" } else { "" };
-            let meaning = line![parameter.meaning, " (", parameter.r#in, required, repeatable, ")"];
+            let repeatable = if parameter.repeated { ", repeatable" } else { "" };
+            let meaning = line![parameter.meaning, " (", parameter.part.as_str(), required, repeatable, ")"];
             table.row([line![parameter.name], meaning]);
         }
         blocks.table(table);

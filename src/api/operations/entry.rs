@@ -4,8 +4,10 @@
 use std::fmt;
 
 use http::Method;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::model::Layout;
+use crate::model::{Layout, words};
 
 /// An operation of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +82,8 @@ pub enum RetryClass {
 }
 
 /// Where a parameter goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ParameterLocation {
     /// Into the path.
     Path,
@@ -90,18 +93,22 @@ pub enum ParameterLocation {
     Body,
 }
 
+words!(ParameterLocation { Path = "path", Query = "query", Body = "body" });
+
 /// A parameter of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Parameter {
     /// Its name in the service's interface.
     pub name: &'static str,
     /// What it means.
     pub meaning: &'static str,
     /// Where it goes.
+    #[serde(rename = "in")]
     pub part: ParameterLocation,
     /// Whether it must be given.
     pub required: bool,
     /// Whether it may be given more than once.
+    #[serde(rename = "repeatable")]
     pub repeated: bool,
 }
 
