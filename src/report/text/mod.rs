@@ -1,7 +1,6 @@
 //! Reports as text for a terminal or a log: signs and words first, colour only added. Every report
 //! ends in the next thing to do.
 
-mod bars;
 mod change;
 pub(super) mod draw;
 mod drift;
@@ -9,8 +8,6 @@ mod fleet;
 mod plan;
 mod progress;
 
-pub use bars::ValueCount;
-pub(super) use bars::{Bars, draw as bars};
 pub use drift::drift;
 pub use fleet::fleet;
 pub use plan::{plan, write_plan};
