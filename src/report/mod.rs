@@ -31,7 +31,6 @@ pub mod merge;
 pub mod objects;
 pub mod operations;
 pub mod prometheus;
-mod removed_stacks;
 pub mod safe;
 #[cfg(test)]
 mod sample_tests;

@@ -1,6 +1,7 @@
-//! The stacks of a repository as a table, as JSON, and as the matrix of a job of GitHub Actions.
+//! The stacks of a repository as a table, as Markdown, as JSON, and as the matrix of a job of GitHub Actions. What stacks leave
+//! behind that were removed, nothing deletes, because no stack plans it any more: the commands that delete it are named.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use data_encoding::HEXLOWER;
@@ -9,15 +10,18 @@ use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::line::{Line, code, line};
+use super::line::{Line, code, line, styled};
+use super::markdown::{self, draw};
 use super::view::{Blocks, Table};
-use super::{Answer, Format, TextView, document};
+use super::{Answer, Format, Role, TextView, document, safe};
 use crate::kind::KindName;
 use crate::model::words;
 use crate::model::{Json, Key};
 
 /// The line of the settings with which a stack may define nothing.
 pub const ALLOW_EMPTY: &str = "allow_empty: true";
+/// Names of endpoints that are shown of a removed stack.
+const SHOWN: usize = 20;
 
 /// A list of stacks.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -148,6 +152,68 @@ impl StackEntry {
             .collect::<Vec<_>>()
             .join("; ")
     }
+
+    /// What is known of it that is left behind.
+    fn left_some(&self) -> impl Iterator<Item = &LeftObjects> {
+        self.left.iter().flatten().filter(|left| !left.endpoints.is_empty())
+    }
+
+    /// What became of its endpoints.
+    fn left_words(&self) -> Line<'_> {
+        let Some(all) = &self.left else {
+            return line!["its definitions cannot be read at that commit, and nothing deletes what it owns"];
+        };
+        if all.iter().all(|left| left.endpoints.is_empty()) {
+            return line!["nothing is left: another stack defines each of its endpoints now"];
+        }
+        let words = self.left_some().map(|left| {
+            let of = left.environment.as_deref().map(|name| line![" of ", code(name)]);
+            let names = Line::some_of(left.endpoints.iter().map(Key::to_string), SHOWN);
+            line![Line::count(left.endpoints.len(), Key::noun(&left.endpoints)), of, " (", names, ")"]
+        });
+        line!["nothing deletes what it defined: ", Line::joined(words, ", ")]
+    }
+
+    /// The commands that delete it: the settings of the commit without a definition, applied.
+    fn deleting(&self, commit: &str) -> Vec<String> {
+        if self.left.is_some() && self.left_some().next().is_none() {
+            return Vec::new();
+        }
+        let settings = match self.directory.as_str() {
+            "." => "trueup.yaml".to_owned(),
+            directory => format!("{directory}/trueup.yaml"),
+        };
+        let (directory, settings) = (safe::shell(&self.directory), safe::shell(&settings));
+        let environments: Vec<String> = match &self.left {
+            Some(_) => self.left_some().map(|left| flag(left.environment.as_ref())).collect(),
+            None if self.environments.is_empty() => vec![String::new()],
+            None => self.environments.iter().map(|name| flag(Some(name))).collect(),
+        };
+        let apply = |environment: String| {
+            format!("trueup apply {directory}{environment} --allow empty-namespace --allow mass-change")
+        };
+        let kinds: BTreeSet<&str> =
+            self.left_some().flat_map(|left| &left.kinds_not_listed).map(|kind| kind.as_str()).collect();
+        let kinds = (!kinds.is_empty()).then(|| {
+            let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+            format!("# list these under `kinds:` of {settings} by hand, or they stay: {kinds}")
+        });
+        [
+            format!("git checkout {} -- {settings}", safe::shell(commit)),
+            match self.by_hand {
+                Some(what) => format!("# set {what} in {settings} by hand, wherever it has others"),
+                None => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),
+            },
+        ]
+        .into_iter()
+        .chain(kinds)
+        .chain(environments.into_iter().map(apply))
+        .collect()
+    }
+}
+
+fn flag(environment: Option<&String>) -> String {
+    environment.map(|name| format!(" --env {}", safe::shell(name))).unwrap_or_default()
 }
 
 impl Answer for StackList {
@@ -212,6 +278,47 @@ impl Answer for StackList {
 }
 
 impl StackList {
+    /// Those that were removed.
+    fn removed(&self) -> impl Iterator<Item = &StackEntry> {
+        self.stacks.iter().filter(|stack| stack.change == Some(StackChange::Removed))
+    }
+
+    /// The stacks as Markdown: those that were removed, with what they leave behind, and a table of the others. Without a
+    /// stack it is empty.
+    pub fn markdown(&self) -> String {
+        if self.stacks.is_empty() {
+            return String::new();
+        }
+        let removed = self.removed().count();
+        let others = self.stacks.len() - removed;
+        let counts = match (others, removed) {
+            (others, 0) => Line::count(others, "stack"),
+            (0, removed) => Line::count(removed, "stack").and(" removed"),
+            (others, removed) => line![Line::count(others, "stack"), ", ", removed, " removed"],
+        };
+        let mut text = format!("### trueup: {}\n", draw(&counts));
+        for stack in self.removed() {
+            let name = stack.stack.as_deref().map(|name| line![", stack ", code(name)]);
+            let line = line![styled(Role::Strong, "Removed:"), " ", code(&stack.directory), name, ": "];
+            text.push_str(&format!("\n{}\n", draw(&line![line, stack.left_words(), "."])));
+            let commands = stack.deleting(&self.commit);
+            if !commands.is_empty() {
+                text.push_str("\nIts endpoints stay live and belong to no stack that is planned. To delete them:\n\n");
+                text.push_str(&markdown::fenced("sh", &commands));
+            }
+        }
+        if others > 0 {
+            let mut table = Table::new(["stack", "directory", "change"]);
+            for stack in self.present() {
+                let change = stack.change.map(StackChange::as_str).unwrap_or_default();
+                let name = code(stack.stack.as_deref().unwrap_or_default());
+                table.row([line![name], line![code(&stack.directory)], line![change]]);
+            }
+            text.push_str(&format!("\n{}", markdown::table(&table)));
+        }
+        text
+    }
+
     /// The stacks that there are now.
     fn present(&self) -> impl Iterator<Item = &StackEntry> {
         self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed))
@@ -220,7 +327,7 @@ impl StackList {
     /// The directories that no matrix can have: a forge expands `$`, and a runner is given no other character that is
     /// unsafe, or not text at all.
     pub fn outside_of_matrix(&self) -> impl Iterator<Item = &str> {
-        let fits = |c: char| c != '$' && c != char::REPLACEMENT_CHARACTER && !super::safe::is_unsafe(c);
+        let fits = |c: char| c != '$' && c != char::REPLACEMENT_CHARACTER && !safe::is_unsafe(c);
         self.present().map(|stack| stack.directory.as_str()).filter(move |directory| !directory.chars().all(fits))
     }
 
@@ -246,7 +353,7 @@ impl StackList {
             [] => vec![entry(stack, None)],
             environments => environments.iter().map(|environment| entry(stack, Some(environment))).collect(),
         });
-        format!("{}\n", super::safe::json(&json!({"include": entries.collect::<Vec<Json>>()}).to_string()))
+        format!("{}\n", safe::json(&json!({"include": entries.collect::<Vec<Json>>()}).to_string()))
     }
 }
 
