@@ -6,39 +6,15 @@ use std::collections::HashMap;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::unit::{self, Side, UnitEdit, of_unit};
+pub use super::unit::ValueEdit;
+use super::unit::{self, Side, of_unit};
 use super::values;
 use crate::kind::KindName;
-use crate::model::{Object, SourceLocation};
-use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
+use crate::model::Object;
+use crate::plan::{Action, ActionKind, Change, FieldChange};
 
 /// Values longer than this, in characters, get a line of their own.
 const LONG: usize = 60;
-
-/// One value that is added, removed or replaced by another.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ValueEdit {
-    /// The field, by the name that a file gives it.
-    pub name: String,
-    /// The live value; nothing is absence.
-    pub before: Option<String>,
-    /// The wanted value; nothing is absence.
-    pub after: Option<String>,
-    /// Why it differs; nothing for the values of a whole object.
-    pub cause: Option<Cause>,
-    /// Whose change it is.
-    pub attribution: Option<Attribution>,
-    /// Where the definition sets it.
-    pub place: Option<SourceLocation>,
-}
-
-impl ValueEdit {
-    /// What is live at a path that the definition does not name.
-    pub(super) fn unnamed(path: &str) -> Self {
-        let (before, after) = (Some("set".to_owned()), Some("not named".to_owned()));
-        Self { name: path.to_owned(), before, after, cause: Some(Cause::Drift), attribution: None, place: None }
-    }
-}
 
 /// What a line of a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,21 +84,16 @@ fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
     if object.disable {
         parts.push(("disable".to_owned(), "true".to_owned()));
     }
-    parts.into_iter().map(|(name, text)| edit(name, None, Some(text))).collect()
-}
-
-fn edit(name: String, before: Option<String>, after: Option<String>) -> ValueEdit {
-    ValueEdit { name, before, after, cause: None, attribution: None, place: None }
+    parts.into_iter().map(|(name, text)| ValueEdit::new(name, None, Some(text))).collect()
 }
 
 /// The edits of one field.
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let FieldChange { field, before, after, cause, attribution, place, places } = change;
     let edits: Vec<ValueEdit> = if field.is_of_spec() {
-        let edits = of_unit(kind, change).into_iter();
-        edits.map(|UnitEdit { name, before, after }| edit(name, before, after)).collect()
+        of_unit(kind, change)
     } else {
-        vec![edit(field.to_string(), values::text(before), values::text(after))]
+        vec![ValueEdit::new(field.to_string(), values::text(before), values::text(after))]
     };
     edits
         .into_iter()
@@ -240,6 +211,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Field, Json};
+    use crate::plan::Cause;
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange::new(field, before, after, Cause::Pending);

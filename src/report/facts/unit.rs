@@ -4,22 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::kind::{self, Described, KindName};
-use crate::model::{Json, Spec};
-use crate::plan::FieldChange;
-
-/// One value of a unit that is added, removed or replaced by another.
-pub(super) struct UnitEdit {
-    /// Its path.
-    pub(super) name: String,
-    /// The live value; nothing is absence.
-    pub(super) before: Option<String>,
-    /// The wanted value; nothing is absence.
-    pub(super) after: Option<String>,
-}
-
-fn edit(name: String, before: Option<String>, after: Option<String>) -> UnitEdit {
-    UnitEdit { name, before, after }
-}
+use crate::model::{Json, SourceLocation, Spec};
+use crate::plan::{Attribution, Cause, FieldChange};
 
 /// Who wrote a value, which decides which parts of a reference say something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +14,36 @@ pub(super) enum Side {
     Written,
     /// The service, which fills in the tenant and the uid.
     Live,
+}
+
+/// One value that is added, removed or replaced by another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueEdit {
+    /// The field, by the name that a file gives it.
+    pub name: String,
+    /// The live value; nothing is absence.
+    pub before: Option<String>,
+    /// The wanted value; nothing is absence.
+    pub after: Option<String>,
+    /// Why it differs; nothing for the values of a whole object.
+    pub cause: Option<Cause>,
+    /// Whose change it is.
+    pub attribution: Option<Attribution>,
+    /// Where the definition sets it.
+    pub place: Option<SourceLocation>,
+}
+
+impl ValueEdit {
+    /// A value of a whole object.
+    pub(super) fn new(name: String, before: Option<String>, after: Option<String>) -> Self {
+        Self { name, before, after, cause: None, attribution: None, place: None }
+    }
+
+    /// What is live at a path that the definition does not name.
+    pub(super) fn unnamed(path: &str) -> Self {
+        let (before, after) = (Some("set".to_owned()), Some("not named".to_owned()));
+        Self { cause: Some(Cause::Drift), ..Self::new(path.to_owned(), before, after) }
+    }
 }
 
 /// The values of a spec without what the service fills in, each with its path.
@@ -53,7 +69,7 @@ pub(super) fn of_value(kind: KindName, unit: &str, value: &Json) -> Vec<(String,
 }
 
 /// The values of a unit that differ, each by its path.
-pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<UnitEdit> {
+pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let (spec, unit) = (kind.message(), change.field.unit().unwrap_or_default());
     let path = if kind::is_group(spec, unit) { "spec".to_owned() } else { format!("spec.{unit}") };
     let mut edits = Vec::new();
@@ -80,11 +96,17 @@ impl<'a> Wanted<'a> {
 }
 
 /// The values in which two differ.
-fn differences(path: &str, described: Described, before: Option<&Json>, wanted: Wanted<'_>, edits: &mut Vec<UnitEdit>) {
+fn differences(
+    path: &str,
+    described: Described,
+    before: Option<&Json>,
+    wanted: Wanted<'_>,
+    edits: &mut Vec<ValueEdit>,
+) {
     let after = wanted.value;
     // What it is live is never shown, and whether there is one.
     if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
-        return edits.push(edit(path.to_owned(), Some("(not shown)".to_owned()), Some(secret)));
+        return edits.push(ValueEdit::new(path.to_owned(), Some("(not shown)".to_owned()), Some(secret)));
     }
     match (before, after) {
         (before, after) if before == after => {}
@@ -93,7 +115,7 @@ fn differences(path: &str, described: Described, before: Option<&Json>, wanted: 
         (Some(old), Some(new)) if described.is_reference() && old.is_object() && new.is_object() => {
             let both = |part: &str| old.get(part).and(new.get(part)).is_some();
             let [old, new] = [old, new].map(|value| Some(reference(value, both)));
-            edits.extend((old != new).then(|| edit(path.to_owned(), old, new)));
+            edits.extend((old != new).then(|| ValueEdit::new(path.to_owned(), old, new)));
         }
         (Some(Json::Object(before)), Some(Json::Object(after))) => {
             for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
@@ -111,7 +133,7 @@ fn differences(path: &str, described: Described, before: Option<&Json>, wanted: 
             }
             edits.extend(moved(&pairs).map(|(old, new)| {
                 let at = |number: usize| Some(format!("at [{number}]"));
-                edit(format!("{path}[{new}]"), at(old), at(new))
+                ValueEdit::new(format!("{path}[{new}]"), at(old), at(new))
             }));
         }
         (before, after) => {
@@ -120,10 +142,12 @@ fn differences(path: &str, described: Described, before: Option<&Json>, wanted: 
             after.into_iter().for_each(|value| leaves(path, described, value, Side::Written, &mut new));
             let is_one = old.len() == 1 && new.len() == 1 && old[0].0 == new[0].0;
             if is_one {
-                edits.extend(old.pop().zip(new.pop()).map(|((name, old), (_, new))| edit(name, Some(old), Some(new))));
+                edits.extend(
+                    old.pop().zip(new.pop()).map(|((name, old), (_, new))| ValueEdit::new(name, Some(old), Some(new))),
+                );
             }
-            edits.extend(old.into_iter().map(|(name, text)| edit(name, Some(text), None)));
-            edits.extend(new.into_iter().map(|(name, text)| edit(name, None, Some(text))));
+            edits.extend(old.into_iter().map(|(name, text)| ValueEdit::new(name, Some(text), None)));
+            edits.extend(new.into_iter().map(|(name, text)| ValueEdit::new(name, None, Some(text))));
         }
     }
 }
@@ -220,7 +244,7 @@ mod tests {
     fn edits(kind: &str, unit: &str, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange::new(Field::of_unit(unit), before, after, Cause::Pending);
         let word = |value: Option<String>| value.unwrap_or_else(|| "(none)".to_owned());
-        let text = |edit: UnitEdit| format!("{} {} -> {}", edit.name, word(edit.before), word(edit.after));
+        let text = |edit: ValueEdit| format!("{} {} -> {}", edit.name, word(edit.before), word(edit.after));
         of_unit(KindName::find(kind).expect("a kind"), &change).into_iter().map(text).collect()
     }
 
