@@ -21,18 +21,8 @@ pub enum State {
     Partly,
     /// Nothing was applied, for certain.
     Unchanged,
-    /// Nothing differs.
-    InSync,
-    /// Its plan changes something, or something in it is blocked.
-    Changes,
-    /// It has changes to apply.
-    Pending,
-    /// Something was changed outside.
-    Drift,
-    /// Both.
-    Both,
-    /// Nothing is concluded about it.
-    Unknown,
+    /// What was concluded of its plan or its check.
+    Compared(Verdict),
     /// It has no result.
     Failed,
     /// It was left out.
@@ -48,7 +38,7 @@ impl State {
         match &part.outcome {
             Ok(StackReport::Validated(checked)) if checked.contents.is_some() => State::Valid,
             Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => State::Failed,
-            Ok(StackReport::Planned(plan)) => of_plan(plan),
+            Ok(StackReport::Planned(plan)) => State::Compared(of_plan(plan)),
             Ok(StackReport::Applied(outcome, _)) => {
                 let results = || outcome.steps.iter().map(|step| &step.result);
                 let may_be_done = |result: &ChangeResult| result.is_done() || result.may_have_taken_effect();
@@ -58,8 +48,8 @@ impl State {
                     false => State::Unchanged,
                 }
             }
-            Ok(StackReport::Checked(check)) => check.verdicts.whole().into(),
-            Err(NoResult::Unknown(_)) => State::Unknown,
+            Ok(StackReport::Checked(check)) => State::Compared(check.verdicts.whole()),
+            Err(NoResult::Unknown(_)) => State::Compared(Verdict::Unknown),
             Err(NoResult::Elsewhere) => State::Elsewhere,
             Err(NoResult::Skipped(_) | NoResult::AnotherFailed | NoResult::Interrupted) => State::Skipped,
         }
@@ -72,12 +62,12 @@ impl State {
             State::Applied => "applied",
             State::Partly => "applied in part",
             State::Unchanged => "with no change made",
-            State::InSync => "in sync",
-            State::Changes => "with changes",
-            State::Pending => "pending",
-            State::Drift => "changed outside",
-            State::Both => "changed outside and pending",
-            State::Unknown => "unknown",
+            State::Compared(Verdict::InSync) => "in sync",
+            State::Compared(Verdict::Pending) if fleet.command == FleetCommand::Drift => "pending",
+            State::Compared(Verdict::Pending) => "with changes",
+            State::Compared(Verdict::Drift) => "changed outside",
+            State::Compared(Verdict::Both) => "changed outside and pending",
+            State::Compared(Verdict::Unknown) => "unknown",
             State::Failed => fleet.command.undone(),
             State::Skipped => "skipped",
             State::Elsewhere => "other checkers'",
@@ -85,24 +75,13 @@ impl State {
     }
 }
 
-impl From<Verdict> for State {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::InSync => State::InSync,
-            Verdict::Pending => State::Pending,
-            Verdict::Drift => State::Drift,
-            Verdict::Both => State::Both,
-            Verdict::Unknown => State::Unknown,
-        }
-    }
-}
-
-fn of_plan(plan: &Plan) -> State {
+/// Its plan changes something, or something in it is blocked: both are pending.
+fn of_plan(plan: &Plan) -> Verdict {
     let changes = plan.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate);
     match plan.unknown().next() {
-        Some(_) => State::Unknown,
-        None if changes || !plan.blocked.is_empty() => State::Changes,
-        None => State::InSync,
+        Some(_) => Verdict::Unknown,
+        None if changes || !plan.blocked.is_empty() => Verdict::Pending,
+        None => Verdict::InSync,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::marker;
 use super::report::report;
 use super::{code_span, draw, heads, row};
+use crate::drift::Verdict;
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
@@ -78,5 +79,5 @@ fn is_shown(part: &FleetPart<'_>) -> bool {
 fn has_only_notes(part: &FleetPart<'_>) -> bool {
     let has_changed_settings =
         matches!(&part.outcome, Ok(StackReport::Planned(plan)) if !plan.setting_changes.is_empty());
-    State::of(part) == State::InSync && !has_changed_settings
+    State::of(part) == State::Compared(Verdict::InSync) && !has_changed_settings
 }
