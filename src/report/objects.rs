@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::facts::values;
+use super::facts::unit;
 use super::line::{Line, code, line, moment};
 use super::view::{Blocks, Table};
 use super::{Answer, TextView, document, time};
@@ -107,9 +107,9 @@ const NAMED: [(&str, Cell); 10] = [
     ("endpoint", |item| Some(item.key().to_string())),
     ("namespace", |item| Some(item.key().namespace.to_string())),
     ("name", |item| Some(item.key().name.to_string())),
-    ("labels", |item| Some(values::pairs(&object(item)?.endpoint.labels))),
+    ("labels", |item| Some(unit::pairs(&object(item)?.endpoint.labels))),
     // Ours aside.
-    ("annotations", |item| Some(values::pairs(&object(item)?.endpoint.annotations))),
+    ("annotations", |item| Some(unit::pairs(&object(item)?.endpoint.annotations))),
     ("owner", |item| owner(object(item)?)),
     ("uid", |item| Some(object(item)?.uid.clone())),
     ("creator", |item| object(item)?.creator.clone()),
@@ -194,7 +194,7 @@ fn minute(text: &str) -> String {
 }
 
 fn value(object: &Object, field: &Field) -> Option<String> {
-    values::words(object.key.kind, field, &field.value(object))
+    unit::words(object.key.kind, field, &field.value(object))
 }
 
 /// The value that tells what an object is, or that it cannot be read, or goes.

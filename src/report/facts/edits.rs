@@ -8,7 +8,6 @@ use similar::{ChangeTag, TextDiff};
 
 pub use super::unit::ValueEdit;
 use super::unit::{self, Side, of_unit};
-use super::values;
 use crate::kind::KindName;
 use crate::model::Object;
 use crate::plan::{Action, ActionKind, Change, FieldChange};
@@ -73,7 +72,7 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
 fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
     let mut parts = unit::of_spec(&object.spec, side);
     for (name, map) in [("labels", &object.labels), ("annotations", &object.annotations)] {
-        let pairs = values::pairs(map);
+        let pairs = unit::pairs(map);
         if !pairs.is_empty() {
             parts.push((name.to_owned(), pairs));
         }
@@ -93,7 +92,7 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let edits: Vec<ValueEdit> = if field.is_of_spec() {
         of_unit(kind, change)
     } else {
-        vec![ValueEdit::new(field.to_string(), values::text(before), values::text(after))]
+        vec![ValueEdit::new(field.to_string(), unit::text(before), unit::text(after))]
     };
     edits
         .into_iter()

@@ -7,8 +7,7 @@ pub mod notes;
 pub mod plan;
 pub mod reason;
 pub mod stack;
-mod unit;
+pub mod unit;
 pub mod unread;
-pub mod values;
 
-pub(in crate::report) use values::words;
+pub(in crate::report) use unit::words;

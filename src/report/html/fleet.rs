@@ -78,7 +78,7 @@ fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
     let plans: Vec<&Plan> = fleet.plans().map(|(_, plan)| plan).collect();
     let checks: Vec<&Check> = fleet.checks().map(|(_, check)| check).collect();
     let mut counts = match fleet.command {
-        FleetCommand::Drift => view::check::counts(&checks),
+        FleetCommand::Drift => view::plan::counts_of_checks(&checks),
         _ => view::plan::counts(&plans),
     };
     let unknown = fleet.without_result().into_iter().filter(|none| !none.is_failed);

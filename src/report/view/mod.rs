@@ -2,7 +2,6 @@
 //! what is listed, notes and commands, each made of lines whose foreign parts only a drawer can write. The drawers are
 //! `text`, `markdown` and `html`. A block says whether it may be left out; `markdown::report` does so under its budget.
 
-pub(super) mod check;
 pub(super) mod outcome;
 pub(super) mod plan;
 pub(super) mod runs;

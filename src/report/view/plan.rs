@@ -1,4 +1,4 @@
-//! The view of a plan.
+//! The views of a plan and of a check.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,10 +6,11 @@ use std::path::Path;
 use crate::report::line::{Line, code, foreign, line, moment, styled};
 
 use super::{Alarm, AlarmKind, Content, Count, Table, View, unread};
+use crate::drift::{AcknowledgementStatus, Check};
 use crate::model::policy::Direction;
-use crate::plan::{ActionKind, Digest, GuardHit, GuardName, Plan};
+use crate::plan::{ActionKind, Digest, GuardHit, GuardName, Note, Plan};
 use crate::report::facts::reason::short_commit;
-use crate::report::facts::{notes, plan as facts, unread as unread_facts};
+use crate::report::facts::{check, notes, plan as facts, unread as unread_facts};
 use crate::report::{Role, TextView};
 
 /// Places that are named of one guard.
@@ -45,9 +46,33 @@ impl<'a> View<'a> {
             commands: facts::commands(plan, digest, saved, view),
         }
     }
-}
 
-impl<'a> View<'a> {
+    /// The view of a check; `call` is the words that name its stack in a command.
+    pub fn of_check(check: &'a Check, call: &str) -> Self {
+        let plan = &check.plan;
+        let unknown = check.verdicts.unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()));
+        let mut alarms = unread(&unread_facts::by_reason(unknown));
+        alarms.extend(notes::lines_of(plan, Note::is_undecided).into_iter().map(|text| Alarm {
+            kind: AlarmKind::Undecided,
+            text,
+            items: Vec::new(),
+        }));
+        Self {
+            kind: "drift",
+            plan,
+            heading: line!["Drift of ", stack(plan)],
+            headline: check::headline(&check.verdicts),
+            facts: read(plan),
+            digest: None,
+            counts: counts_of_checks(&[check]),
+            alarms,
+            settings: None,
+            content: Content::Check(check::rows(check), check::acknowledged(check)),
+            notes: notes::lines_of(plan, |note| !note.is_undecided()),
+            commands: check::commands(check, call),
+        }
+    }
+
     /// What a plan says in a line.
     pub fn headline_of(plan: &'a Plan) -> Line<'a> {
         let mut headline = facts::headline(plan);
@@ -187,4 +212,19 @@ pub fn counts(plans: &[&Plan]) -> Vec<Count> {
         count("sync", "in sync", &Plan::in_sync),
     ]);
     counts
+}
+
+/// How many endpoints of these checks are what.
+pub fn counts_of_checks(checks: &[&Check]) -> Vec<Count> {
+    let count = |class, number, words| Count { class, number, words };
+    let (drifted, pending) = check::numbers(checks.iter().map(|check| &check.verdicts));
+    let accepted = checks.iter().flat_map(|check| &check.acknowledged);
+    let accepted = accepted.filter(|entry| entry.status == AcknowledgementStatus::Silences).count();
+    vec![
+        count("delete", drifted, "changed outside"),
+        count("replace", pending, "not applied yet"),
+        count("blocked", checks.iter().map(|check| check.verdicts.unknown.len()).sum(), "not read"),
+        count("mark", accepted, "accepted"),
+        count("sync", checks.iter().map(|check| check.verdicts.in_sync).sum(), "in sync"),
+    ]
 }
