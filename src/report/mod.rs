@@ -49,7 +49,8 @@ pub use fit::fit;
 pub use json_lines::LineSource;
 pub use style::{Charset, Palette, Role};
 pub use validation::{StackSize, Validation};
-pub use view::outcome::Applied;
+pub use view::outcome::{Applied, consented, refusal};
+pub use view::runs::{nothing_to_resume, open as open_run, pruned, resuming};
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

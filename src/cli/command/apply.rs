@@ -16,7 +16,7 @@ use crate::file::limit;
 use crate::journal;
 use crate::model::Namespace;
 use crate::plan::Plan;
-use crate::report::{Report, TextView, safe, text};
+use crate::report::{self, Report, TextView, safe};
 use crate::run::{RunDocument, RunStatus, RunSummary};
 
 impl Execute for ApplyArgs {
@@ -61,14 +61,16 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let left = record.left();
     // A run that ended between its last change and its end was not verified.
     if let (0, RunStatus::Finished, Some(closing)) = (left, record.ending(), &record.closing) {
-        context.output.rendered_message(&text::nothing_to_resume(record.run(), plan, &settings::view(context, plan)));
+        let view = settings::view(context, plan);
+        context.output.rendered_message(&view.message(report::nothing_to_resume(record.run(), plan, &view)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
             context.output.report(&Report::Answer(&document), arguments.decision.format);
         }
         return Ok(ExitStatus::of_results(|| record.results(), &closing.verification, plan));
     }
-    context.output.rendered_message(&text::resuming(&RunSummary::of(&record), &context.output.message_view()));
+    let summary = RunSummary::of(&record);
+    context.output.rendered_message(&context.output.message_view().message(report::resuming(&summary)));
     let (config, connection) = session::of_plan(context, plan).await?;
     plan.check().map_err(|reason| {
         error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())

@@ -7,7 +7,7 @@ use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, setti
 use crate::journal::{self, Retention};
 use crate::model::RunId;
 use crate::report::json::HistoryReport;
-use crate::report::{Format, Report, ReportOptions, TextView, text};
+use crate::report::{self, Format, Report, ReportOptions, TextView};
 use crate::run::RunRecord;
 use crate::state::StateStore;
 
@@ -57,7 +57,7 @@ impl Execute for HistoryArgs {
         }
         if let Some(keep) = self.keep {
             let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
-            context.output.rendered_message(&text::pruned(&gone, &context.output.message_view()));
+            context.output.rendered_message(&context.output.message_view().message(report::pruned(&gone)));
         }
         let mut history = journal::history(store).map_err(failed)?;
         history.runs.reverse();

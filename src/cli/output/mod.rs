@@ -159,6 +159,11 @@ impl Output {
         self.messages.clone()
     }
 
+    /// How a report is drawn as a message: in the colours of messages.
+    pub fn as_message(&self, view: &TextView) -> TextView {
+        TextView { palette: self.messages.palette, ..view.clone() }
+    }
+
     /// Removes the lines that show what the command does, before it ends in the middle of that.
     pub fn clear_lines(&self) {
         // A terminal that is gone shows none.

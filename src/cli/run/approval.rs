@@ -7,7 +7,7 @@ use crate::cli::run::PendingRun;
 use crate::cli::{CommandError, ExitStatus, Result, plan_errors};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
-use crate::report::{Report, ReportOptions, TextView, text};
+use crate::report::{self, Report, ReportOptions, TextView, text};
 
 /// The result of asking for approval.
 pub enum PromptResult<'a> {
@@ -28,10 +28,7 @@ pub fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
         return Ok(PromptResult::Ended(nothing_to_do(work)));
     }
     let beforehand = decision.yes || decision.digest.is_some();
-    let shown = |is_applied: bool| {
-        let palette = context.output.message_view().palette;
-        text::plan(plan, None, &TextView { palette, is_applied, ..view.clone() })
-    };
+    let shown = |is_applied: bool| text::plan(plan, None, &TextView { is_applied, ..context.output.as_message(view) });
     let approved = match plan.approve_within(consent, allow, &work.trust.limits) {
         Ok(approved) => approved,
         Err(refusal) => {
@@ -76,8 +73,8 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
 
 fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
     let PendingRun { context, plan, view, .. } = work;
-    let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
-    context.output.rendered_notice(&text::refusal(refusal, &view));
+    let view = context.output.as_message(view);
+    context.output.rendered_notice(&view.message(report::refusal(refusal, &view)));
     let status = ExitStatus::of_refusal(refusal);
     let reasons = Refusal::of(refusal, plan.digest().full());
     let error = CommandError::new(status, anyhow::anyhow!("{refusal}"));
@@ -104,7 +101,7 @@ pub fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitSt
     if decision.digest.is_some() || decision.yes {
         return Ok(None);
     }
-    let guards = text::consents(plan, &TextView { palette: context.output.message_view().palette, ..view.clone() });
+    let guards = context.output.as_message(view).message(report::consented(plan));
     if !guards.is_empty() {
         context.output.rendered_notice(&guards);
     }

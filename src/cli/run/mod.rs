@@ -30,7 +30,7 @@ use crate::model::policy::{GateMode, Safeguards};
 use crate::model::{Key, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
-use crate::report::{Applied, Format, Report, ReportOptions, TextView, text};
+use crate::report::{self, Applied, Format, Report, ReportOptions, TextView};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -309,7 +309,7 @@ impl<'a> PendingRun<'a> {
         let open = journal::open_run(settings::state_store(context)?, &owner);
         if let Some(open) = open.map_err(|error| settings::store_failed(context, error))? {
             let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };
-            context.output.rendered_message(&text::open_run(&open, &view));
+            context.output.rendered_message(&view.message(report::open_run(&open, &view)));
         }
         Ok(())
     }

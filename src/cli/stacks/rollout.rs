@@ -18,7 +18,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{Report, ReportOptions, TextView, text};
+use crate::report::{self, Report, ReportOptions, TextView, text};
 use crate::run::{Outcome, Verification};
 
 /// Stacks of a wave that are named before it is approved.
@@ -123,8 +123,8 @@ fn approve(
             if let Some(unread) = plan_errors::unread(&made.plan) {
                 return unread;
             }
-            let view = TextView { palette: context.output.message_view().palette, ..made.view.clone() };
-            member.context.output.rendered_notice(&text::refusal(&refusal, &view));
+            let view = context.output.as_message(&made.view);
+            member.context.output.rendered_notice(&view.message(report::refusal(&refusal, &view)));
             CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
         });
         if let Some(refusal) = refusal {

@@ -53,6 +53,11 @@ fn own(words: &'static str, charset: Charset) -> Cow<'static, str> {
 }
 
 impl TextView {
+    /// A message as text.
+    pub fn message<'a>(&self, message: impl Into<Blocks<'a>>) -> String {
+        blocks(&message.into(), self)
+    }
+
     /// A line as text, without colour.
     pub(in crate::report) fn plain(&self, line: &Line<'_>) -> String {
         self.painted(line, Palette::Plain)

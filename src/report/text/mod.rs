@@ -1,68 +1,68 @@
 //! Reports as text for a terminal or a log: signs and words first, colour only added. Every report
-//! ends in the next thing to do.
+//! ends in the next thing to do. And the progress of a run as lines of a log.
 
 mod change;
 pub(super) mod draw;
 mod drift;
 mod fleet;
 mod plan;
-mod progress;
 
 pub use drift::drift;
 pub use fleet::fleet;
 pub use plan::{plan, write_plan};
-pub use progress::{progress_line, step_line};
+
+use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::report::line::Line;
 pub use crate::report::line::digits;
-
-use super::view::{outcome, runs};
-use super::{Role, TextView};
-use crate::model::RunId;
-use crate::plan::{ApprovalError, Plan};
-use crate::run::RunSummary;
-
-/// Why a plan is not applied, with what allows it where something can.
-pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
-    draw::blocks(&outcome::refusal(refusal, view), view)
-}
-
-/// What a plan says first: that an apply of it would be refused and why, and who allowed what.
-pub fn consents(plan: &Plan, view: &TextView) -> String {
-    draw::blocks(&outcome::consented(plan), view)
-}
-
-/// That the newest run of a stack was not finished.
-pub fn open_run(run: &RunSummary, view: &TextView) -> String {
-    draw::blocks(&runs::open(run, view), view)
-}
-
-/// What a resume of a run says that is finished: what its plan blocked is not made all the same.
-pub fn nothing_to_resume(run: &RunId, plan: &Plan, view: &TextView) -> String {
-    view.line(&runs::nothing_to_resume(run, plan, view))
-}
-
-/// What a resume begins with.
-pub fn resuming(run: &RunSummary, view: &TextView) -> String {
-    view.line(&runs::resuming(run))
-}
-
-/// Which runs were removed.
-pub fn pruned(gone: &[RunId], view: &TextView) -> String {
-    view.line(&runs::pruned(gone))
-}
+use crate::report::line::{self, Line, Part, foreign, line};
+use crate::report::{Role, TextView};
+use crate::run::{ChangeResult, ChangeStep, RunEvent};
 
 /// A number of things: `1 stack`, `12 stacks`.
-pub fn count(number: impl TryInto<u64>, one: &str) -> String {
-    let number = number.try_into().unwrap_or(u64::MAX);
-    format!("{} {one}{}", digits(number), if number == 1 { "" } else { "s" })
+pub fn count(number: impl TryInto<u64>, one: &'static str) -> String {
+    draw::plain(&Line::count(number, one))
 }
 
 /// A list of names that does not grow without end.
 pub fn some_of(names: &[String], most: usize) -> String {
     draw::plain(&Line::some_of(names.iter(), most))
+}
+
+/// The line of an event of a run in a log, if it has one; without a line break.
+pub fn progress_line(event: RunEvent<'_>, view: &TextView) -> Option<String> {
+    match event {
+        RunEvent::Finished { step, took } => Some(step_line(step, took, view)),
+        RunEvent::Waiting { key, reason, wait, .. } => {
+            let key = key.map(|key| line![line::key(key), ": "]);
+            let wait = Part::Made(format!("{:.1} s", wait.as_secs_f64()));
+            Some(view.line(&line!["  … ", key, foreign(reason), ", waiting ", wait]))
+        }
+        RunEvent::Verifying { read } if read > 1 => {
+            Some(view.line(&line!["  … still different, read ", u64::from(read)]))
+        }
+        RunEvent::Started { .. } | RunEvent::Phase { .. } | RunEvent::Sending { .. } | RunEvent::Verifying { .. } => {
+            None
+        }
+    }
+}
+
+/// One change with what became of it and its time.
+pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
+    let name = change::step(step.action, &step.key, step.result.is_done(), view);
+    let result = match &step.result {
+        ChangeResult::Done { adopted: true, .. } => "adopted: it was there as wanted, and nobody owned it",
+        ChangeResult::Done { by_reading: true, .. } => "done, settled by reading",
+        ChangeResult::Done { .. } => "done",
+        ChangeResult::AlreadyDone => "already as wanted",
+        ChangeResult::Conflict(_) => "conflict",
+        ChangeResult::Referred { .. } => "blocked: others refer to it",
+        ChangeResult::Failed { .. } => "failed",
+        ChangeResult::InDoubt { .. } => "in_doubt",
+        ChangeResult::Skipped { .. } => "not tried",
+    };
+    format!("{name}{result} ({} ms)", took.as_millis())
 }
 
 /// Notes, a line each.
