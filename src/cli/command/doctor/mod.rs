@@ -43,12 +43,15 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
-/// Adds an error with its hints.
-fn failed(health: &mut Health, name: &'static str, error: &CommandError) {
-    health.add(name, HealthStatus::Failed, error.to_string());
-    for hint in error.hints() {
-        health.fix(hint.as_str());
-    }
+/// What a check needs, or nothing: then the check failed, with the error and its hints.
+fn checked<T>(health: &mut Health, name: &'static str, result: Result<T>) -> Option<T> {
+    let failed = |error: CommandError| {
+        health.add(name, HealthStatus::Failed, error.to_string());
+        for hint in error.hints() {
+            health.fix(hint.as_str());
+        }
+    };
+    result.map_err(failed).ok()
 }
 
 impl Execute for DoctorArgs {
@@ -85,28 +88,22 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
 fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Option<Config> {
     let read = || Ok((settings::of_directory(context, directory)?, settings::root(context, directory)?));
     let shown = safe::shell(&directory.display().to_string());
-    match read() {
-        Err(error) => {
-            failed(health, "settings", &error);
-            health.fix(format!("to see each with its place: trueup validate {shown}{}", context.call.settings()));
-            None
-        }
-        Ok((config, root)) => {
-            if crate::file::exists(&root.join(config::FILE)) {
-                let file = format!("{}{}", context.environment.shown_from_here(&root), config::FILE);
-                let stack = settings::stack(context, &config).ok().flatten();
-                let stack = stack.map_or("no stack".to_owned(), |name| format!("stack {name}"));
-                let names: Vec<&str> = config.namespaces.iter().map(Namespace::as_str).collect();
-                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                health.add("settings", HealthStatus::Ok, format!("{file}: {stack}, namespaces: {names}"));
-            } else {
-                health
-                    .add("settings", HealthStatus::Note, "there is no trueup.yaml: without a stack, nothing is deleted")
-                    .fix(format!("trueup init {shown}"));
-            }
-            Some(config)
-        }
+    let Some((config, root)) = checked(health, "settings", read()) else {
+        health.fix(format!("to see each with its place: trueup validate {shown}{}", context.call.settings()));
+        return None;
+    };
+    if crate::file::exists(&root.join(config::FILE)) {
+        let file = format!("{}{}", context.environment.shown_from_here(&root), config::FILE);
+        let stack = settings::stack(context, &config).ok().flatten();
+        let stack = stack.map_or("no stack".to_owned(), |name| format!("stack {name}"));
+        let names: Vec<&str> = config.namespaces.iter().map(Namespace::as_str).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        health.add("settings", HealthStatus::Ok, format!("{file}: {stack}, namespaces: {names}"));
+    } else {
+        let message = "there is no trueup.yaml: without a stack, nothing is deleted";
+        health.add("settings", HealthStatus::Note, message).fix(format!("trueup init {shown}"));
     }
+    Some(config)
 }
 
 /// Checks the definitions; returns their kinds.
@@ -136,22 +133,13 @@ fn definitions(context: &Context, config: &Config, directory: &Path, health: &mu
 }
 
 fn place(context: &Context, config: &Config, health: &mut Health) -> Option<ServiceLocation> {
-    match settings::place(context, config) {
-        Err(error) => {
-            failed(health, "service", &error);
-            None
-        }
-        Ok(place) => {
-            let by = match &place {
-                ServiceLocation::Sandbox(file) => format!("the embedded one, in {}", file.display()),
-                ServiceLocation::At(_) => {
-                    format!("{}, named by {}", place.base_url(), sources(context, config).join(", "))
-                }
-            };
-            health.add("service", HealthStatus::Ok, by);
-            Some(place)
-        }
-    }
+    let place = checked(health, "service", settings::place(context, config))?;
+    let by = match &place {
+        ServiceLocation::Sandbox(file) => format!("the embedded one, in {}", file.display()),
+        ServiceLocation::At(_) => format!("{}, named by {}", place.base_url(), sources(context, config).join(", ")),
+    };
+    health.add("service", HealthStatus::Ok, by);
+    Some(place)
 }
 
 /// What names the service.
@@ -171,59 +159,43 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
         return true;
     };
     let Context { global, environment, .. } = context;
-    match token::given((global, environment), config.token_variable.as_deref(), address) {
-        Err(error) => {
-            failed(health, "token", &error);
-            false
+    let given = token::given((global, environment), config.token_variable.as_deref(), address);
+    let Some(given) = checked(health, "token", given) else { return false };
+    let (status, message, fix) = match given {
+        None if global.client_cert.is_some() || global.client_p12.is_some() => {
+            (HealthStatus::Ok, "none; the client certificate identifies the caller".to_owned(), None)
         }
-        Ok(None) if global.client_cert.is_some() || global.client_p12.is_some() => {
-            health.add("token", HealthStatus::Ok, "none; the client certificate identifies the caller");
-            true
+        None => {
+            let fix = "set TRUEUP_TOKEN, or name a file with --token-file".to_owned();
+            (HealthStatus::Failed, "there is no API token".to_owned(), Some(fix))
         }
-        Ok(None) => {
-            health
-                .add("token", HealthStatus::Failed, "there is no API token")
-                .fix("set TRUEUP_TOKEN, or name a file with --token-file");
-            false
+        Some(token) if token.bound => (HealthStatus::Ok, format!("from {}, bound to this URL", token.name), None),
+        Some(token) if token.name.starts_with("TRUEUP_TOKEN") => {
+            let fix = format!("to send it to no other service: {}_URL={}", token.name, address.url);
+            (HealthStatus::Note, format!("from {}, which is bound to no URL", token.name), Some(fix))
         }
-        Ok(Some(token)) if token.bound => {
-            health.add("token", HealthStatus::Ok, format!("from {}, bound to this URL", token.name));
-            true
-        }
-        Ok(Some(token)) if token.name.starts_with("TRUEUP_TOKEN") => {
-            health
-                .add("token", HealthStatus::Note, format!("from {}, which is bound to no URL", token.name))
-                .fix(format!("to send it to no other service: {}_URL={}", token.name, address.url));
-            true
-        }
-        Ok(Some(token)) => {
-            health.add("token", HealthStatus::Ok, format!("from {}", token.name));
-            true
-        }
+        Some(token) => (HealthStatus::Ok, format!("from {}", token.name), None),
+    };
+    health.add("token", status, message);
+    if let Some(fix) = fix {
+        health.fix(fix);
     }
+    status != HealthStatus::Failed
 }
 
 fn kept_state(context: &Context, config: &Config, health: &mut Health) {
-    let store = match settings::state_store(context) {
-        Ok(store) => store,
-        Err(error) => return failed(health, "state", &error),
-    };
+    let Some(store) = checked(health, "state", settings::state_store(context)) else { return };
     let usable = match store {
         StateStore::Directory(path) => directory(path, health),
         StateStore::Bucket(bucket, _) => {
             // The check of conditions writes; the list and the read are what a run begins with.
-            let checked = bucket.check_conditions().map_err(JournalError::from).and_then(|()| journal::history(store));
-            match checked {
-                Ok(history) => {
-                    let runs = text::count(history.runs.len(), "run");
-                    health.add("state", HealthStatus::Ok, format!("{}, {runs}", bucket.address()));
-                    true
-                }
-                Err(error) => {
-                    failed(health, "state", &settings::store_failed(context, error));
-                    false
-                }
-            }
+            let history = bucket.check_conditions().map_err(JournalError::from).and_then(|()| journal::history(store));
+            let history = history.map_err(|error| settings::store_failed(context, error));
+            let runs = checked(health, "state", history).map(|history| text::count(history.runs.len(), "run"));
+            runs.is_some_and(|runs| {
+                health.add("state", HealthStatus::Ok, format!("{}, {runs}", bucket.address()));
+                true
+            })
         }
     };
     let Ok(Some(place)) = settings::named(context, config) else { return };

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::failed;
+use super::checked;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
+use crate::cli::Context;
 use crate::cli::service::{self, TokenUse};
-use crate::cli::{CommandError, Context};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Key, Layout, LiveItem, Namespace};
@@ -32,12 +32,9 @@ pub async fn check(
     let token = if with_token { TokenUse::Required } else { TokenUse::Left };
     let connected = async {
         let connection = service::connect_with(context, config, token).await?;
-        Ok::<_, CommandError>((connection.reader()?, connection.service().layout))
+        Ok((connection.reader()?, connection.service().layout))
     };
-    let (reader, layout) = match connected.await {
-        Ok(connected) => connected,
-        Err(error) => return failed(health, "connection", &error),
-    };
+    let Some((reader, layout)) = checked(health, "connection", connected.await) else { return };
     let first = namespaces.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
     let Some(first) = first else { return };
     let error = reader.list(&first, KindName::ENDPOINT, &ListParameters::with_spec()).await.err();
