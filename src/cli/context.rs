@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, RequestIds, Secret};
 use crate::cli::args::GlobalArgs;
@@ -21,6 +22,7 @@ use crate::load::Config;
 use crate::model::policy::Policy;
 use crate::model::{Key, Namespace};
 use crate::plan::MatchedFilters;
+use crate::report::TextView;
 use crate::sandbox::Running;
 use crate::state::StateStore;
 use crate::transport::Proxies;
@@ -46,6 +48,7 @@ pub struct Context {
     /// Whether it was reported that exceptions from the proxy are unclear.
     is_unclear: Rc<OnceCell<()>>,
     started: RefCell<Vec<Running>>,
+    begun: Instant,
 }
 
 /// Which environment of its configuration one of several stacks has.
@@ -84,6 +87,7 @@ impl Context {
             proxies: Rc::default(),
             is_unclear: Rc::default(),
             started: RefCell::default(),
+            begun: Instant::now(),
         }
     }
 
@@ -129,6 +133,7 @@ impl Context {
             proxies: Rc::clone(&self.proxies),
             is_unclear: Rc::clone(&self.is_unclear),
             started: RefCell::default(),
+            begun: self.begun,
         };
         if let StackEnvironment::Chosen(name) = environment {
             context.global.env.clone_from(name);
@@ -136,6 +141,11 @@ impl Context {
             context.environment = context.environment.without("TRUEUP_ENV");
         }
         context
+    }
+
+    /// How an answer is drawn that says how long the command took.
+    pub fn timed_view(&self) -> TextView {
+        TextView { elapsed: Some(self.begun.elapsed()), ..self.output.view() }
     }
 
     /// Keeps an embedded service until [`Context::close`].

@@ -5,7 +5,6 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Instant;
 
 use anyhow::Context as _;
 
@@ -51,7 +50,6 @@ pub struct Session<'c> {
     pub allow: Allowances,
     /// The namespaces that it prunes beside those of the stack.
     pub pruned: BTreeSet<Namespace>,
-    begun: Instant,
 }
 
 /// What a call chooses beside its paths and filters.
@@ -73,13 +71,12 @@ impl<'c> Session<'c> {
     /// Problems in the definitions come first, then those of the connection or the snapshot, then those
     /// of the base.
     pub async fn open(context: &'c Context, scope: &ScopeArgs, options: SessionOptions<'c>) -> Result<Self> {
-        let begun = Instant::now();
         if options.live.is_some() {
             return Self::compare(context, stack::open(context, scope)?, options).await;
         }
         let (stack, connection, lists) = connect(context, scope, options.shard).await?;
         let source = LiveSource::with(&connection, lists);
-        Self::settled(context, stack, (source, Some(connection)), options, begun)
+        Self::settled(context, stack, (source, Some(connection)), options)
     }
 
     /// A session over a stack that is loaded already; the service is asked nothing yet.
@@ -87,7 +84,6 @@ impl<'c> Session<'c> {
     /// # Errors
     /// Those of [`Session::open`] that the definitions do not cause.
     pub async fn compare(context: &'c Context, stack: Stack, options: SessionOptions<'c>) -> Result<Self> {
-        let begun = Instant::now();
         let config = &stack.loaded.config;
         let live = match options.live {
             Some(path) => (LiveSource::Snapshot(snapshot(context, config, path)?), None),
@@ -96,7 +92,7 @@ impl<'c> Session<'c> {
                 (LiveSource::of(&connection)?, Some(connection))
             }
         };
-        Self::settled(context, stack, live, options, begun)
+        Self::settled(context, stack, live, options)
     }
 
     /// The session, once the settings of the base are in force.
@@ -105,7 +101,6 @@ impl<'c> Session<'c> {
         mut stack: Stack,
         (source, connection): (LiveSource, Option<Connection>),
         options: SessionOptions<'c>,
-        begun: Instant,
     ) -> Result<Self> {
         base::check_whole(&stack)?;
         let change = options.change.cloned().unwrap_or_default();
@@ -115,7 +110,7 @@ impl<'c> Session<'c> {
         }
         check_pruned(context, &stack, &pruned)?;
         let allow = settings::allow(&change.allow)?;
-        Ok(Self { context, stack, source, connection, change, shard: options.shard, allow, pruned, begun })
+        Ok(Self { context, stack, source, connection, change, shard: options.shard, allow, pruned })
     }
 
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
@@ -155,10 +150,9 @@ impl<'c> Session<'c> {
             LiveSource::Service(..) | LiveSource::Copied(..) => String::new(),
         };
         TextView {
-            elapsed: Some(self.begun.elapsed()),
             call: self.stack.call() + &self.context.call.flags("adopt prune_namespace") + &service,
             flags: settings::elsewhere(self.context, &self.stack.loaded),
-            ..self.context.output.view()
+            ..self.context.timed_view()
         }
     }
 

@@ -2,7 +2,6 @@
 //! nothing is changed; the drift state and the acknowledgements of a stack are files of the call.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::Context as _;
 
@@ -75,28 +74,21 @@ impl Execute for DriftArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let begun = Instant::now();
         report_files::check(self.files.output.as_deref(), &self.files.write)?;
         let shard = shard::given(&context.environment, self.shard)?;
         match targets::of(context, &self.scope.paths, self.stacks)? {
-            Targets::One(paths) => one(self, context, &paths, shard, begun).await,
-            Targets::Several(targets) => several(self, context, targets, shard, begun).await,
+            Targets::One(paths) => one(self, context, &paths, shard).await,
+            Targets::Several(targets) => several(self, context, targets, shard).await,
         }
     }
 }
 
-async fn one(
-    arguments: &DriftArgs,
-    context: &Context,
-    paths: &[PathBuf],
-    shard: Option<Shard>,
-    begun: Instant,
-) -> Result<ExitStatus> {
+async fn one(arguments: &DriftArgs, context: &Context, paths: &[PathBuf], shard: Option<Shard>) -> Result<ExitStatus> {
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &scope, options).await?;
     let (call, check) = check(arguments, session, None).await?;
-    let view = TextView { elapsed: Some(begun.elapsed()), call, ..context.output.view() };
+    let view = TextView { call, ..context.timed_view() };
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
         && let Some(error) = plan_errors::unread(&check.plan)
@@ -120,7 +112,6 @@ async fn several(
     context: &Context,
     targets: Vec<Target>,
     shard: Option<Shard>,
-    begun: Instant,
 ) -> Result<ExitStatus> {
     if arguments.format == Format::Acknowledgements {
         return Err(targets::for_one("--format acknowledgements").hint("give the directories one at a time"));
@@ -141,7 +132,7 @@ async fn several(
         fleet::parts(&members, &done, |(call, check)| (StackReport::Checked(check), Some(call), ExitStatus::Done));
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
-    let view = TextView { elapsed: Some(begun.elapsed()), call: targets::call(context), ..context.output.view() };
+    let view = TextView { call: targets::call(context), ..context.timed_view() };
     answer(arguments, context, &Report::Fleet(&fleet), &view)?;
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
 }

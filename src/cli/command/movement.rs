@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
@@ -52,7 +51,6 @@ pub struct MoveArgs {
 
 impl Execute for MoveArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let begun = Instant::now();
         let scope = ScopeArgs { paths: vec![self.directory.clone()], filter: FilterArgs::default() };
         let stack = stack::open_bare(context, &scope)?;
         let stacks = Stacks::of(self, context, &stack)?;
@@ -70,7 +68,6 @@ impl Execute for MoveArgs {
         let flags = context.call.flags("from to directory");
         let command = format!("trueup move{flags}{globs}{}", context.call.settings());
         let view = TextView {
-            elapsed: Some(begun.elapsed()),
             make: Some(command.clone()),
             again: Some(command),
             flags: settings::elsewhere(context, &session.stack.loaded),

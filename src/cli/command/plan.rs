@@ -1,7 +1,6 @@
 //! `plan`: shows what an apply would change, and saves that plan for a review.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Args;
 
@@ -112,7 +111,6 @@ async fn make<'c>(
 
 /// Plans every stack, whatever happens to the others.
 async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
-    let begun = Instant::now();
     let output = directory(arguments.output.as_deref())?;
     let is_one_environment = targets.iter().all(|target| target.environment().is_none());
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
@@ -143,7 +141,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         let digest = Digest::of_all(report.plans().map(|(_, plan)| plan));
         report.plans = Some((digest, targets::call_of_plans(context)));
     }
-    let view = TextView { call, elapsed: Some(begun.elapsed()), ..context.output.view() };
+    let view = TextView { call, ..context.timed_view() };
     answer(arguments, context, &Report::Fleet(&report), &view);
     Ok(status)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
@@ -43,7 +42,6 @@ pub struct RollbackArgs {
 
 impl Execute for RollbackArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let begun = Instant::now();
         let record = session::run_to_change(context, &self.run, journal::find_of)?;
         let selection = stack::selection(&FilterArgs { only: self.only.clone(), ..FilterArgs::default() })?;
         let allow = settings::allow(&self.allow)?;
@@ -71,10 +69,9 @@ impl Execute for RollbackArgs {
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
         plan.source.environment = context.chosen_environment();
-        let elapsed = Some(begun.elapsed());
         let view = settings::view(context, &plan);
         let again = view.again.clone().map(|again| again + &context.call.flags("only"));
-        let view = TextView { elapsed, make: again.clone(), again, ..view };
+        let view = TextView { make: again.clone(), again, ..view };
         let (origin, trust) = (RunOrigin::Undone(record.run().clone()), RunLimits::of_record(&config, &plan));
         let decision = &self.decision;
         let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };

@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use futures_util::StreamExt as _;
 use tokio::sync::watch;
@@ -29,7 +28,6 @@ const NAMED: usize = 20;
 /// # Errors
 /// The digest is of other plans, or they are not approved: nothing was sent.
 pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
-    let begun = Instant::now();
     if targets.iter().any(|target| target.environment().is_some()) {
         return Err(error!(Usage, "`--env all` is for commands that change nothing")
             .hint("apply one environment at a time: --env NAME"));
@@ -70,7 +68,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     }
     let mut report = Fleet::new(FleetCommand::Apply, parts);
     report.plans = Some((digest, targets::call_of_plans(context) + &context.call.flags("waves keep_going")));
-    let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
+    let view = context.timed_view();
     context.output.report_with(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view));
     if !was_applied && status != ExitStatus::Done {
         let has_begun = results.iter().flatten().flatten().next().is_some();
