@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::verdict::judged;
 use super::{ObjectVerdict, Verdict, Verdicts};
-use crate::model::{Field, Json, Key, ValueDigest};
+use crate::model::{Field, Json, Key, ValueDigest, words};
 use crate::plan::{Action, Cause, Note, Plan};
 
 /// The file: a document of `kind: acknowledgements`.
@@ -65,6 +65,13 @@ pub enum AcknowledgementStatus {
     /// Nothing differs there any more.
     Unneeded,
 }
+
+words!(AcknowledgementStatus {
+    Silences = "silences",
+    Expired = "expired",
+    Moved = "moved",
+    Unneeded = "unneeded",
+});
 
 /// An acknowledgement with its status.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

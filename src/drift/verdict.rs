@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Field, Key, Scope};
+use crate::model::{Field, Key, Scope, words};
 use crate::plan::{Action, Cause, Change, Note, Plan};
 
 /// How an endpoint or a whole plan compares with its definitions.
@@ -25,6 +25,8 @@ pub enum Verdict {
     /// A read was incomplete: nothing is concluded.
     Unknown,
 }
+
+words!(Verdict { InSync = "in_sync", Pending = "pending", Drift = "drift", Both = "both", Unknown = "unknown" });
 
 /// The verdict over one endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

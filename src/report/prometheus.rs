@@ -14,21 +14,6 @@ use crate::model::Scope;
 use crate::plan::{ActionKind, ScopeRead};
 use crate::run::{RunDocument, RunStatus, StepResult};
 
-const VERDICTS: [(Verdict, &str); 5] = [
-    (Verdict::InSync, "in_sync"),
-    (Verdict::Pending, "pending"),
-    (Verdict::Drift, "drift"),
-    (Verdict::Both, "both"),
-    (Verdict::Unknown, "unknown"),
-];
-
-const STATUSES: [(AcknowledgementStatus, &str); 4] = [
-    (AcknowledgementStatus::Silences, "silences"),
-    (AcknowledgementStatus::Expired, "expired"),
-    (AcknowledgementStatus::Moved, "moved"),
-    (AcknowledgementStatus::Unneeded, "unneeded"),
-];
-
 /// The report as gauges, if it has any.
 pub(super) fn render(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<String> {
     match report {
@@ -47,15 +32,15 @@ pub fn report(check: &Check) -> String {
 fn fleet(fleet: &Fleet<'_>) -> String {
     // Two stacks may have one name, such as the environments of a directory.
     let checks: Vec<_> = fleet.checks().map(|(part, check)| (Some(part.name().into_owned()), check)).collect();
-    let mut text = Text { lines: gauges(&checks), common: Vec::new() };
+    let mut text = Text { lines: gauges(&checks), ..Text::default() };
     text.metric("trueup_drift_unchecked", "1 for each stack of a fleet that could not be checked.");
     for (part, _) in fleet.failures() {
-        text.sample("trueup_drift_unchecked", &[("directory", part.name().into_owned())], 1);
+        text.sample(&[("directory", part.name().into_owned())], 1);
     }
     if fleet.merged.is_some() {
         let help = "Files and shards of a merged report that are missing, cannot be read or contradict each other.";
         text.metric("trueup_drift_report_problems", help);
-        text.sample("trueup_drift_report_problems", &[], fleet.problems.len());
+        text.sample(&[], fleet.problems.len());
     }
     text.lines
 }
@@ -69,7 +54,7 @@ pub fn run(document: &RunDocument) -> String {
         ("stack", run.stack.clone().unwrap_or_default()),
         ("environment", plan.source.environment.clone().unwrap_or_default()),
     ];
-    let mut text = Text { lines: String::new(), common: common.into() };
+    let mut text = Text { common: common.into(), ..Text::default() };
     text.metric("trueup_run_status", "1 for how the run ended, 0 for the others.");
     let ended = match run.status {
         RunStatus::Finished => "finished",
@@ -78,21 +63,21 @@ pub fn run(document: &RunDocument) -> String {
         RunStatus::InDoubt { .. } => "in_doubt",
     };
     for status in ["finished", "unverified", "unfinished", "in_doubt"] {
-        text.sample("trueup_run_status", &[("status", status.to_owned())], u64::from(status == ended));
+        text.sample(&[("status", status.to_owned())], u64::from(status == ended));
     }
     let time = |text: &str| text.parse::<Timestamp>().ok();
     if let (Some(began), Some(ended)) = (time(&run.started), run.ended.as_deref().and_then(time)) {
         text.metric("trueup_run_duration_seconds", "How long the run took.");
-        text.sample("trueup_run_duration_seconds", &[], ended.duration_since(began).as_secs_f64());
+        text.sample(&[], ended.duration_since(began).as_secs_f64());
         text.metric("trueup_run_timestamp_seconds", "When the run ended, in seconds since 1970.");
-        text.sample("trueup_run_timestamp_seconds", &[], ended.as_second());
+        text.sample(&[], ended.as_second());
     }
     text.metric("trueup_run_changes", "Changes by action and result.");
     for action in ActionKind::ALL {
         for result in StepResult::NAMES {
             let number = steps.iter().filter(|step| step.action == action && step.result.name() == result).count();
             let labels = [("action", action.as_str().to_owned()), ("result", result.to_owned())];
-            text.sample("trueup_run_changes", &labels, number);
+            text.sample(&labels, number);
         }
     }
     text.lines
@@ -112,8 +97,8 @@ fn labels(list: &Scope, others: &[(&'static str, String)]) -> Vec<(&'static str,
 const METRICS: [(&str, &str, Sample); 8] = [
     ("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.", |text, check| {
         let whole = check.verdicts.whole();
-        for (verdict, name) in VERDICTS {
-            text.sample("trueup_drift_verdict", &[("verdict", name.to_owned())], u64::from(verdict == whole));
+        for verdict in Verdict::ALL {
+            text.sample(&[("verdict", verdict.to_string())], u64::from(verdict == whole));
         }
     }),
     (
@@ -126,12 +111,11 @@ const METRICS: [(&str, &str, Sample); 8] = [
             }
             let in_sync = check.plan.in_sync_by_list();
             for (list, _) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
-                for (verdict, name) in VERDICTS {
+                for verdict in Verdict::ALL {
                     let here = numbers.get(&(list.clone(), verdict)).copied().unwrap_or_default();
                     let in_sync = if verdict == Verdict::InSync { in_sync[list] } else { 0 };
-                    let number = (here + in_sync) as u64;
-                    let labels = labels(list, &[("verdict", name.to_owned())]);
-                    text.sample("trueup_drift_endpoints", &labels, number);
+                    let labels = labels(list, &[("verdict", verdict.to_string())]);
+                    text.sample(&labels, here + in_sync);
                 }
             }
         },
@@ -142,16 +126,15 @@ const METRICS: [(&str, &str, Sample); 8] = [
         |text, check| {
             for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
                 let unknown = matches!(scope.read, ScopeRead::Unknown { .. });
-                let labels = labels(list, &[]);
-                text.sample("trueup_drift_namespace_unknown", &labels, u64::from(unknown));
+                text.sample(&labels(list, &[]), u64::from(unknown));
             }
         },
     ),
     ("trueup_drift_object", "1 for each endpoint that is not in sync.", |text, check| {
         for (key, object) in &check.verdicts.objects {
-            let verdict = VERDICTS.iter().find(|(verdict, _)| *verdict == object.verdict).map_or("", |(_, name)| name);
-            let labels = labels(&key.into(), &[("name", key.name.to_string()), ("verdict", verdict.to_owned())]);
-            text.sample("trueup_drift_object", &labels, 1);
+            let labels =
+                labels(&key.into(), &[("name", key.name.to_string()), ("verdict", object.verdict.to_string())]);
+            text.sample(&labels, 1);
         }
     }),
     (
@@ -159,7 +142,7 @@ const METRICS: [(&str, &str, Sample); 8] = [
         "Questions that the check could not decide, such as whether a missing endpoint was deleted outside.",
         |text, check| {
             let number = check.plan.notes.iter().filter(|note| note.is_undecided()).count();
-            text.sample("trueup_drift_undecided", &[], number as u64);
+            text.sample(&[], number);
         },
     ),
     (
@@ -172,19 +155,19 @@ const METRICS: [(&str, &str, Sample); 8] = [
                 let field = drifted.field.map(|field| field.to_string()).unwrap_or_default();
                 let labels =
                     labels(&(&drifted.object).into(), &[("name", drifted.object.name.to_string()), ("field", field)]);
-                text.sample(FIRST_SEEN, &labels, u64::try_from(seen.first_seen.as_second()).unwrap_or(0));
+                text.sample(&labels, u64::try_from(seen.first_seen.as_second()).unwrap_or(0));
             }
         },
     ),
     ("trueup_drift_acknowledgements", "Acknowledgements by their status.", |text, check| {
-        for (status, name) in STATUSES {
+        for status in AcknowledgementStatus::ALL {
             let number = check.acknowledged.iter().filter(|entry| entry.status == status).count();
-            text.sample("trueup_drift_acknowledgements", &[("status", name.to_owned())], number as u64);
+            text.sample(&[("status", status.to_string())], number);
         }
     }),
     ("trueup_drift_check_timestamp_seconds", "When the check was made, in seconds since 1970.", |text, check| {
         let seconds = u64::try_from(check.now.as_second()).unwrap_or(0);
-        text.sample("trueup_drift_check_timestamp_seconds", &[], seconds);
+        text.sample(&[], seconds);
     }),
 ];
 
@@ -193,7 +176,7 @@ const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 
 /// The checks as gauges; each of several with the directory of its stack.
 fn gauges(checks: &[(Option<String>, &Check)]) -> String {
-    let mut text = Text { lines: String::new(), common: Vec::new() };
+    let mut text = Text::default();
     for (name, help, samples) in METRICS {
         let before = text.lines.len();
         text.metric(name, help);
@@ -215,20 +198,23 @@ fn gauges(checks: &[(Option<String>, &Check)]) -> String {
 #[derive(Default)]
 struct Text {
     lines: String,
+    /// The metric whose samples are written.
+    name: &'static str,
     /// The labels of every sample.
     common: Vec<(&'static str, String)>,
 }
 
 impl Text {
-    fn metric(&mut self, name: &str, help: &str) {
+    fn metric(&mut self, name: &'static str, help: &str) {
+        self.name = name;
         self.lines.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
     }
 
-    fn sample(&mut self, name: &str, labels: &[(&'static str, String)], value: impl Display) {
+    fn sample(&mut self, labels: &[(&'static str, String)], value: impl Display) {
         let labels: Vec<String> =
             self.common.iter().chain(labels).map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        self.lines.push_str(&format!("{name}{labels} {value}\n"));
+        self.lines.push_str(&format!("{}{labels} {value}\n", self.name));
     }
 }
 
