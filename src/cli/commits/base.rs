@@ -202,29 +202,25 @@ impl NewEnvironment<'_> {
 /// The error of definitions that are not known at `commit`, which messages call by `name`.
 pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &str) -> CommandError {
     let short = commit.get(..7).unwrap_or(commit);
-    let hint = "they are needed to attribute the differences";
-    match error {
-        LookupError::Git(error) => failed(error),
+    let needed = "they are needed to attribute the differences";
+    let message = error.to_string();
+    let (message, hint) = match error {
+        LookupError::Git(error) => return failed(error),
         LookupError::Wrong(diagnostics) => {
             let wrong = diagnostics::error(context, &diagnostics);
-            error!(Invalid, "the definitions of {name} ({short}) do not load: {wrong}").hint(hint)
+            return error!(Invalid, "the definitions of {name} ({short}) do not load: {wrong}").hint(needed);
         }
-        error @ LookupError::Moved { .. } => {
-            error!(Invalid, "at {name} ({short}): {error}").hint(hint).hint("nothing was sent")
+        LookupError::Moved { .. } => (message, needed.to_owned()),
+        LookupError::Unreadable { .. } => {
+            (message, format!("merge that change by itself first, or exclude the path in `files:` at {name}"))
         }
-        error @ LookupError::Unreadable { .. } => {
-            let remedy = format!("merge that change by itself first, or exclude the path in `files:` at {name}");
-            error!(Invalid, "at {name} ({short}): {error}").hint(remedy).hint("nothing was sent")
+        LookupError::NoEnvironment { .. } => (
+            format!("{message}, and changed since this branch was made"),
+            format!("merge {name} into this change first"),
+        ),
+        LookupError::Ambiguous { .. } | LookupError::Absent => {
+            (message, "move it in a change of its own, and merge that first".to_owned())
         }
-        error @ LookupError::NoEnvironment { .. } => {
-            error!(Invalid, "at {name} ({short}): {error}, and changed since this branch was made")
-                .hint(format!("merge {name} into this change first"))
-                .hint("nothing was sent")
-        }
-        error @ (LookupError::Ambiguous { .. } | LookupError::Absent) => {
-            error!(Invalid, "at {name} ({short}): {error}")
-                .hint("move it in a change of its own, and merge that first")
-                .hint("nothing was sent")
-        }
-    }
+    };
+    error!(Invalid, "at {name} ({short}): {message}").hint(hint).hint("nothing was sent")
 }
