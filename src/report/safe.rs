@@ -106,18 +106,30 @@ fn is_plain(word: &str) -> bool {
 
 /// `text` on one line, for HTML: between tags or in a quoted attribute.
 pub fn html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in line(text).chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
+    rewritten(&line(text), |_, character| {
+        Some(match character {
+            '&' => "&amp;".into(),
+            '<' => "&lt;".into(),
+            '>' => "&gt;".into(),
+            '"' => "&quot;".into(),
+            '\'' => "&#39;".into(),
+            _ => return None,
+        })
+    })
+}
+
+/// A text with some of its characters written otherwise: as `written` says, which takes the one before it, too.
+pub(super) fn rewritten(text: &str, written: impl Fn(char, char) -> Option<Cow<'static, str>>) -> String {
+    let mut clean = String::with_capacity(text.len() + 64);
+    let mut before = ' ';
+    for character in text.chars() {
+        match written(before, character) {
+            Some(other) => clean.push_str(&other),
+            None => clean.push(character),
         }
+        before = character;
     }
-    escaped
+    clean
 }
 
 /// A JSON document with the same texts, with unsafe characters and what begins a command of a
@@ -130,19 +142,11 @@ pub fn json(document: &str) -> Cow<'_, str> {
     if !marks && !document.bytes().any(may_need) {
         return Cow::Borrowed(document);
     }
-    let mut clean = String::with_capacity(document.len() + 64);
-    let mut before = ' ';
-    for character in document.chars() {
-        if is_escaped(character) || (before == '#' && character == '#') {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                clean.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            clean.push(character);
-        }
-        before = character;
-    }
-    Cow::Owned(clean)
+    Cow::Owned(rewritten(document, |before, character| {
+        let units = |unit: &mut u16| format!("\\u{unit:04x}");
+        let is_written = is_escaped(character) || (before == '#' && character == '#');
+        is_written.then(|| character.encode_utf16(&mut [0; 2]).iter_mut().map(units).collect::<String>().into())
+    }))
 }
 
 /// Values as YAML: in quotes, with escapes, where a reader could take something for a line break, does not see it, or has
@@ -155,19 +159,14 @@ pub fn yaml(values: &impl Serialize) -> String {
 /// Values as JSON, which is YAML as well, with such escapes.
 pub fn quoted_yaml(values: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(values).unwrap_or_default();
-    let mut text = String::with_capacity(json.len() + 1);
-    let mut before = ' ';
-    for c in json.chars() {
-        match u32::from(c) {
-            code @ 0x1_0000.. if is_escaped(c) => text.push_str(&format!("\\U{code:08x}")),
-            // A second `#` can make a command of a runner of the first.
-            code if is_escaped(c) || matches!(code, 0xfffe | 0xffff) || (c, before) == ('#', '#') => {
-                text.push_str(&format!("\\u{code:04x}"));
-            }
-            _ => text.push(c),
+    let mut text = rewritten(&json, |before, c| match u32::from(c) {
+        code @ 0x1_0000.. if is_escaped(c) => Some(format!("\\U{code:08x}").into()),
+        // A second `#` can make a command of a runner of the first.
+        code if is_escaped(c) || matches!(code, 0xfffe | 0xffff) || (c, before) == ('#', '#') => {
+            Some(format!("\\u{code:04x}").into())
         }
-        before = c;
-    }
+        _ => None,
+    });
     text.push('\n');
     text
 }

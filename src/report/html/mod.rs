@@ -346,14 +346,10 @@ fn command(command: &Command) -> String {
 fn data(content: &PageContent) -> String {
     // Text keys, strings, numbers: nothing that fails.
     let json = serde_json::to_string(content).unwrap_or_default();
-    let mut escaped = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", u32::from(character))),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    safe::rewritten(&json, |_, character| {
+        let ends = matches!(character, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
+        ends.then(|| format!("\\u{:04x}", u32::from(character)).into())
+    })
 }
 
 fn page_edit(edit: &ValueEdit) -> Json {
