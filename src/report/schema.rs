@@ -8,23 +8,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, json};
 
-use super::ddos::{DdosEvents, OneDdosEvent};
-use super::document::FORMAT_VERSION;
-use super::error::{self, ErrorReport};
-use super::event_counts::EventCounts;
-use super::event_list::EventListReport;
-use super::explanation::Explanation;
-use super::health::HealthReport;
-use super::json::{
-    ChecksDocument, FleetReport, HistoryReport, OutcomeReport, PlanReport, RehearsalReport, StackDocument,
+use super::{
+    ddos, document, error, event_counts, event_list, explanation, health, json, json_lines, kinds, objects, operations,
+    stacks, upgrade, validation,
 };
-use super::json_lines::{self, RequestLine, RunEventLine};
-use super::kinds::KindList;
-use super::objects::ListingReport;
-use super::operations::OperationsReport;
-use super::stacks::StackList;
-use super::upgrade::{SiteUpgrade, UpgradableVersions};
-use super::validation::ValidationReport;
 use crate::drift::DriftState;
 use crate::kind::camel;
 use crate::kind::{Kind, KindName};
@@ -75,51 +62,51 @@ kinds! {
     /// The JSON of drift and report
     Drift = "drift" => drift(),
     /// The JSON of validate, plan and apply of several stacks
-    Fleet = "fleet" => report::<FleetReport<'_>>("fleet_report"),
+    Fleet = "fleet" => report::<json::FleetReport<'_>>("fleet_report"),
     /// The JSON of stacks
-    Stacks = "stacks" => report::<StackList>("stacks"),
+    Stacks = "stacks" => report::<stacks::StackList>("stacks"),
     /// A snapshot
     Snapshot = "snapshot" => snapshot(),
     /// A file of --drift-state
     DriftState = "drift_state" => report::<DriftState>("drift_state"),
     /// The JSON of validate
-    Validation = "validation" => report::<ValidationReport<'_>>("validation"),
+    Validation = "validation" => report::<validation::ValidationReport<'_>>("validation"),
     /// The JSON of apply and rollback
-    Outcome = "outcome" => report::<OutcomeReport<'_>>("outcome"),
+    Outcome = "outcome" => report::<json::OutcomeReport<'_>>("outcome"),
     /// The JSON of rehearse
-    Rehearsal = "rehearsal" => report::<RehearsalReport<'_>>("rehearsal"),
+    Rehearsal = "rehearsal" => report::<json::RehearsalReport<'_>>("rehearsal"),
     /// The JSON of history
-    History = "history" => report::<HistoryReport<'_>>("history"),
+    History = "history" => report::<json::HistoryReport<'_>>("history"),
     /// The JSON of show RUN, and a file of --write json=FILE
     Run = "run" => run(),
     /// The JSON of an error or a refusal, of any command
-    Error = "error" => report::<ErrorReport<'_>>(error::KIND),
+    Error = "error" => report::<error::ErrorReport<'_>>(error::KIND),
     /// A line of apply --format ndjson, before the last
-    RunEvent = "run_event" => report::<RunEventLine<'_>>(json_lines::RUN_EVENT),
+    RunEvent = "run_event" => report::<json_lines::RunEventLine<'_>>(json_lines::RUN_EVENT),
     /// A line of --log json
-    Request = "request" => report::<RequestLine<'_>>(json_lines::REQUEST),
+    Request = "request" => report::<json_lines::RequestLine<'_>>(json_lines::REQUEST),
     /// The JSON of explain
-    Explanation = "explanation" => report::<Explanation>("explanation"),
+    Explanation = "explanation" => report::<explanation::Explanation>("explanation"),
     /// The JSON of kinds
-    Kinds = "kinds" => report::<KindList>("kinds"),
+    Kinds = "kinds" => report::<kinds::KindList>("kinds"),
     /// The JSON of get, and of show for a snapshot
-    Endpoints = "endpoints" => report::<ListingReport<'_>>("endpoints"),
+    Endpoints = "endpoints" => report::<objects::ListingReport<'_>>("endpoints"),
     /// The JSON of doctor
-    Health = "health" => report::<HealthReport<'_>>("health"),
+    Health = "health" => report::<health::HealthReport<'_>>("health"),
     /// The JSON of events
-    SecurityEvents = "security_events" => report::<EventListReport<'_>>("security_events"),
+    SecurityEvents = "security_events" => report::<event_list::EventListReport<'_>>("security_events"),
     /// The JSON of events --by
-    SecurityEventCounts = "security_event_counts" => report::<EventCounts>("security_event_counts"),
+    SecurityEventCounts = "security_event_counts" => report::<event_counts::EventCounts>("security_event_counts"),
     /// The JSON of ddos list
-    DdosEvents = "ddos_events" => report::<DdosEvents<'_>>("ddos_events"),
+    DdosEvents = "ddos_events" => report::<ddos::DdosEvents<'_>>("ddos_events"),
     /// The JSON of ddos show
-    DdosEvent = "ddos_event" => report::<OneDdosEvent<'_>>("ddos_event"),
+    DdosEvent = "ddos_event" => report::<ddos::OneDdosEvent<'_>>("ddos_event"),
     /// The JSON of upgrades versions
-    UpgradableVersions = "upgradable_sw_versions" => report::<UpgradableVersions<'_>>("upgradable_sw_versions"),
+    UpgradableVersions = "upgradable_sw_versions" => report::<upgrade::UpgradableVersions<'_>>("upgradable_sw_versions"),
     /// The JSON of upgrades status
-    UpgradeStatus = "upgrade_status" => report::<SiteUpgrade<'_>>("upgrade_status"),
+    UpgradeStatus = "upgrade_status" => report::<upgrade::SiteUpgrade<'_>>("upgrade_status"),
     /// The JSON of call --list
-    Operations = "operations" => report::<OperationsReport>("operations"),
+    Operations = "operations" => report::<operations::OperationsReport>("operations"),
 }
 
 /// The language of the schemas.
@@ -206,7 +193,7 @@ fn document_of<T: JsonSchema>(settings: SchemaSettings, kinds: &[&str]) -> Json 
         [kind] => json!({"const": kind}),
         kinds => json!({"enum": kinds}),
     };
-    schema["properties"]["format_version"] = json!({"const": FORMAT_VERSION});
+    schema["properties"]["format_version"] = json!({"const": document::FORMAT_VERSION});
     let required = schema["required"].as_array().into_iter().flatten();
     let required = required.filter(|name| *name != "kind" && *name != "format_version").cloned();
     schema["required"] = required.chain(["kind".into(), "format_version".into()]).collect();
@@ -228,7 +215,7 @@ fn run() -> Json {
 
 /// The schema of a plan, saved or as a report; a saved plan has no more than its digest and its content.
 fn plan() -> Json {
-    let mut schema = document::<PlanReport<'_>>(&["plan", "plan_report"]);
+    let mut schema = document::<json::PlanReport<'_>>(&["plan", "plan_report"]);
     schema["required"] = json!(["kind", "format_version", "digest", "plan"]);
     schema
 }
@@ -255,7 +242,8 @@ struct SnapshotFile {
 
 /// The schema of the check of one stack or of several.
 fn drift() -> Json {
-    let [one, several] = [document::<StackDocument<'_>>(&["drift"]), document::<ChecksDocument<'_>>(&["fleet"])];
+    let [one, several] =
+        [document::<json::StackDocument<'_>>(&["drift"]), document::<json::ChecksDocument<'_>>(&["fleet"])];
     let definitions = several["$defs"].clone();
     let part = |mut schema: Json| {
         schema.as_object_mut().map(|schema| schema.remove("$defs"));
