@@ -290,7 +290,7 @@ impl<'a> PendingRun<'a> {
 
     /// Reports the outcome of the plan. `earlier` are the changes that a resumed run had made.
     fn report(&self, outcome: &Outcome, earlier: &BTreeSet<Key>) -> ExitStatus {
-        if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
+        if outcome.has_effect() {
             self.context.output.note_change();
         }
         let applied = Applied { outcome, plan: &self.plan, earlier };

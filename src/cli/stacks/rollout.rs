@@ -58,7 +58,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         status = status.worse(self::status(outcome));
         parts.push(part(member, outcome));
     }
-    let was_applied = results.iter().flatten().flatten().any(has_effect);
+    let was_applied = results.iter().flatten().flatten().any(Outcome::has_effect);
     if was_applied {
         context.output.note_change();
         // Something was done, and not everything.
@@ -249,10 +249,6 @@ fn is_failure(result: &StackResult<Option<Outcome>>) -> bool {
             outcome.interrupted || !is_verified || !outcome.steps.iter().all(|step| step.result.is_done())
         }
     }
-}
-
-fn has_effect(outcome: &Outcome) -> bool {
-    outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect())
 }
 
 /// A stack that was planned, with the outcome of its plan; with none, it had no changes or was not asked for them.

@@ -8,7 +8,6 @@ use crate::plan::{ActionKind, Plan};
 use crate::report::facts::check;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::line::{Line, line};
-use crate::run::ChangeResult;
 
 /// What became of a stack, in the order of a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,15 +38,11 @@ impl State {
             Ok(StackReport::Validated(checked)) if checked.contents.is_some() => State::Valid,
             Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => State::Failed,
             Ok(StackReport::Planned(plan)) => State::Compared(of_plan(plan)),
-            Ok(StackReport::Applied(outcome, _)) => {
-                let results = || outcome.steps.iter().map(|step| &step.result);
-                let may_be_done = |result: &ChangeResult| result.is_done() || result.may_have_taken_effect();
-                match results().any(may_be_done) {
-                    _ if results().all(ChangeResult::is_done) => State::Applied,
-                    true => State::Partly,
-                    false => State::Unchanged,
-                }
-            }
+            Ok(StackReport::Applied(outcome, _)) => match outcome.has_effect() {
+                _ if outcome.steps.iter().all(|step| step.result.is_done()) => State::Applied,
+                true => State::Partly,
+                false => State::Unchanged,
+            },
             Ok(StackReport::Checked(check)) => State::Compared(check.verdicts.whole()),
             Err(NoResult::Unknown(_)) => State::Compared(Verdict::Unknown),
             Err(NoResult::Elsewhere) => State::Elsewhere,
