@@ -2,13 +2,9 @@
 //! files are edited in place, and what cannot be edited in place is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
-use clap::{Args, ValueEnum};
 
 use crate::api;
-use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Session, SessionOptions, file, plan_errors};
+use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileMode};
 use crate::kind;
 use crate::load::Loaded;

@@ -2,21 +2,18 @@
 //! or finds a plan, and passes it with its connection to `run`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
 
 use crate::cli::args::ApplyArgs;
+use crate::cli::command::prelude::*;
 use crate::cli::run::approval;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, file, policy, session, settings};
 use crate::file::limit;
 use crate::journal;
 use crate::model::Namespace;
 use crate::plan::Plan;
-use crate::report::{self, Report, TextView, safe};
+use crate::report;
 use crate::run::{RunDocument, RunStatus, RunSummary};
 
 impl Execute for ApplyArgs {

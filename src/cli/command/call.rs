@@ -1,23 +1,12 @@
 //! `call`: calls an operation of the interface by its name, or lists the operations.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
-
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
-use crate::cli::args::{GlobalOptions, SERVICE, formats};
+use crate::cli::command::prelude::*;
 use crate::cli::output::prompt;
-use crate::cli::{
-    CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, service, settings,
-};
 use crate::file::limit;
 use crate::load;
 use crate::model::{Json, Layout};
 use crate::report::operations::{self, OperationList};
-use crate::report::{Format, Report, safe};
 
 /// Calls any operation of the interface by its name.
 ///

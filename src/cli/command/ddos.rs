@@ -4,18 +4,14 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use clap::{Args, Subcommand};
-use clap_complete::engine::ArgValueCompleter;
-
 use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::time::{self, TimeRange};
-use crate::cli::args::{GlobalOptions, SERVICE, formats, namespace};
+use crate::cli::command::prelude::*;
 use crate::cli::output::prompt;
-use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
+use crate::report;
 use crate::report::ddos::{DdosEvents, OneDdosEvent};
-use crate::report::{self, Format, Report, safe};
 
 /// Lists, shows and edits DDoS events.
 ///

@@ -1,25 +1,15 @@
 //! `drift`: the verdict over one stack or several, for a schedule. Each stack is planned as for an apply, but
 //! nothing is changed; the drift state and the acknowledgements of a stack are files of the call.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-
-use clap::{Args, ValueEnum};
-
-use crate::cli::args::{LiveArgs, ReportFileArgs, ScopeArgs, StacksArgs, formats};
+use crate::cli::command::prelude::*;
 use crate::cli::drift_store::DriftStore;
 use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{
-    CommandResult as _, Context, Execute, ExitStatus, Result, Session, SessionOptions, file, plan_errors,
-};
 use crate::drift::{Acknowledgements, Check, CheckRecord, UnmanagedPolicy};
 use crate::file::limit;
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
-use crate::report::{Format, Report, TextView};
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
 ///

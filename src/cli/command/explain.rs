@@ -1,13 +1,7 @@
 //! `explain`: prints where the values of a definition or of the settings are from in an environment, or what a field of a
 //! kind is.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
-
-use crate::cli::args::{GlobalOptions, SETTINGS, formats};
-use crate::cli::{CommandError, Context, Execute, ExitStatus, Result, completer, diagnostics, policy, settings};
+use crate::cli::command::prelude::*;
 use crate::kind;
 use crate::load::config::{self, LayerName};
 use crate::load::explain::ExplainedDefinition;
@@ -15,7 +9,6 @@ use crate::load::{self, ExplainedSetting, LoadOptions};
 use crate::model::{Json, Key, SourceLocation};
 use crate::report::explanation::Explanation;
 use crate::report::kinds::{self, Described, UnknownField};
-use crate::report::{Format, Report};
 
 /// Prints where values are from, or what a field is.
 ///

@@ -2,18 +2,14 @@
 //! what is wrong with one of them is a part of the report.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
-
-use crate::cli::args::{GlobalOptions, ReportFileArgs, formats, time};
+use crate::cli::args::time;
+use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
-use crate::cli::{Context, Execute, ExitStatus, Result, file};
 use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
 use crate::report::merge::{self, MergeInput};
-use crate::report::{Format, Report, TextView};
 
 /// Works with what the checkers of a fleet wrote.
 #[derive(Debug, Subcommand)]

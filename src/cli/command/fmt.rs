@@ -1,11 +1,6 @@
 //! `fmt`: writes definitions in canonical form, or checks that they are.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
-use crate::cli::args::GlobalOptions;
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, diagnostics, settings};
+use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileError, FileMode};
 use crate::load;
 

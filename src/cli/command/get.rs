@@ -2,22 +2,17 @@
 //! does, so that an endpoint that is not shown is not there.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::api;
-use crate::cli::args::{self, ColumnArgs, FilterArgs, GlobalOptions, SERVICE, formats};
+use crate::cli::args;
+use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::{Context, Execute, ExitStatus, Result, completer, service, settings, stack};
 use crate::kind::KindName;
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, Namespace, Scope};
 use crate::plan::{Selection, UnmatchedFilter};
 use crate::report::facts::unread;
 use crate::report::objects::ObjectListing;
-use crate::report::{Format, Report};
 
 /// Shows live objects.
 ///

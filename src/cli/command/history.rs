@@ -1,13 +1,10 @@
 //! `history`: lists the recorded runs, removes old ones, or releases the lock of a dead one.
 
-use clap::Args;
-
-use crate::cli::args::{GlobalOptions, formats};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, settings};
+use crate::cli::command::prelude::*;
 use crate::journal::{self, Retention};
 use crate::model::RunId;
+use crate::report;
 use crate::report::json::HistoryReport;
-use crate::report::{self, Format, Report, ReportOptions, TextView};
 use crate::run::RunRecord;
 use crate::state::StateStore;
 

@@ -1,16 +1,10 @@
 //! `import`: objects that another tool manages, as definitions. Nothing is asked of the service.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-
-use clap::{Args, Subcommand};
-
-use crate::cli::args::{DefinitionFileArgs, GlobalOptions};
+use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, file, settings};
 use crate::file::{Directory, limit};
 use crate::terraform::{Document, Import, TYPE_PREFIX};
 

@@ -34,6 +34,25 @@ use clap::{Arg, ArgAction, CommandFactory as _, Parser, Subcommand};
 use crate::cli::args::{ApplyArgs, GlobalArgs, GlobalOptions};
 use crate::cli::{Context, ExitStatus, Result};
 
+/// What most commands need, as the commands of cargo have it.
+mod prelude {
+    pub(super) use std::path::{Path, PathBuf};
+
+    pub(super) use anyhow::Context as _;
+    pub(super) use clap::{Args, Subcommand, ValueEnum};
+    pub(super) use clap_complete::engine::ArgValueCompleter;
+
+    pub(super) use crate::cli::args::{
+        ApprovalArgs, ChangeArgs, ColumnArgs, DefinitionFileArgs, FilterArgs, GlobalOptions, LiveArgs, ReportFileArgs,
+        SERVICE, SETTINGS, ScopeArgs, StacksArgs, formats, kind_name, namespace,
+    };
+    pub(super) use crate::cli::{
+        CommandError, CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session,
+        SessionOptions, Stack, completer, diagnostics, file, plan_errors, policy, service, session, settings, stack,
+    };
+    pub(super) use crate::report::{Format, Report, ReportOptions, TextView, safe, text};
+}
+
 const EXAMPLES: &str = "\
 Examples:
   trueup init endpoints --sandbox                       begin, with an embedded service

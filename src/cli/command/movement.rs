@@ -1,24 +1,15 @@
 //! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::BaseUrl;
-use crate::cli::args::{ApprovalArgs, FilterArgs, ScopeArgs};
+use crate::cli::command::prelude::*;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::stacks::declared;
-use crate::cli::{
-    CommandError, Context, Execute, ExitStatus, Result, Session, SessionOptions, Stack, completer, diagnostics, policy,
-    settings, stack,
-};
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
 use crate::model::{Desired, Key, Name, Namespace, Scope};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
-use crate::report::{TextView, safe};
 
 /// Transfers live endpoints from one stack to another.
 ///

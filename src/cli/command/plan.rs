@@ -1,16 +1,11 @@
 //! `plan`: shows what an apply would change, and saves that plan for a review.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
-use crate::cli::args::{ChangeArgs, LiveArgs, ScopeArgs, StacksArgs, formats};
+use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{Context, Execute, ExitStatus, Result, Session, SessionOptions, file, plan_errors};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
-use crate::report::{Format, Report, ReportOptions, TextView, left_out, safe};
+use crate::report::left_out;
 
 /// Shows what would change.
 ///

@@ -3,20 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
-
 use crate::api;
-use crate::cli::args::{DefinitionFileArgs, FilterArgs, kind_name};
 use crate::cli::command::adopt::{self, AdoptArgs};
+use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
-use crate::cli::{Context, Execute, ExitStatus, Result, completer, plan_errors, service, settings, stack};
 use crate::kind::KindName;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
 use crate::plan::Selection;
 use crate::report::facts::unread;
-use crate::report::text;
 
 /// Writes live objects as definitions, one file each.
 ///

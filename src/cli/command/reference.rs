@@ -1,16 +1,12 @@
 //! Commands that print what the program knows without a stack and a service: `kinds`, `schema`, `completions` and `man`.
 
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
-
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::cli::args::{GlobalOptions, formats};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, command, completer};
+use crate::cli::command;
+use crate::cli::command::prelude::*;
 use crate::kind::Kind;
 use crate::report::kinds::KindList;
 use crate::report::schema::{self, DefinitionKind, SchemaKind};
-use crate::report::{Format, Report};
 
 /// Prints a JSON Schema, for editors and pipelines.
 #[derive(Debug, Args)]

@@ -3,23 +3,16 @@
 
 use std::cell::Cell;
 
-use clap::Args;
-
 use crate::api::Timing;
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
-use crate::cli::args::{ChangeArgs, LiveArgs, ScopeArgs, formats};
+use crate::cli::command::prelude::*;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
-use crate::cli::{
-    CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session, SessionOptions,
-    plan_errors, service, stack,
-};
 use crate::journal;
 use crate::model::Snapshot;
 use crate::plan::{Allowances, Approval, GuardName, Ignore, Plan};
-use crate::report::{Format, Report, ReportOptions};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
 

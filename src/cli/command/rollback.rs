@@ -1,18 +1,12 @@
 //! `rollback`: plans the restoration of what a run changed, and saves or applies that plan.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
-
-use crate::cli::args::{ApprovalArgs, FilterArgs};
+use crate::cli::command::prelude::*;
 use crate::cli::commits::secrets;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
-use crate::cli::{Context, Execute, ExitStatus, LiveSource, Result, completer, policy, session, settings, stack};
 use crate::journal;
 use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
-use crate::report::TextView;
 use crate::run::RunRecord;
 
 /// Restores what a run changed.

@@ -1,18 +1,11 @@
 //! `sandbox`: runs the embedded service by itself until Ctrl-C, or a signal to end.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-
-use clap::Args;
-
-use crate::cli::args::GlobalOptions;
+use crate::cli::command::prelude::*;
+use crate::cli::output;
 use crate::cli::run::interrupt;
 use crate::cli::service::token;
-use crate::cli::{
-    CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, file, output, service, settings,
-};
 use crate::file::limit;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
 

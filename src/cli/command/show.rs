@@ -1,21 +1,12 @@
 //! `show`: a saved plan, a snapshot or a recorded run in the formats of reports. Only files are read.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
-
 use crate::api;
-use crate::cli::args::{ColumnArgs, GlobalOptions, formats};
+use crate::cli::command::prelude::*;
 use crate::cli::run::document;
-use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, settings};
 use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
 use crate::plan::{Plan, ServiceId};
 use crate::report::objects::ObjectListing;
-use crate::report::{Format, Report, ReportOptions, TextView, safe};
 use crate::run::{RUN_KIND, RunDocument};
 
 /// Shows a saved plan, a snapshot or a recorded run.

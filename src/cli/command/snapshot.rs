@@ -1,21 +1,15 @@
 //! `snapshot`: reads what the service contains and writes it to a sealed file, to plan against later.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::snapshot::{self, ReferrerReads};
-use crate::cli::args::{ScopeArgs, StacksArgs, kind_name, namespace};
+use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer, file, service, settings, stack};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::fleet::NoResult;
-use crate::report::{safe, text};
 
 /// Writes what the service contains to a sealed file, to plan against without it.
 ///

@@ -1,19 +1,11 @@
 //! `stacks`: lists the stacks of a repository, or those that changed since a revision.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-
-use clap::Args;
-
-use crate::cli::args::{GlobalOptions, formats};
+use crate::cli::command::prelude::*;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result};
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Requirement, Selector, StringMap};
 use crate::report::stacks::{StackEntry, StackList};
-use crate::report::{Format, Report};
 
 /// Lists the stacks of a repository, or those that changed since a revision.
 ///

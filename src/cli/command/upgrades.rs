@@ -1,14 +1,9 @@
 //! `upgrades`: the versions that a site can be upgraded to, and the progress of an upgrade.
 
-use clap::{Args, Subcommand};
-use clap_complete::engine::ArgValueCompleter;
-
 use crate::api::upgrades;
-use crate::cli::args::{GlobalOptions, SERVICE, formats, namespace};
-use crate::cli::{CommandError, CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
+use crate::cli::command::prelude::*;
 use crate::model::Namespace;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
-use crate::report::{Format, Report};
 
 /// Shows the versions that a site can be upgraded to, and the progress of an upgrade.
 #[derive(Debug, Args)]

@@ -1,15 +1,12 @@
 //! `validate`: checks the definitions of one stack or of several without the service, and reports every problem at its
 //! place.
 
-use clap::Args;
-
-use crate::cli::args::{GlobalOptions, SETTINGS, ScopeArgs, StacksArgs, formats};
+use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{Context, Execute, ExitStatus, Result, diagnostics, stack};
 use crate::load::{Diagnostics, Loaded};
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
-use crate::report::{Format, Report, StackSize, Validation};
+use crate::report::{StackSize, Validation};
 
 /// Checks the definitions, without the service.
 ///

@@ -4,15 +4,10 @@
 mod service;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
-
-use crate::cli::args::{formats, namespace};
+use crate::cli::command::prelude::*;
 use crate::cli::service::token;
 use crate::cli::settings::{ServiceLocation, VARIABLES};
-use crate::cli::{CommandError, Context, Execute, ExitStatus, Result, completer, settings, stack};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::kind::KindName;
@@ -20,7 +15,6 @@ use crate::load::{self, Config, config};
 use crate::model::Namespace;
 use crate::report::facts::plan;
 use crate::report::health::{Health, HealthStatus};
-use crate::report::{Format, Report, safe, text};
 use crate::state::StateStore;
 
 /// Checks everything that a plan and an apply need, and says how to fix what is wrong.

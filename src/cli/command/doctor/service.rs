@@ -7,14 +7,13 @@ use jiff::Timestamp;
 
 use super::checked;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
-use crate::cli::Context;
+use crate::cli::command::prelude::*;
 use crate::cli::service::{self, TokenUse};
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Key, Layout, LiveItem, Namespace};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
-use crate::report::text;
 
 /// The namespace that every tenant has.
 const SYSTEM: &str = "system";

@@ -5,9 +5,8 @@ use jiff::SignedDuration;
 use super::{EventsArgs, EventsRequest};
 use crate::api::Reader;
 use crate::api::events::{self, COUNTED_FIELDS, EventPage};
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result};
+use crate::cli::command::prelude::*;
 use crate::model::Json;
-use crate::report::Report;
 use crate::report::event_counts::{EventCounts, FieldCounts, ValueCount};
 
 /// Values of a field that the service is asked for.

@@ -4,10 +4,9 @@
 use super::{EventsArgs, EventsRequest};
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
+use crate::cli::command::prelude::*;
 use crate::cli::output::{self, WriteStatus};
 use crate::cli::run::interrupt;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result};
-use crate::report::Format;
 use crate::report::event_list::EventList;
 use crate::report::text::{self, digits};
 

@@ -3,19 +3,13 @@
 mod counts;
 mod listing;
 
-use anyhow::Context as _;
 use jiff::Timestamp;
-
-use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::api::events::{self, EventQuery, Match, Sort};
 use crate::cli::args::time::TimeRange;
-use crate::cli::args::{GlobalOptions, SERVICE, formats, namespace};
+use crate::cli::command::prelude::*;
 use crate::cli::run::interrupt;
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, completer, session};
 use crate::model::Namespace;
-use crate::report::{Format, text};
 
 /// Queries security events.
 ///

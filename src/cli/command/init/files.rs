@@ -1,9 +1,8 @@
 //! The files of a new stack as texts. Pure: the answers go in, paths and texts come out.
 
-use std::path::{Path, PathBuf};
-
 use super::Forge;
 use crate::api::BaseUrl;
+use crate::cli::command::prelude::*;
 use crate::load::config;
 use crate::model::{Name, Namespace};
 

@@ -2,20 +2,13 @@
 
 mod files;
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-
-use clap::{Args, ValueEnum};
+use files::{NewFile, NewStack};
 
 use crate::api::BaseUrl;
-use crate::cli::args::{GlobalOptions, namespace};
-use crate::cli::{CommandResult as _, Context, Execute, ExitStatus, Result, diagnostics, settings};
+use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileMode};
 use crate::load::{self, Config, config};
 use crate::model::{Name, Namespace};
-use crate::report::safe;
-use files::{NewFile, NewStack};
 
 /// The namespace of the example where none is given.
 const NAMESPACE: &str = "shop";
