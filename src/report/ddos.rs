@@ -1,14 +1,12 @@
 //! The view of DDoS events: a table of them, one with its attachments, an edit before it is sent, and a conflict with an
 //! edit that was made meanwhile.
 
-use std::io::{self, Write};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::{Line, code, foreign, line, moment, styled};
 use super::view::{Blocks, Table};
-use super::{Answer, Role, document};
+use super::{Answer, Role, written_as};
 use super::{TextView, text::draw};
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
@@ -34,9 +32,7 @@ impl Answer for DdosEvents<'_> {
         table.into()
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("ddos_events", self, out)
-    }
+    written_as!("ddos_events");
 }
 
 fn started(event: &DdosEvent) -> Line<'_> {
@@ -84,9 +80,7 @@ impl Answer for OneDdosEvent<'_> {
         blocks
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("ddos_event", self, out)
-    }
+    written_as!("ddos_event");
 }
 
 fn attachments(attachments: &[Attachment]) -> Table<'_> {

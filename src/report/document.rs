@@ -46,6 +46,19 @@ pub fn write(kind: &str, content: impl Serialize, out: &mut dyn Write) -> io::Re
     out.finish()
 }
 
+/// The method by which an answer writes itself as a document of a kind, or writes what a function makes of it.
+macro_rules! written_as {
+    ($kind:literal) => {
+        written_as!($kind, std::convert::identity);
+    };
+    ($kind:literal, $content:expr) => {
+        fn write(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+            $crate::report::document::write($kind, $content(self), out)
+        }
+    };
+}
+pub(super) use written_as;
+
 /// What `write` writes, as one text.
 pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
     let mut bytes = Vec::new();

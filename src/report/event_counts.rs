@@ -1,8 +1,6 @@
 //! Counts of security events: bars for the values of each field, one row a value, the most frequent first, the rest as one
 //! row; and the same as JSON. Bars are drawn in eighths of a column, or in whole ones where only ASCII can be shown.
 
-use std::io::{self, Write};
-
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line::{code, digits, line};
 use super::text::draw::cut;
-use super::{Answer, Charset, Format, TextView, document, safe};
+use super::{Answer, Charset, Format, TextView, safe, written_as};
 
 /// Columns of the longest bar, where there is room for it.
 const LONGEST: usize = 40;
@@ -64,9 +62,7 @@ pub struct ValueCount {
 }
 
 impl Answer for EventCounts {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("security_event_counts", self, out)
-    }
+    written_as!("security_event_counts");
 
     fn draw(&self, format: Format) -> Option<String> {
         (format == Format::Ndjson).then(|| self.lines())

@@ -1,14 +1,12 @@
 //! What `explain` prints: where the values of a definition or of the settings are from, or what a field of a kind is.
 
-use std::io::{self, Write};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::kinds::Described;
 use super::line::{Line, at, code, foreign, key, line};
 use super::view::{Blocks, Table};
-use super::{Answer, TextView, document};
+use super::{Answer, TextView, written_as};
 use crate::load::ExplainedSetting;
 use crate::load::explain::{ExplainedDefinition, ExplainedValue, ValueSource};
 use crate::model::{Json, SourceLocation};
@@ -27,9 +25,7 @@ pub struct Explanation {
 }
 
 impl Answer for Explanation {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("explanation", self, out)
-    }
+    written_as!("explanation");
 
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let environment = || self.environment.as_deref().map(|name| line![" in environment ", code(name)]);

@@ -1,14 +1,13 @@
 //! The kinds of the API, and what the fields of one are, from their description.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::{Line, Part, code, foreign, line};
 use super::view::{Blocks, Table};
-use super::{Answer, TextView, document};
+use super::{Answer, TextView, written_as};
 use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, snake};
 
 /// All kinds.
@@ -83,9 +82,7 @@ impl Default for KindList {
 }
 
 impl Answer for KindList {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("kinds", self, out)
-    }
+    written_as!("kinds");
 
     /// A row for each kind.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {

@@ -59,6 +59,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use annotation::Annotation;
+use document::written_as;
 use fleet::Fleet;
 use view::Blocks;
 

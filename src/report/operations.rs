@@ -1,15 +1,13 @@
 //! The operations of the interface: the list of them with parameters, body and risk, and the request of one
 //! before it is sent.
 
-use std::io::{self, Write};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::TextView;
 use super::line::{Line, code, foreign, line, styled};
 use super::view::{Block, Blocks, Table};
-use super::{Answer, Role, document, safe};
+use super::{Answer, Role, safe, written_as};
 use crate::api::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, Request, RetryClass, TABLE};
 use crate::model::Layout;
 
@@ -23,9 +21,7 @@ pub struct OperationList {
 }
 
 impl Answer for OperationList {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("operations", self.report(), out)
-    }
+    written_as!("operations", |list: &Self| list.report());
 
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let mut blocks = Blocks::default();

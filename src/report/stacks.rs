@@ -2,7 +2,6 @@
 //! behind that were removed, nothing deletes, because no stack plans it any more: the commands that delete it are named.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 
 use data_encoding::HEXLOWER;
 use schemars::JsonSchema;
@@ -13,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::line::{Line, code, line, styled};
 use super::markdown::{self, draw};
 use super::view::{Blocks, Table};
-use super::{Answer, Format, Role, TextView, document, safe};
+use super::{Answer, Format, Role, TextView, safe, written_as};
 use crate::kind::KindName;
 use crate::model::words;
 use crate::model::{Json, Key};
@@ -217,9 +216,7 @@ fn flag(environment: Option<&String>) -> String {
 }
 
 impl Answer for StackList {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("stacks", self, out)
-    }
+    written_as!("stacks");
 
     fn draw(&self, format: Format) -> Option<String> {
         match format {

@@ -2,14 +2,13 @@
 //! to.
 
 use std::cmp::Ordering;
-use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line::{Line, code, foreign, line};
 use super::view::{Blocks, Table};
-use super::{Answer, TextView, document};
+use super::{Answer, TextView, written_as};
 use crate::api::upgrades::{
     self, Application, ApplicationObject, Installed, Progress, Stage, UpgradeProgress, UpgradeState,
 };
@@ -45,9 +44,7 @@ impl Answer for SiteUpgrade<'_> {
         blocks
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("upgrade_status", self, out)
-    }
+    written_as!("upgrade_status");
 }
 
 /// The rows of an upgrade; a part of a part is indented.
@@ -179,9 +176,7 @@ impl Answer for UpgradableVersions<'_> {
         table.into()
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("upgradable_sw_versions", self, out)
-    }
+    written_as!("upgradable_sw_versions");
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! The result of a check of definitions without the service.
 
-use std::io::{self, Write};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::annotation::{self, Annotation};
 use super::line::{Line, line};
 use super::view::Blocks;
-use super::{Answer, Role, TextView, document};
+use super::{Answer, Role, TextView, written_as};
 use crate::load::Diagnostic;
 
 /// Definitions that were checked.
@@ -26,9 +24,7 @@ impl Answer for Validation {
         self.contents.map(StackSize::blocks).unwrap_or_default()
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("validation", ValidationReport::of(self), out)
-    }
+    written_as!("validation", ValidationReport::of);
 
     fn annotations(&self) -> Vec<Annotation> {
         annotation::of_diagnostics(&self.diagnostics, &self.prefix)

@@ -14,7 +14,7 @@ use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
 use crate::report::line::{Line, code, foreign, key, line, moment, styled, took};
-use crate::report::{Answer, Role, TextView, document, safe};
+use crate::report::{Answer, Role, TextView, document, safe, written_as};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 
 /// Lists that are left out one by one in what a refusal proposes.
@@ -367,9 +367,7 @@ impl Answer for Rehearsal {
         blocks
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("rehearsal", RehearsalReport::new(self), out)
-    }
+    written_as!("rehearsal", RehearsalReport::new);
 }
 
 /// What still differs after a rehearsal, by the verification and by the second plan.

@@ -12,7 +12,7 @@ use crate::report::facts::reason::short_commit;
 use crate::report::json::HistoryReport;
 use crate::report::line::{Line, code, foreign, line, moment, styled};
 use crate::report::text::draw::Widths;
-use crate::report::{Answer, Format, Role, TextView, document, prometheus, safe};
+use crate::report::{Answer, Format, Role, TextView, prometheus, safe, written_as};
 use crate::run::{
     ApprovalKind, ChangeResult, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger, StepResult,
     UnknownResult, Verification,
@@ -42,9 +42,7 @@ impl Answer for HistoryReport<'_> {
         blocks
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("history", self, out)
-    }
+    written_as!("history");
 }
 
 /// The runs as a table, or with two lines each where the terminal is too narrow for one.
