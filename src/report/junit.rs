@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::facts::check::{self as facts, Row};
 use super::facts::reason::of_cause;
 use super::fleet::Fleet;
-use super::{Report, ReportOptions, safe};
+use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::Key;
 use crate::plan::{Note, ScopeRead};
@@ -22,22 +22,13 @@ struct Suite {
     skipped: usize,
 }
 
-/// The report as one XML document, if it has one.
-pub(super) fn render(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<String> {
-    match report {
-        Report::Check(check) => Some(self::report(check)),
-        Report::Fleet(fleet) => Some(self::fleet(fleet)),
-        Report::Plan(_) | Report::Answer(_) => None,
-    }
-}
-
 /// The check as one XML document.
 pub fn report(check: &Check) -> String {
     render_suites(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
 }
 
 /// The checks of several stacks as one XML document; a suite's name begins with its stack's directory.
-fn fleet(fleet: &Fleet<'_>) -> String {
+pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
     let mut suites = Vec::new();
     for (part, check) in fleet.checks() {
         let of = of(check, &format!("{}: ", part.name()));

@@ -61,7 +61,7 @@ use jiff::Timestamp;
 use annotation::Annotation;
 use document::written_as;
 use fleet::Fleet;
-use view::Blocks;
+use view::{Blocks, View};
 
 use crate::drift::{Acknowledgements, Check};
 use crate::plan::Plan;
@@ -220,13 +220,35 @@ fn renderer(format: Format) -> fn(&Report<'_>, &ReportOptions<'_>) -> Option<Str
         Format::Text | Format::Table | Format::Yaml | Format::Matrix => |_, _| None,
         Format::Json => |report, _| Some(json_text(report)),
         Format::Ndjson => |report, _| Some(document::one_line(&json_text(report))),
-        Format::Markdown => markdown::render,
-        Format::Html => html::render,
-        Format::Junit => junit::render,
-        Format::Prometheus => prometheus::render,
+        Format::Markdown => |report, options| of_views(report, options, markdown::report, markdown::fleet),
+        Format::Html => |report, options| of_views(report, options, html::report, html::fleet),
+        Format::Junit => |report, _| of_checks(report, junit::report, junit::fleet),
+        Format::Prometheus => |report, _| of_checks(report, prometheus::report, prometheus::fleet),
         Format::Github => |report, _| Some(github::annotations(&annotations(report))),
         Format::Sarif => |report, _| Some(sarif::report(&annotations(report), &sarif::settings_file(report), VERSION)),
         Format::Acknowledgements => acknowledgements,
+    }
+}
+
+/// Draws the view of a report about one stack, or the report about several.
+fn of_views(
+    report: &Report<'_>,
+    options: &ReportOptions<'_>,
+    one: fn(&View<'_>, &ReportOptions<'_>) -> String,
+    several: fn(&Fleet<'_>, &ReportOptions<'_>) -> String,
+) -> Option<String> {
+    match report {
+        Report::Fleet(fleet) => Some(several(fleet, options)),
+        report => View::of(report, options).map(|view| one(&view, options)),
+    }
+}
+
+/// Draws a check, or those of several stacks.
+fn of_checks(report: &Report<'_>, one: fn(&Check) -> String, several: fn(&Fleet<'_>) -> String) -> Option<String> {
+    match report {
+        Report::Check(check) => Some(one(check)),
+        Report::Fleet(fleet) => Some(several(fleet)),
+        Report::Plan(_) | Report::Answer(_) => None,
     }
 }
 

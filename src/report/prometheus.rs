@@ -8,20 +8,11 @@ use std::fmt::Display;
 use jiff::Timestamp;
 
 use super::fleet::Fleet;
-use super::{Report, ReportOptions, safe};
+use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::Scope;
 use crate::plan::{ActionKind, ScopeRead};
 use crate::run::{RunDocument, RunStatus, StepResult};
-
-/// The report as gauges, if it has any.
-pub(super) fn render(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<String> {
-    match report {
-        Report::Check(check) => Some(self::report(check)),
-        Report::Fleet(fleet) => Some(self::fleet(fleet)),
-        Report::Plan(_) | Report::Answer(_) => None,
-    }
-}
 
 /// The check as gauges.
 pub fn report(check: &Check) -> String {
@@ -29,7 +20,7 @@ pub fn report(check: &Check) -> String {
 }
 
 /// The checks of several stacks as gauges, and how many could not be made.
-fn fleet(fleet: &Fleet<'_>) -> String {
+pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
     // Two stacks may have one name, such as the environments of a directory.
     let checks: Vec<_> = fleet.checks().map(|(part, check)| (Some(part.name().into_owned()), check)).collect();
     let mut text = Text { lines: gauges(&checks), ..Text::default() };

@@ -11,7 +11,7 @@ use crate::report::view::{self, Alarm, AlarmKind, Content, Count};
 use crate::report::{ReportOptions, Role};
 
 /// The results of several stacks as one page.
-pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
+pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let stacks = fleet.parts.len();
     let (heading, content) = match fleet.command {
         FleetCommand::Drift => (line!["Drift of ", stacks, " stacks"], Content::Check(Vec::new(), Vec::new())),

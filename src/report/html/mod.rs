@@ -4,6 +4,8 @@
 
 mod fleet;
 
+pub(super) use fleet::fleet;
+
 use std::collections::{BTreeMap, HashMap};
 
 use data_encoding::BASE64;
@@ -18,7 +20,7 @@ use super::facts::plan::{Command, Item, Part as PlanPart};
 use super::facts::reason::{block_reason, of_edit, reason, removed};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
-use super::{Report, ReportOptions, Role, safe, template};
+use super::{ReportOptions, Role, safe, template};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
 use crate::report::line::{self, Line, Part, capital, code, digits, foreign, line, moment_with_age};
@@ -56,16 +58,8 @@ pub(in crate::report) fn draw(line: &Line<'_>) -> String {
     text
 }
 
-/// The report as a page, if it has one.
-pub(super) fn render(report: &Report<'_>, options: &ReportOptions<'_>) -> Option<String> {
-    match report {
-        Report::Fleet(fleet) => Some(fleet::fleet(fleet, options)),
-        report => View::of(report, options).map(|view| self::report(&view, options)),
-    }
-}
-
 /// A report about one stack as a page.
-fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
+pub(super) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
     let mut page = Page::new(view.heading.clone(), &view.content, &options.command);
     page.facts.extend(view.facts.iter().map(draw));
     page.facts.extend(view.digest.iter().map(|digest| draw(&line!["digest ", code(digest)])));

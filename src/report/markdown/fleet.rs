@@ -12,7 +12,7 @@ use crate::report::view::View;
 use crate::report::{ReportOptions, Role};
 
 /// The results of several stacks, under the budget of one report.
-pub(super) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
+pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     let view = options.view;
     let mut text = marker("fleet", None);
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };

@@ -7,23 +7,18 @@
 mod fleet;
 mod report;
 
+pub(super) use fleet::fleet;
+pub(super) use report::report;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::report::facts::plan::Command;
 use crate::report::line::{Line, Part, capital, digits};
-use crate::report::view::{Alarm, Align, Table, View};
-use crate::report::{Report, ReportOptions, safe};
+use crate::report::safe;
+use crate::report::view::{Alarm, Align, Table};
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
-
-/// The report as Markdown, if it has that.
-pub(super) fn render(report: &Report<'_>, options: &ReportOptions<'_>) -> Option<String> {
-    match report {
-        Report::Fleet(fleet) => Some(fleet::fleet(fleet, options)),
-        report => View::of(report, options).map(|view| report::report(&view, options)),
-    }
-}
 
 /// The hidden first line: what the report is, and of which stack.
 fn marker(kind: &str, stack: Option<&str>) -> String {
