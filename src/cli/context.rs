@@ -221,7 +221,8 @@ pub struct Tenants {
     /// What the stacks of the call define, as far as they are loaded.
     pub defined: RefCell<Vec<DefinedKeys>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
-    embedded: Option<EmbeddedService>,
+    /// The embedded service, if the stacks use one.
+    pub embedded: Option<EmbeddedService>,
     /// The stacks of each repository, once they were searched for.
     in_tree: RefCell<BTreeMap<PathBuf, Result<Declared, String>>>,
     /// The same at a commit.
@@ -287,11 +288,6 @@ impl Tenants {
         }
         let declared = declared::at_commit(repository, commit)?.into();
         Ok(Declared::clone(known.entry(place).or_insert(declared)))
-    }
-
-    /// The embedded service, if the stacks use one.
-    pub fn embedded(&self) -> Option<&EmbeddedService> {
-        self.embedded.as_ref()
     }
 
     /// The smallest rate limit and number of requests at the same time that a stack of the service configures.

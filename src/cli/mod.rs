@@ -125,7 +125,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
         .and_then(|runtime| {
             runtime.block_on(async {
                 // What waits draws a line on a terminal, which must not stay there.
-                let is_watched = context.output.promised().is_some() || context.output.is_live();
+                let is_watched = context.output.promised().is_some() || context.output.is_live;
                 let is_read = is_watched && arguments.command.ends_on_interrupt();
                 let work = Box::pin(arguments.command.execute(&context));
                 let result = match is_read {

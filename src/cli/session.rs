@@ -41,7 +41,7 @@ pub struct Session<'c> {
     /// What they are compared with.
     pub source: LiveSource,
     /// The service, unless the source is a snapshot.
-    connection: Option<Connection>,
+    pub connection: Option<Connection>,
     /// Which changes the call plans, and what it allows.
     change: ChangeArgs,
     /// The part of a fleet to read.
@@ -163,11 +163,6 @@ impl<'c> Session<'c> {
     pub fn into_connection(self) -> Result<Connection> {
         let missing = || error!(Bug, "a snapshot has no service");
         self.connection.ok_or_else(missing)
-    }
-
-    /// The connection, unless the source is a snapshot.
-    pub fn connection(&self) -> Option<&Connection> {
-        self.connection.as_ref()
     }
 }
 

@@ -221,7 +221,7 @@ fn units_of<'k>(session: &Session<'_>, live: &Live, key: &'k Key) -> Vec<(&'k Ke
 
 /// Finds the tenants of objects with references to take over: the service fills no other one in them.
 async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Result<()> {
-    let Some(connection) = session.connection() else { return Ok(()) };
+    let Some(connection) = &session.connection else { return Ok(()) };
     let reader = connection.reader()?;
     let mut tenants: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for one in wanted {

@@ -72,7 +72,7 @@ impl Execute for RehearseArgs {
 
 /// The copy to rehearse on, and the plan against it. The service is only read.
 async fn copy(context: &Context, session: &Session<'_>) -> Result<(Snapshot, Plan)> {
-    let Some(connection) = session.connection() else {
+    let Some(connection) = &session.connection else {
         let LiveSource::Snapshot(snapshot) = &session.source else {
             return Err(error!(Bug, "a session without a service has a snapshot"));
         };

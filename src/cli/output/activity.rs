@@ -81,15 +81,15 @@ impl Activity {
 
     /// Shows a read that takes long, until it ends.
     async fn remind(self) {
-        let every = if self.output.is_live() { DELAY } else { INTERVAL };
+        let every = if self.output.is_live { DELAY } else { INTERVAL };
         loop {
             tokio::time::sleep(every).await;
             let mut state = self.state();
             if state.reading.is_none() {
                 return;
             }
-            if self.output.is_live() {
-                state.line.get_or_insert_with(|| self.output.bars().add(line()));
+            if self.output.is_live {
+                state.line.get_or_insert_with(|| self.output.bars.add(line()));
                 self.draw(&mut state);
                 return;
             }
@@ -106,8 +106,8 @@ impl Activity {
             retry.number,
             retry.most
         ));
-        if self.output.is_live() {
-            state.line.get_or_insert_with(|| self.output.bars().add(line()));
+        if self.output.is_live {
+            state.line.get_or_insert_with(|| self.output.bars.add(line()));
             self.draw(&mut state);
             return;
         }

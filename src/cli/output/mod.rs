@@ -29,8 +29,9 @@ pub struct Output {
     messages: TextView,
     quiet: bool,
     /// What is drawn below the messages, on a terminal.
-    bars: MultiProgress,
-    live: bool,
+    pub bars: MultiProgress,
+    /// Whether lines below the messages are drawn and go away: on a terminal.
+    pub is_live: bool,
     promise: Option<Promise>,
     /// The stack that the messages are about, where the command is about several.
     stack: Option<StackOutput>,
@@ -104,11 +105,11 @@ impl Output {
             is_terminal,
             ..TextView::default()
         };
-        let live = environment.stderr_is_terminal && !global.quiet && !global.verbose;
-        let target = if live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let is_live = environment.stderr_is_terminal && !global.quiet && !global.verbose;
+        let target = if is_live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         Self {
             bars: MultiProgress::with_draw_target(target),
-            live,
+            is_live,
             answers: view(environment.stdout_is_terminal),
             messages: view(environment.stderr_is_terminal),
             quiet: global.quiet,
@@ -182,16 +183,6 @@ impl Output {
         }
         self.note_answer();
         self.answered(self.bars.suspend(|| write_with(|out| report::write(report, format, options, out))));
-    }
-
-    /// Whether lines below the messages are drawn and go away: on a terminal.
-    pub fn is_live(&self) -> bool {
-        self.live
-    }
-
-    /// The lines below the messages.
-    pub fn bars(&self) -> &MultiProgress {
-        &self.bars
     }
 
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].

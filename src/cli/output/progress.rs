@@ -35,8 +35,8 @@ impl RunProgress {
         let output = context.output.clone();
         let target = if output.promised() == Some(Promise::RunEvents) {
             ProgressTarget::Events(output.line_source(plan.stack.clone(), plan.source.environment.clone()))
-        } else if output.is_live() {
-            let bar = output.bars().add(ProgressBar::no_length());
+        } else if output.is_live {
+            let bar = output.bars.add(ProgressBar::no_length());
             let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len}  {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
             ProgressTarget::Bar(bar)

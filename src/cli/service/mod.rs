@@ -67,7 +67,7 @@ pub async fn connect_with(context: &Context, config: &Config, token_use: TokenUs
             settings
         }
         ServiceLocation::Sandbox(file) => {
-            let service = match context.tenants.embedded() {
+            let service = match &context.tenants.embedded {
                 Some(service) => service.clone(),
                 None => embed(context, &file).await?,
             };

@@ -24,7 +24,7 @@ pub async fn run(
         pages = Pages::first(reader, &question) => pages?,
         () = interrupt::interrupted() => return Ok(ExitStatus::Interrupted),
     };
-    let total = pages.total();
+    let total = pages.total;
     let mut list = EventList::new(&arguments.fields, arguments.format, context.output.view());
     let heading = question.heading(total);
     context.output.note_answer();
@@ -102,11 +102,6 @@ impl<'a> Pages<'a> {
     pub async fn first(reader: &'a Reader, question: &'a EventsRequest) -> Result<Self> {
         let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
         Ok(Self { reader, question, total: page.total_hits, scroll_id: page.scroll_id.clone(), page: Some(page) })
-    }
-
-    /// Events that match in all.
-    pub fn total(&self) -> Option<u64> {
-        self.total
     }
 
     /// The next batch; nothing at the end. `earlier` is the number of events before it.
