@@ -1,15 +1,10 @@
 //! The view of DDoS events: a table of them, one with its attachments, an edit before it is sent, and a conflict with an
 //! edit that was made meanwhile.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::line::{Line, code, foreign, line, moment, styled};
-use super::view::{Blocks, Table};
-use super::{Answer, Role, written_as};
-use super::{TextView, text::draw};
+use super::text::draw;
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
+use crate::report::prelude::*;
 
 /// DDoS events.
 #[derive(Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::line::{code, digits, line};
+use super::line::{code, digits};
 use super::text::draw::cut;
 use super::{Answer, Charset, Format, TextView, safe, written_as};
 

@@ -1,17 +1,11 @@
 //! Security events one after the other: a table, a line of JSON for each, or one JSON document whose events
 //! follow in batches. Each batch becomes a piece of text, so that a long list needs little memory.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::TextView;
 use super::error::ErrorReport;
-use super::line::code;
 use super::text::draw::{self, Widths};
-use super::view::Table;
-use super::{Format, document, safe};
 use crate::api::events::{Event, EventQuery};
 use crate::model::Json;
+use crate::report::prelude::*;
 
 /// The columns of the table where none are asked for, with their headings.
 const COLUMNS: [(&str, &str); 7] = [

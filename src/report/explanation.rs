@@ -1,15 +1,10 @@
 //! What `explain` prints: where the values of a definition or of the settings are from, or what a field of a kind is.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::kinds::Described;
-use super::line::{Line, at, code, foreign, key, line};
-use super::view::{Blocks, Table};
-use super::{Answer, TextView, written_as};
 use crate::load::ExplainedSetting;
 use crate::load::explain::{ExplainedDefinition, ExplainedValue, ValueSource};
 use crate::model::{Json, SourceLocation};
+use crate::report::prelude::*;
 
 /// An answer of `explain`.
 #[derive(Debug, Default, Serialize, JsonSchema)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::annotation::{self, Annotation, Finding};
 use super::facts::unread;
-use super::line::{Line, Part, line};
+use super::line::{Line, Part};
 use super::view::View;
 use super::{Answer as _, TextView, Validation, time};
 use crate::drift::{Check, Verdict};

@@ -2,12 +2,7 @@
 
 use std::io::{self, Write};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::line::{Line, Part, code, foreign, line, styled};
-use super::view::{Blocks, Table};
-use super::{Answer, Role, TextView, document};
+use crate::report::prelude::*;
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

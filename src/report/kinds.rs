@@ -2,13 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::line::{Line, Part, code, foreign, line};
-use super::view::{Blocks, Table};
-use super::{Answer, TextView, written_as};
 use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, snake};
+use crate::report::prelude::*;
 
 /// All kinds.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -110,7 +110,6 @@ macro_rules! line {
         line
     }};
 }
-pub(in crate::report) use line;
 
 impl<'a> Line<'a> {
     /// `1 endpoint`, `2 endpoints`.

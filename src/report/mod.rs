@@ -3,6 +3,9 @@
 //! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it. A command says what it
 //! reports and in which format; what that looks like is decided here and in the file of the format.
 
+#[macro_use]
+mod line;
+
 pub mod annotation;
 pub mod check_document;
 pub mod ddos;
@@ -25,7 +28,6 @@ pub mod json;
 pub mod json_lines;
 pub mod junit;
 pub mod kinds;
-mod line;
 pub mod markdown;
 pub mod merge;
 pub mod objects;
@@ -65,6 +67,16 @@ use view::{Blocks, View};
 
 use crate::drift::{Acknowledgements, Check};
 use crate::plan::Plan;
+
+/// What the file of an answer needs.
+mod prelude {
+    pub(super) use schemars::JsonSchema;
+    pub(super) use serde::Serialize;
+
+    pub(super) use crate::report::line::{Line, Part, at, code, foreign, key, moment, styled};
+    pub(super) use crate::report::view::{Block, Blocks, Table};
+    pub(super) use crate::report::{Answer, Format, Role, TextView, document, safe, written_as};
+}
 
 /// Days for which an offered acknowledgement is valid.
 const OFFERED_DAYS: i64 = 14;

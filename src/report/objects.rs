@@ -5,18 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::facts::unit;
-use super::line::{Line, code, line, moment};
-use super::view::{Blocks, Table};
-use super::{Answer, TextView, document, time};
+use super::time;
 use crate::kind::{FieldKind, KindName};
 use crate::model::{
     Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, UnknownField,
 };
 use crate::plan::ServiceId;
+use crate::report::prelude::*;
 
 /// Live endpoints, and the reads that they come from.
 pub struct ObjectListing<'a> {

@@ -1,15 +1,9 @@
 //! The operations of the interface: the list of them with parameters, body and risk, and the request of one
 //! before it is sent.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::TextView;
-use super::line::{Line, code, foreign, line, styled};
-use super::view::{Block, Blocks, Table};
-use super::{Answer, Role, safe, written_as};
 use crate::api::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, Request, RetryClass, TABLE};
 use crate::model::Layout;
+use crate::report::prelude::*;
 
 /// Which operations are listed.
 #[derive(Debug, Clone, Copy)]

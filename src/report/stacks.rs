@@ -4,18 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use data_encoding::HEXLOWER;
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::line::{Line, code, line, styled};
 use super::markdown::{self, draw};
-use super::view::{Blocks, Table};
-use super::{Answer, Format, Role, TextView, safe, written_as};
 use crate::kind::KindName;
 use crate::model::words;
 use crate::model::{Json, Key};
+use crate::report::prelude::*;
 
 /// The line of the settings with which a stack may define nothing.
 pub const ALLOW_EMPTY: &str = "allow_empty: true";

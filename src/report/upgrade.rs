@@ -3,16 +3,11 @@
 
 use std::cmp::Ordering;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::line::{Line, code, foreign, line};
-use super::view::{Blocks, Table};
-use super::{Answer, TextView, written_as};
 use crate::api::upgrades::{
     self, Application, ApplicationObject, Installed, Progress, Stage, UpgradeProgress, UpgradeState,
 };
 use crate::model::Namespace;
+use crate::report::prelude::*;
 
 /// The upgrade of a site; nothing where the service knows of none.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]

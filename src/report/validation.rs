@@ -1,13 +1,8 @@
 //! The result of a check of definitions without the service.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::annotation::{self, Annotation};
-use super::line::{Line, line};
-use super::view::Blocks;
-use super::{Answer, Role, TextView, written_as};
 use crate::load::Diagnostic;
+use crate::report::prelude::*;
 
 /// Definitions that were checked.
 pub struct Validation {

@@ -12,7 +12,7 @@ use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVe
 use crate::model::words;
 use crate::model::{Field, Key};
 use crate::plan::{Action, BlockedChange, Cause, Change, Note};
-use crate::report::line::{Line, Part, code, foreign, key, line, moment_with_age, styled};
+use crate::report::line::{Line, Part, code, foreign, key, moment_with_age, styled};
 use crate::report::{Role, time};
 
 /// Endpoints that a proposed command names at most.

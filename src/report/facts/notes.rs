@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::plan::{Note, Plan};
-use crate::report::line::{Line, foreign, line};
+use crate::report::line::{Line, foreign};
 
 const AWAITED: &str =
     "{{endpoint}} {{was|were}} moved here from stack {{reason}} and {{is|are}} not defined yet: {{names}}";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::edits::{self, FoldedChanges};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
-use crate::report::line::{Line, line, quoted};
+use crate::report::line::{Line, quoted};
 use crate::report::{Role, TextView, safe};
 
 /// From so many endpoints with one and the same edit on, the edit is listed once.

@@ -5,8 +5,7 @@ use crate::plan::{
     Action, Attribution, BlockReason, BlockedChange, BrokenReference, Cause, Change, FieldChange, Unchangeable,
     WrittenReference,
 };
-use crate::report::line::{Line, at, code, foreign, line};
-use crate::report::safe;
+use crate::report::prelude::*;
 
 /// Why an object is missing that a commit which was applied defines.
 const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";

@@ -7,7 +7,7 @@ use crate::model::Key;
 use crate::plan::{ActionKind, Plan};
 use crate::report::facts::check;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::line::{Line, line};
+use crate::report::line::Line;
 
 /// What became of a stack, in the order of a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 //! namespace and kind.
 
 use crate::plan::Plan;
-use crate::report::line::{Line, foreign, line, quoted};
+use crate::report::line::{Line, foreign, quoted};
 
 /// Names that one message lists.
 const MOST_NAMES: usize = 12;

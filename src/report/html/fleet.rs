@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
-use crate::report::line::{Line, code, foreign, line};
+use crate::report::line::{Line, code, foreign};
 use crate::report::view::{self, Alarm, AlarmKind, Content, Count};
 use crate::report::{ReportOptions, Role};
 

@@ -23,7 +23,7 @@ use super::view::{Alarm, Content, Count, View};
 use super::{ReportOptions, Role, safe, template};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
-use crate::report::line::{self, Line, Part, capital, code, digits, foreign, line, moment_with_age};
+use crate::report::line::{self, Line, Part, capital, code, digits, foreign, moment_with_age};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");

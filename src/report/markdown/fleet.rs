@@ -7,7 +7,7 @@ use crate::drift::Verdict;
 use crate::report::facts::check as check_facts;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
-use crate::report::line::{Line, code, foreign, line, styled};
+use crate::report::line::{Line, code, foreign, styled};
 use crate::report::view::View;
 use crate::report::{ReportOptions, Role};
 

@@ -15,7 +15,7 @@ use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removed};
-use crate::report::line::{Line, at, code, digits, key, line, moment_with_age};
+use crate::report::line::{Line, at, code, digits, key, moment_with_age};
 use crate::report::view::{Content, View};
 
 /// Characters of a value that a table shows.

@@ -12,7 +12,7 @@ use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, remarkable_reason, removed};
-use crate::report::line::{self, Line, code, key, line, styled};
+use crate::report::line::{self, Line, code, key, styled};
 
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;

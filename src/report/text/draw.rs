@@ -253,7 +253,7 @@ pub(in crate::report) fn cut(text: &str, width: usize, charset: Charset) -> Cow<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::line::{code, line};
+    use crate::report::line::code;
 
     fn sample() -> Table<'static> {
         let mut table = Table::new(["NAME", "SIZE", "NOTE"]).right([1]).free(0..3);

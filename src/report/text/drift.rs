@@ -8,7 +8,7 @@ use crate::report::Role;
 use crate::report::TextView;
 use crate::report::facts::check::{self as facts, Row, State, Value};
 use crate::report::facts::edits::Sign;
-use crate::report::line::{Line, at, code, key, line, took};
+use crate::report::line::{Line, at, code, key, took};
 use crate::report::view::plan as view_of;
 use crate::report::view::{Content, Table, View, outcome};
 

@@ -7,7 +7,7 @@ use crate::report::facts::stack;
 use crate::report::fleet::{
     Fleet, FleetCommand, FleetPart, NAMES, NOTHING_EARLIER, NoResult, SharedReason, StackReport,
 };
-use crate::report::line::{Line, code, foreign, line, styled, took};
+use crate::report::line::{Line, code, foreign, styled, took};
 use crate::report::{Answer as _, Applied, Role};
 
 /// Each stack under its directory, and the sum.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
 pub use crate::report::line::digits;
-use crate::report::line::{self, Line, Part, foreign, line};
+use crate::report::line::{self, Line, Part, foreign};
 use crate::report::{Role, TextView};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
 

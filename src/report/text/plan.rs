@@ -9,7 +9,7 @@ use crate::plan::{ActionKind, Plan};
 use crate::report::TextView;
 use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::unread;
-use crate::report::line::{Line, code, line, took};
+use crate::report::line::{Line, code, took};
 use crate::report::view::plan as view_of;
 use crate::report::view::{AlarmKind, Content, View, outcome};
 use crate::report::{Role, document, json};

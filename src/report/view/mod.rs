@@ -9,7 +9,7 @@ pub(super) mod runs;
 use super::facts::check::Row;
 use super::facts::plan::{self as plan_facts, Command, Item};
 use super::facts::unread::Unread;
-use super::line::{Line, Parts, line};
+use super::line::{Line, Parts};
 use super::{Report, ReportOptions, Role};
 use crate::plan::{Change, Plan};
 

@@ -13,7 +13,7 @@ use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ScopeSta
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
-use crate::report::line::{Line, code, foreign, key, line, moment, styled, took};
+use crate::report::line::{Line, code, foreign, key, moment, styled, took};
 use crate::report::{Answer, Role, TextView, document, safe, written_as};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 

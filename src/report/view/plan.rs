@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::report::line::{Line, code, foreign, line, moment, styled};
+use crate::report::line::{Line, code, foreign, moment, styled};
 
 use super::{Alarm, AlarmKind, Content, Count, Table, View, unread};
 use crate::drift::{AcknowledgementStatus, Check};

@@ -4,15 +4,14 @@
 use std::io::{self, Write};
 
 use super::outcome::{NotAsDefined, verified};
-use super::{Block, Blocks, Table};
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::facts::plan::consents;
 use crate::report::facts::reason::short_commit;
 use crate::report::json::HistoryReport;
-use crate::report::line::{Line, code, foreign, line, moment, styled};
+use crate::report::prelude::*;
+use crate::report::prometheus;
 use crate::report::text::draw::Widths;
-use crate::report::{Answer, Format, Role, TextView, prometheus, safe, written_as};
 use crate::run::{
     ApprovalKind, ChangeResult, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger, StepResult,
     UnknownResult, Verification,
