@@ -328,33 +328,23 @@ pub fn kind_name(name: &str) -> Result<KindName, String> {
 #[derive(Debug, Args)]
 pub struct ColumnArgs {
     /// The columns of the table, such as endpoint, target, labels, labels.tier or spec.protocol
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',', add = ArgValueCompleter::new(completer::columns))]
-    pub columns: Vec<ColumnArg>,
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', value_parser = column, add = ArgValueCompleter::new(completer::columns))]
+    pub columns: Vec<Column>,
 }
 
-/// A column that a person asked for.
-#[derive(Debug, Clone)]
-pub struct ColumnArg(Column);
-
-impl std::str::FromStr for ColumnArg {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Column::parse(name).map(ColumnArg).ok_or_else(|| {
-            let names = Column::names();
-            let near = load::nearest(name, names.iter().map(String::as_str));
-            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-            format!("{near}the columns are: {}, labels.KEY, annotations.KEY", names.join(", "))
-        })
-    }
+/// The column of this name.
+fn column(name: &str) -> Result<Column, String> {
+    Column::parse(name).ok_or_else(|| {
+        let names = Column::names();
+        let near = load::nearest(name, names.iter().map(String::as_str));
+        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        format!("{near}the columns are: {}, labels.KEY, annotations.KEY", names.join(", "))
+    })
 }
 
 impl ColumnArgs {
     /// The columns that are asked for, else the usual ones.
     pub fn chosen(&self) -> Vec<Column> {
-        match self.columns.as_slice() {
-            [] => Column::usual(),
-            columns => columns.iter().map(|ColumnArg(column)| column.clone()).collect(),
-        }
+        if self.columns.is_empty() { Column::usual() } else { self.columns.clone() }
     }
 }

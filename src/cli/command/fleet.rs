@@ -2,8 +2,9 @@
 //! what is wrong with one of them is a part of the report.
 
 use std::collections::BTreeSet;
-use std::str::FromStr;
 use std::time::Duration;
+
+use jiff::SignedDuration;
 
 use crate::cli::args::time;
 use crate::cli::command::prelude::*;
@@ -36,8 +37,8 @@ pub struct ReportArgs {
     #[arg(value_name = "DIR|FILE", required = true)]
     pub paths: Vec<PathBuf>,
     /// How old a check may be, such as 90s, 1h or 2d
-    #[arg(long, value_name = "TIME", default_value = "1d")]
-    pub max_age: MaxAge,
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = max_age)]
+    pub max_age: Duration,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_MERGED))]
     pub format: Format,
@@ -45,16 +46,8 @@ pub struct ReportArgs {
     pub files: ReportFileArgs,
 }
 
-/// How old a check may be.
-#[derive(Debug, Clone, Copy)]
-pub struct MaxAge(pub Duration);
-
-impl FromStr for MaxAge {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        time::duration(text).map(|length| Self(length.unsigned_abs())).ok_or("write 90s, 15m, 1h, 2d or 1w")
-    }
+fn max_age(text: &str) -> Result<Duration, &'static str> {
+    time::duration(text).map(SignedDuration::unsigned_abs).ok_or("write 90s, 15m, 1h, 2d or 1w")
 }
 
 impl Execute for FleetSubcommand {
@@ -74,7 +67,7 @@ impl Execute for FleetSubcommand {
             };
             MergeInput::new(path.display().to_string(), bytes)
         });
-        let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age.0);
+        let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age);
         let fleet = merged.fleet();
         let report = Report::Fleet(&fleet);
         let view = TextView { call: context.call.paths(), ..context.output.view() };
