@@ -109,7 +109,8 @@ pub async fn connect_with(context: &Context, config: &Config, token_use: TokenUs
 /// It does not start.
 pub async fn embed(context: &Context, file: &Path) -> Result<EmbeddedService> {
     let secret = context.environment.secret();
-    let running = start(file, &secret).await?;
+    let options = SandboxOptions::new(Storage::File(file.to_owned()), RequiredToken::new(&secret), clock());
+    let running = sandbox::start(options).await.with_status(ExitStatus::Failed).hint("another file: --sandbox=FILE")?;
     let token = Secret::new(&secret).with_status(ExitStatus::Bug)?;
     let address = running.address();
     context.keep(running);
@@ -195,11 +196,6 @@ pub async fn rehearse(
 /// The time, for the embedded service.
 pub fn clock() -> Clock {
     Clock::new(Timestamp::now)
-}
-
-async fn start(file: &Path, token: &str) -> Result<Running> {
-    let options = SandboxOptions::new(Storage::File(file.to_owned()), RequiredToken::new(token), clock());
-    sandbox::start(options).await.with_status(ExitStatus::Failed).hint("another file: --sandbox=FILE")
 }
 
 fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>> {
