@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::command;
 use crate::cli::command::prelude::*;
-use crate::kind::Kind;
+use crate::kind::KindName;
 use crate::report::kinds::KindList;
 use crate::report::schema::{self, DefinitionKind, SchemaKind};
 
@@ -20,12 +20,8 @@ pub struct SchemaArgs {
     pub of: SchemaKind,
     /// A definition of an object of this kind, or with `--of overlay` an overlay: see `trueup kinds`. Repeated: a document of
     /// any of them, or of an endpoint
-    #[arg(long, value_name = "KIND", value_parser = kind, add = ArgValueCompleter::new(completer::kinds))]
-    pub kind: Vec<&'static Kind>,
-}
-
-fn kind(name: &str) -> Result<&'static Kind, String> {
-    crate::kind::find(name).ok_or_else(|| "to list the kinds: trueup kinds".to_owned())
+    #[arg(long, value_name = "KIND", value_parser = kind_name, add = ArgValueCompleter::new(completer::kinds))]
+    pub kind: Vec<KindName>,
 }
 
 /// Lists the kinds of object of the service's configuration API.
@@ -88,8 +84,8 @@ impl Execute for SchemaArgs {
         };
         let schema = match (self.kind.as_slice(), part) {
             ([], _) => schema::of(self.of),
-            ([kind], Some(part)) => schema::of_kind(kind, part),
-            (kinds, Some(part)) => schema::of_kinds(kinds.iter().copied(), part),
+            ([kind], Some(part)) => schema::of_kind(kind.kind(), part),
+            (kinds, Some(part)) => schema::of_kinds(kinds.iter().copied().map(KindName::kind), part),
             (_, None) => {
                 return Err(error!(Usage, "`--kind` is for definitions and overlays, not for `{}`", self.of.as_str()));
             }
