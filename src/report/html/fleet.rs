@@ -66,7 +66,7 @@ fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
 fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
     for problem in &fleet.problems {
         let text = line![code(&problem.place), ": ", foreign(&problem.message), "."];
-        page.alarm(&Alarm { kind: AlarmKind::Incomplete, text, items: Vec::new() });
+        page.alarm(&Alarm::new(AlarmKind::Incomplete, text));
     }
     for SharedReason { reason, is_failed, names } in fleet.without_result() {
         let text = line![Line::some_of(names.into_iter(), NAMES), ": ", foreign(reason), "."];

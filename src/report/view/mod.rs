@@ -94,6 +94,13 @@ pub enum AlarmKind {
     Undecided,
 }
 
+impl<'a> Alarm<'a> {
+    /// An alarm without parts.
+    pub fn new(kind: AlarmKind, text: Line<'a>) -> Self {
+        Self { kind, text, items: Vec::new() }
+    }
+}
+
 impl AlarmKind {
     /// Its word, and its colour.
     pub fn word(self) -> (Role, &'static str) {

@@ -52,11 +52,8 @@ impl<'a> View<'a> {
         let plan = &check.plan;
         let unknown = check.verdicts.unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()));
         let mut alarms = unread(&unread_facts::by_reason(unknown));
-        alarms.extend(notes::lines_of(plan, Note::is_undecided).into_iter().map(|text| Alarm {
-            kind: AlarmKind::Undecided,
-            text,
-            items: Vec::new(),
-        }));
+        let undecided = notes::lines_of(plan, Note::is_undecided).into_iter();
+        alarms.extend(undecided.map(|text| Alarm::new(AlarmKind::Undecided, text)));
         Self {
             kind: "drift",
             plan,
@@ -153,7 +150,7 @@ pub fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
         alarms.push(Alarm { kind: AlarmKind::Refused, text, items: items.collect() });
     } else if plan.is_refused() {
         let text = line!["an apply of this plan does nothing: everything in it is blocked"];
-        alarms.push(Alarm { kind: AlarmKind::Refused, text, items: Vec::new() });
+        alarms.push(Alarm::new(AlarmKind::Refused, text));
     }
     for allowed in &plan.allowed {
         let by = allowed.by.as_deref().map(|by| line![" by ", code(by)]);
