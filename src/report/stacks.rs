@@ -120,8 +120,7 @@ impl StackEntry {
     /// `shop; prod: shop-prod`: what is set where no environment is chosen, and what environments set otherwise.
     fn by_environment(&self, top: Option<String>, of: impl Fn(&EnvironmentSettings) -> Option<String>) -> String {
         let others = self.environment_settings.iter();
-        let others = others.filter_map(|(name, settings)| Some(format!("{name}: {}", of(settings)?)));
-        top.filter(|text| !text.is_empty()).into_iter().chain(others).collect::<Vec<_>>().join("; ")
+        joined(top, others.filter_map(|(name, settings)| Some(format!("{name}: {}", of(settings)?))))
     }
 
     /// Its name in an environment, or where none is chosen.
@@ -140,12 +139,7 @@ impl StackEntry {
             let others = text(&mut labels.iter().filter(|(key, value)| self.labels.get(*key) != Some(value)));
             format!("{name}: {others}")
         });
-        Some(everywhere)
-            .filter(|text| !text.is_empty())
-            .into_iter()
-            .chain(of_environment)
-            .collect::<Vec<_>>()
-            .join("; ")
+        joined(Some(everywhere), of_environment)
     }
 
     /// What is known of it that is left behind.
@@ -205,6 +199,11 @@ impl StackEntry {
         .chain(environments.into_iter().map(apply))
         .collect()
     }
+}
+
+/// What is set everywhere, and what environments set otherwise.
+fn joined(everywhere: Option<String>, otherwise: impl Iterator<Item = String>) -> String {
+    everywhere.filter(|text| !text.is_empty()).into_iter().chain(otherwise).collect::<Vec<_>>().join("; ")
 }
 
 fn flag(environment: Option<&String>) -> String {
