@@ -30,12 +30,12 @@ impl Answer for SiteUpgrade<'_> {
         let Some(progress) = self.progress.filter(is_known) else {
             return line![site, ": the service knows of no upgrade"].into();
         };
-        let mut parts = Parts { table: Table::new(["PART", "STATUS", "STEPS", "NOTE"]).free([3]) };
+        let mut parts = Parts(Table::new(["PART", "STATUS", "STEPS", "NOTE"]).free([3]));
         parts.whole(progress);
         let note = note(progress);
         let note = (!note.is_empty()).then(|| line![" (", note, ")"]);
         let mut blocks = Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]);
-        blocks.table(parts.table);
+        blocks.table(parts.0);
         blocks
     }
 
@@ -43,9 +43,7 @@ impl Answer for SiteUpgrade<'_> {
 }
 
 /// The rows of an upgrade; a part of a part is indented.
-struct Parts<'a> {
-    table: Table<'a>,
-}
+struct Parts<'a>(Table<'a>);
 
 impl<'a> Parts<'a> {
     fn whole(&mut self, progress: &'a UpgradeProgress) {
@@ -75,7 +73,7 @@ impl<'a> Parts<'a> {
     fn row(&mut self, depth: usize, name: &str, status: &UpgradeState, steps: Option<(u64, u64)>, note: &str) {
         let steps = steps.map(|(done, all)| format!("{done}/{all}")).unwrap_or_default();
         let name = format!("{:1$}{name}", "", 2 * depth);
-        self.table.row([code(name), foreign(word(status)), code(steps), foreign(note.to_owned())]);
+        self.0.row([code(name), foreign(word(status)), code(steps), foreign(note.to_owned())]);
     }
 
     fn installed(&mut self, depth: usize, one: &Installed) {
