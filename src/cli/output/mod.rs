@@ -178,9 +178,6 @@ impl Output {
 
     /// Writes a report with options as the answer, piece by piece where [`report::write`] can.
     pub fn report_with(&self, report: &Report<'_>, format: Format, options: &ReportOptions<'_>) {
-        if !matches!((format, report), (Format::Json, _) | (Format::Text, Report::Plan(_))) {
-            return self.answer(&report::render(report, format, options));
-        }
         self.note_answer();
         self.answered(self.bars.suspend(|| write_with(|out| report::write(report, format, options, out))));
     }
