@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::api::BaseUrl;
-use crate::cli::stacks::declared::joined;
+use crate::cli::stacks::declared;
 use crate::file::Directory;
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{
@@ -332,8 +332,7 @@ impl<'a> CommitLookup<'a> {
             return Ok(true);
         }
         let target = self.repository.contents(&[link])?.pop().unwrap_or_default();
-        let directory = link.path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        let target = std::str::from_utf8(&target).ok().and_then(|target| joined(directory, target));
+        let target = declared::target(link, &target);
         let is_file = |target: String| {
             target.starts_with(&root.prefix)
                 && entries.iter().any(|entry| entry.kind == EntryKind::File && entry.path == target)

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, unreadable};
-use crate::cli::stacks::declared::joined;
+use crate::cli::stacks::declared;
 use crate::git::{EntryKind, TreeEntry};
 use crate::load::{self, Config, Diagnostics, Loaded, SourceFile, is_hidden, is_source};
 use crate::model::{Definition, Key};
@@ -111,9 +111,7 @@ impl CommitLookup<'_> {
             if there.read_link().is_ok_and(|now| now.as_os_str().as_encoded_bytes() == target) {
                 continue;
             }
-            let directory = entry.path.rsplit_once('/').map_or("", |(directory, _)| directory);
-            let target = std::str::from_utf8(&target).ok().and_then(|target| joined(directory, target));
-            let target = target.ok_or_else(|| unreadable(entry))?;
+            let target = declared::target(entry, &target).ok_or_else(|| unreadable(entry))?;
             let is_reached = |other: &&TreeEntry| {
                 other
                     .path

@@ -153,15 +153,16 @@ fn linked<'e>(
     link: &TreeEntry,
     prefix: &str,
 ) -> Result<Linked<'e>, GitError> {
-    let target = repository.contents(&[link])?.pop().unwrap_or_default();
-    let target = std::str::from_utf8(&target).ok().and_then(|target| joined(prefix.trim_end_matches('/'), target));
+    let target = target(link, &repository.contents(&[link])?.pop().unwrap_or_default());
     let Some(target) = target.filter(|target| target.starts_with(prefix)) else { return Ok(Linked::Outside) };
     let file = all.iter().find(|entry| entry.path == target && entry.kind == EntryKind::File);
     Ok(file.map_or(Linked::Unclear, Linked::File))
 }
 
-/// A link's target, from the repository's top; nothing where it leads out.
-pub fn joined(directory: &str, target: &str) -> Option<String> {
+/// The target of a link with these contents, from the repository's top; nothing where it leads out.
+pub fn target(link: &TreeEntry, contents: &[u8]) -> Option<String> {
+    let directory = link.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let target = std::str::from_utf8(contents).ok()?;
     if target.starts_with('/') {
         return None;
     }
