@@ -103,19 +103,6 @@ impl ProcessEnvironment {
         }
     }
 
-    /// An environment with just these variables, for tests.
-    #[cfg(test)]
-    pub fn with(environment: &[(&str, &str)]) -> Self {
-        Self {
-            variables: environment.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect(),
-            directory: None,
-            width: WIDTH,
-            can_ask: false,
-            stdout_is_terminal: false,
-            stderr_is_terminal: false,
-        }
-    }
-
     /// The same without a variable.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
@@ -209,5 +196,27 @@ impl ProcessEnvironment {
     /// A random secret, as hex digits.
     pub fn secret(&self) -> String {
         uuid::Uuid::new_v4().simple().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl ProcessEnvironment {
+        /// An environment with just these variables, for tests.
+        pub fn with(environment: &[(&str, &str)]) -> Self {
+            Self {
+                variables: environment
+                    .iter()
+                    .map(|(name, value)| ((*name).to_owned(), OsString::from(value)))
+                    .collect(),
+                directory: None,
+                width: WIDTH,
+                can_ask: false,
+                stdout_is_terminal: false,
+                stderr_is_terminal: false,
+            }
+        }
     }
 }
