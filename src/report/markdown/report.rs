@@ -166,7 +166,9 @@ impl<'a> PlanReport<'_, 'a> {
         let reserve = self.foot(&ShownCount { shown: total, total, deletes: deletes.len(), over: true }).len();
         text.push_str(&blocked(plan, self.options.now));
         // Deletes that would take more than half of the room are named without their details.
-        let (full, compact) = (self::deletes(&deletes, self.options.now), compact_deletes(&deletes));
+        let known = deletes.iter().map(|change| format!("- {}\n", draw(&delete(change, self.options.now))));
+        let full = self::deletes(&deletes, &known.collect::<String>());
+        let compact = self::deletes(&deletes, &names(deletes.iter().map(|change| &change.key)));
         let room = self.options.budget.saturating_sub(text.len() + reserve);
         text.push_str(if full.len() * 2 > room && compact.len() < full.len() { &compact } else { &full });
         let over = text.len() + reserve > self.options.budget;
@@ -318,15 +320,12 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     named
 }
 
-/// Every delete with what is known of it.
-fn deletes(deletes: &[&Change], now: Option<Timestamp>) -> String {
+/// The deletes as a list; nothing where there are none.
+fn deletes(deletes: &[&Change], list: &str) -> String {
     if deletes.is_empty() {
         return String::new();
     }
-    let mut text = format!("#### {}\n\n", draw(&Line::count(deletes.len(), "delete")));
-    text.extend(deletes.iter().map(|change| format!("- {}\n", draw(&delete(change, now)))));
-    text.push('\n');
-    text
+    format!("#### {}\n\n{list}\n", draw(&Line::count(deletes.len(), "delete")))
 }
 
 /// The first values of an object that comes or goes, as far as they are short, and how many more there are.
@@ -363,15 +362,6 @@ fn delete(change: &Change, now: Option<Timestamp>) -> Line<'_> {
         }
     }
     line
-}
-
-/// Every delete by its name alone, by namespace.
-fn compact_deletes(deletes: &[&Change]) -> String {
-    if deletes.is_empty() {
-        return String::new();
-    }
-    let keys = deletes.iter().map(|change| &change.key);
-    format!("#### {}\n\n{}\n", draw(&Line::count(deletes.len(), "delete")), names(keys))
 }
 
 /// Names in a fence, a line for each kind in each namespace.
