@@ -257,14 +257,8 @@ impl Tenants {
     pub fn add(&self, base_url: &str, config: &Config) {
         let mut tenants = self.tenants.borrow_mut();
         let tenant = tenants.entry(base_url.to_owned()).or_default();
-        tenant.rate_limit = match (tenant.rate_limit, config.rate_limit) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
-        tenant.concurrency = match (tenant.concurrency, config.concurrency) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        tenant.rate_limit = tenant.rate_limit.into_iter().chain(config.rate_limit).reduce(f64::min);
+        tenant.concurrency = tenant.concurrency.into_iter().chain(config.concurrency).min();
     }
 
     /// The directories with settings in and below `top`.
