@@ -47,11 +47,10 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
 
 /// The state of each stack, or how many stacks have which, if that is shorter.
 fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
-    let checked = |part: &&crate::report::fleet::FleetPart<'_>| matches!(part.outcome, Ok(StackReport::Checked(_)));
     if fleet.parts.len() <= NAMES {
-        let parts = fleet.parts.iter().filter(checked);
-        return parts
-            .map(|part| line![code(part.name().into_owned()), ": ", State::of(part).words(fleet)])
+        return fleet
+            .checks()
+            .map(|(part, _)| line![code(part.name().into_owned()), ": ", State::of(part).words(fleet)])
             .chain(
                 (fleet.elsewhere() > 0)
                     .then(|| line![Line::count(fleet.elsewhere(), "stack"), ": ", State::Elsewhere.words(fleet)]),
