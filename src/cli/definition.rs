@@ -58,7 +58,8 @@ pub fn text(object: &Object, options: DefinitionOptions<'_>) -> String {
 /// A value with its keys in the order of a file; those of labels and annotations are anybody's.
 fn ordered(value: &Json, is_free: bool) -> Value {
     match value {
-        Json::String(text) => Value::String(literal(text)),
+        // What would begin a variable is escaped.
+        Json::String(text) => Value::String(text.replace("${", "$${")),
         Json::Array(items) => Value::Sequence(items.iter().map(|item| ordered(item, is_free)).collect()),
         Json::Object(map) => {
             let mut entries: Vec<(&String, &Json)> = map.iter().collect();
@@ -73,11 +74,6 @@ fn ordered(value: &Json, is_free: bool) -> Value {
         }
         plain => serde_yaml::to_value(plain).unwrap_or_default(),
     }
-}
-
-/// A value as a definition writes it: the start of a variable is escaped.
-fn literal(text: &str) -> String {
-    text.replace("${", "$${")
 }
 
 #[cfg(test)]

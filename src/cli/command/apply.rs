@@ -28,15 +28,13 @@ impl Execute for ApplyArgs {
                     Err(error!(Usage, "`--waves` is for several stacks, and the call names one")
                         .hint("give the directories of several, or --recursive for every stack below one"))
                 }
-                Targets::One(_) => apply_directory(self, context).await,
+                Targets::One(_) => {
+                    PendingRun::of_definitions(self, context, &self.scope).await?.approve_and_apply().await
+                }
                 Targets::Several(targets) => rollout::run(self, context, targets).await,
             },
         }
     }
-}
-
-async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
-    PendingRun::of_definitions(arguments, context, &arguments.scope).await?.approve_and_apply().await
 }
 
 async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan: Plan) -> Result<ExitStatus> {

@@ -58,15 +58,15 @@ impl Execute for HistoryArgs {
         }
         let mut history = journal::history(store).map_err(failed)?;
         history.runs.reverse();
-        let view = TextView { flags: context.call.settings(), ..context.output.view() };
         let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
         // The commands below the table are about the newest open run, else about the newest.
         let run = history.runs.iter().find(|run| run.is_open()).or(history.runs.first());
         let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
-        let flags = run.map_or(view.flags.clone(), |RunRecord { header, .. }| {
-            settings::of_recorded(context, &header.plan, header.sandbox.as_deref())
-        });
-        let view = TextView { flags, ..view };
+        let flags = run.map_or_else(
+            || context.call.settings(),
+            |RunRecord { header, .. }| settings::of_recorded(context, &header.plan, header.sandbox.as_deref()),
+        );
+        let view = TextView { flags, ..context.output.view() };
         let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
         context.output.report_with(&Report::Answer(&report), self.format, &ReportOptions::new(&view));
         Ok(ExitStatus::Done)

@@ -230,7 +230,7 @@ impl<'a> CommitLookup<'a> {
                 Err(error) => {
                     let bytes = self.repository.contents(&[entry])?.pop().unwrap_or_default();
                     let names_it = memchr::memmem::find(&bytes, name.as_str().as_bytes()).is_some();
-                    if names_it && !is_file(&there) {
+                    if names_it && !there.is_file() {
                         return Err(error);
                     }
                     continue;
@@ -360,10 +360,6 @@ pub(super) fn unreadable(entry: &TreeEntry) -> LookupError {
         EntryKind::File => "was a file",
     };
     LookupError::Unreadable { path: entry.path.clone(), why: why.to_owned() }
-}
-
-fn is_file(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
 /// Every name that settings give a stack.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError};
 use crate::cli::commits::base;
-use crate::cli::stacks::declared::{DeclaredDirectory, DeclaredStack};
+use crate::cli::stacks::declared::DeclaredStack;
 use crate::cli::{CommandError, Context, Result, Stack, diagnostics, settings};
 use crate::load::Config;
 use crate::model::Namespace;
@@ -49,7 +49,8 @@ fn at(context: &Context, stack: &Stack, base: &str, pruned: &BTreeSet<Namespace>
         let wrong = |reason: &str| unknown(base, &format!("{}: {reason}", directory.file()));
         for other in directory.stacks().map_err(wrong)? {
             // Every environment begins with the top level of its own file, and may loosen it.
-            let is_below = other.environment.is_none() && target.is_environment && is_own(directory, own_prefix);
+            let is_below =
+                other.environment.is_none() && target.is_environment && own_prefix == Some(&*directory.prefix);
             let is_it = other.config.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
             if is_it && !is_below && target.may_be_of(other) {
                 in_force.safeguards = in_force.safeguards.stricter(&other.config.safeguards);
@@ -57,10 +58,6 @@ fn at(context: &Context, stack: &Stack, base: &str, pruned: &BTreeSet<Namespace>
         }
     }
     Ok(in_force)
-}
-
-fn is_own(directory: &DeclaredDirectory, own: Option<&str>) -> bool {
-    own == Some(directory.prefix.as_str())
 }
 
 fn unknown(base: &str, why: &str) -> CommandError {
