@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, file, settings};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, aside, file, settings};
 use crate::drift::{DriftState, DriftStateError, DriftStateOwner};
 use crate::file::{Directory, FileMode, limit, read_own};
 use crate::state::{Bucket, CreateResult, StateStore, Tag};
@@ -113,7 +113,7 @@ impl<'c> DriftStore<'c> {
                 (bytes, path.display().to_string(), None)
             }
             Place::Object { bucket, name } => {
-                let object = elsewhere({
+                let object = aside({
                     let (bucket, name) = ((*bucket).clone(), name.clone());
                     move || bucket.read(&name)
                 });
@@ -165,11 +165,11 @@ impl<'c> DriftStore<'c> {
             Place::Nowhere | Place::Object { .. } => return Ok(None),
             Place::File(path) => {
                 let path = path.clone();
-                elsewhere(move || crate::file::lock(&path)).await
+                aside(move || crate::file::lock(&path)).await
             }
             Place::Own { directory, name } => {
                 let (directory, name) = ((*directory).clone(), name.clone());
-                elsewhere(move || Directory::private(&directory, DRIFT)?.lock(name)).await
+                aside(move || Directory::private(&directory, DRIFT)?.lock(name)).await
             }
         };
         locked.map(Some).with_status(ExitStatus::Failed)
@@ -188,7 +188,7 @@ impl<'c> DriftStore<'c> {
             }
             Place::Object { bucket, name } => {
                 let (bucket, name) = ((*bucket).clone(), name.clone());
-                let written = elsewhere(move || match tag {
+                let written = aside(move || match tag {
                     Some(tag) => bucket.update(&name, text, &tag).map(|tag| tag.is_some()),
                     None => bucket.create(&name, text).map(|result| result != CreateResult::Taken),
                 });
@@ -218,14 +218,6 @@ fn name(base_url: &str, sandbox: &str, stack: &str) -> String {
         false => format!("-{}", HEXLOWER.encode(&Sha256::digest(format!("{base_url}{sandbox}"))[..6])),
     };
     format!("{}{digest}_{stack}.json", host.replace(|c| !is_plain(c), "_"))
-}
-
-/// Waits for an object store or a lock without keeping other stacks from their work.
-async fn elsewhere<T: Send + 'static>(request: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(request).await {
-        Ok(answer) => answer,
-        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
-    }
 }
 
 #[cfg(test)]

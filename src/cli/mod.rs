@@ -155,6 +155,14 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
     }
 }
 
+/// Does what takes a while, or waits for a lock or an object store, on a thread of its own, while other stacks go on.
+pub(in crate::cli) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
 /// The call promises a document, and none was begun.
 static DOCUMENT_IS_PROMISED: AtomicBool = AtomicBool::new(false);
 

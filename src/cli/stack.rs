@@ -9,7 +9,9 @@ use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, LazyRepository};
-use crate::cli::{Call, CommandError, CommandResult as _, Context, ExitStatus, Result, diagnostics, policy, settings};
+use crate::cli::{
+    Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, diagnostics, policy, settings,
+};
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::policy::{SafetySettings, SettingChange};
@@ -62,8 +64,7 @@ pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 /// Those of [`open`].
 pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
     let (path, options) = (first(scope).to_owned(), settings::load_options(context));
-    let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
-    opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
+    opened(context, scope, aside(move || load::directory(&path, &options)).await)
 }
 
 /// The definitions, or what is wrong with them.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::check_document::{CheckDocument, CheckDocumentError, SavedResult, SavedStack};
+use super::check_document::{CheckDocument, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::{safe, time};
 use crate::drift::Check;
@@ -33,8 +33,7 @@ impl MergeInput {
     /// The file with these bytes, if they could be read.
     #[must_use]
     pub fn new(name: String, bytes: Result<Vec<u8>, String>) -> Self {
-        let read =
-            |bytes: Vec<u8>| CheckDocument::from_file(&bytes).map_err(|error: CheckDocumentError| error.to_string());
+        let read = |bytes: Vec<u8>| CheckDocument::from_file(&bytes).map_err(|error| error.to_string());
         Self { name, content: bytes.and_then(read) }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::cli::stacks::shard::Shard;
-use crate::cli::{Context, Stack, settings};
+use crate::cli::{Context, Stack, aside, settings};
 use crate::drift::DriftState;
 use crate::git::GitError;
 use crate::kind::KindName;
@@ -98,7 +98,7 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
     let Ok(Some(name)) = settings::stack(context, &stack.loaded.config) else { return Listed::default() };
     let repository = stack.repository.clone();
     let environment = stack.loaded.options().environment.clone();
-    let search = tokio::task::spawn_blocking(move || {
+    aside(move || {
         let mut all = Listed::default();
         let repository = match repository.open() {
             Ok(repository) => repository,
@@ -123,9 +123,8 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
             all.kinds.extend(listed.kinds);
         }
         all
-    });
-    // It fails only by a panic, which has ended the program.
-    search.await.unwrap_or_default()
+    })
+    .await
 }
 
 impl SettingsVersion {

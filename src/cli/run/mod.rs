@@ -20,7 +20,7 @@ use crate::cli::output::progress::RunProgress;
 use crate::cli::output::report_files;
 use crate::cli::run::approval::PromptResult;
 use crate::cli::{
-    CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, file,
+    CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, aside, file,
     plan_errors, policy, settings,
 };
 use crate::gate;
@@ -262,11 +262,8 @@ impl<'a> PendingRun<'a> {
         let waiting = move |text: &str| messages.notice(text);
         let (store, host) = (store.clone(), environment.host().map(str::to_owned));
         // A lock can be waited for: other stacks go on meanwhile.
-        let begun =
-            tokio::task::spawn_blocking(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
-        let journal = begun
-            .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-            .map_err(|error| settings::store_error(context, ExitStatus::Refused, error))?;
+        let begun = aside(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
+        let journal = begun.map_err(|error| settings::store_error(context, ExitStatus::Refused, error))?;
         let options = ApplyOptions {
             stop: stop.unwrap_or_else(|| {
                 let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));
