@@ -18,6 +18,8 @@ use crate::model::{self, Json, Object, Problem, SealedSecrets, Segment, WireMeta
 const CLEAR: &str = "clear_secret_info";
 /// Bytes of a text that is shown in the message about it.
 const LONGEST_SHOWN: usize = 60;
+/// Kinds that are named where any of them may be meant.
+const MOST_KINDS: usize = 3;
 /// Problems of one document after which its lists and maps are not read on.
 const MOST_PROBLEMS: usize = 200;
 
@@ -51,6 +53,23 @@ fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
     };
     let help = "to list the kinds: trueup kinds; to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
     KindName::find(text).is_none().then(|| vec![unknown_kind_error(&at, text).with_help(help)])
+}
+
+/// That a document without a kind looks like one of another kind than endpoint: nothing else need be said of its spec.
+fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
+    if root.entries().iter().any(|entry| entry.key == "kind") {
+        return None;
+    }
+    let has = |kind: &Kind, key: &str| kind.message().field(&kind.message().spelled(key)).is_some();
+    let spec = root.get("spec")?.entries();
+    let stray = spec.iter().find(|entry| !has(KindName::ENDPOINT.kind(), &entry.key))?;
+    let has_all = |kind: &&Kind| spec.iter().all(|entry| has(kind, &entry.key));
+    let names: Vec<String> = kind::all().filter(has_all).map(|kind| format!("`kind: {}`", kind.name)).collect();
+    if names.is_empty() || names.len() > MOST_KINDS {
+        return None;
+    }
+    let what = format!("unknown field `{}`: a document without `kind:` is an endpoint", stray.key);
+    Some(stray.key_at.error(what, format!("is {} missing?", names.join(" or "))))
 }
 
 /// Reads such a document, which is a mapping.
@@ -95,7 +114,14 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
     let (object, mut found) = assembled(kind, metadata, spec, rules);
     found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
     let is_faulty = !decoder.faults.is_empty();
-    let mut problems: Vec<Diagnostic> = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic).collect();
+    let kindless = if is_faulty { missing_kind(root) } else { None };
+    if kindless.is_some() {
+        let is_of_spec = |path: &[Segment]| path.first() == Some(&"spec".into());
+        decoder.faults.retain(|fault| !is_of_spec(&fault.path));
+        found.retain(|problem| !is_of_spec(problem.location.path()));
+    }
+    let faults = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic);
+    let mut problems: Vec<Diagnostic> = kindless.into_iter().chain(faults).collect();
     problems.extend(found.iter().map(|problem| located(problem, root)));
     match object {
         Ok(endpoint) if problems.is_empty() && !is_faulty => {
