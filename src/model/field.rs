@@ -337,7 +337,7 @@ impl Field {
         let kind = live.key.kind;
         let mut object = Json::Object(serde_json::Map::new());
         self.set(kind, &mut object, &Json::Null, &self.value(live));
-        // It says of itself whether it stays, and where does not matter.
+        // A mark, which may be somewhere else afterwards.
         let unnamed = Json::from(path);
         if !put_at(&mut object, path, &unnamed) {
             return false;
