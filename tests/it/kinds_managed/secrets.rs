@@ -277,8 +277,12 @@ fn nothing_that_is_wrong_with_a_document_shows_its_secret() {
         (format!("{head}  private_key: !PL4NTED PL4NTED\n"), "the tag (not shown) means nothing here"),
         (format!("{head}  private_key: *PL4NTED\n"), "(not shown) names no anchor of this document"),
         (
-            r#"{"metadata":{"name":"a","namespace":"shop"},"spec":{"private_key":{"clear_secret_info":{"url":"string:///PL4NTED"}}}}"#.to_owned(),
+            r#"{"metadata":{"name":"a","namespace":"shop"},"spec":{"private_key":{"clear_secret_info":{"url":"string:///PL4NTED"}},"domains":[]}}"#.to_owned(),
             "none of `ip`, `dns_name`, `dns_name_advanced`, `service_info` is set",
+        ),
+        (
+            r#"{"metadata":{"name":"a","namespace":"shop"},"spec":{"private_key":{"clear_secret_info":{"url":"string:///PL4NTED"}}}}"#.to_owned(),
+            "is `kind: certificate` missing?",
         ),
         (format!("{head}  private_keey: PL4NTED\n"), "unknown field `private_keey`"),
         (format!("{head}  private_key: *later\n  x: &later PL4NTED\n"), "(not shown) names no anchor"),
