@@ -368,9 +368,7 @@ fn strip(message: &Message, tree: &mut Json, path: &mut String, unknown: &mut Ve
             });
             for (key, value) in map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
                 let key = snake(key);
-                let Some(field) = message.field(&key) else { continue };
-                // An option without fields may have some that are newer.
-                let below = field.message().unwrap_or_else(|| kind::message(""));
+                let Some(below) = message.field(&key).and_then(kind::Field::message) else { continue };
                 let before = unknown.len();
                 path.push('.');
                 path.push_str(&key);

@@ -147,8 +147,11 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
     if is_chosen {
         return None;
     }
+    let is_default = is_default_choice(message, group, key, is_empty(value));
     Some(match () {
-        () if is_default_choice(message, group, key, is_empty(value)) => Open::Default,
+        () if is_default && is_empty(value) => Open::Default,
+        // What is newer in an option without fields.
+        () if is_default => Open::Unnamed,
         () if group.is(GroupFlag::Filled) => Open::Difference,
         () => Open::Unnamed,
     })

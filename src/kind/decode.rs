@@ -85,7 +85,7 @@ pub fn message(block: &'static str, is_reference: bool) -> Message {
     // A member of a group without a line of its own is an option without fields.
     for member in groups.iter().flat_map(|group: &Group| &group.members) {
         if !fields.iter().any(|field: &Field| field.name == *member) {
-            fields.push(Field::new(member, FieldKind::Empty));
+            fields.push(Field::new(member, FieldKind::EMPTY));
         }
     }
     Message::new(groups, fields, is_reference)
@@ -148,7 +148,7 @@ fn field_kind(word: &'static str) -> FieldKind {
         return FieldKind::Enum(id);
     }
     match word {
-        "{}" => FieldKind::Empty,
+        "{}" => FieldKind::EMPTY,
         "bool" => FieldKind::Bool,
         "int32" => FieldKind::Integer { bits: 32, is_signed: true },
         "int64" => FieldKind::Integer { bits: 64, is_signed: true },

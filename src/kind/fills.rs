@@ -161,7 +161,7 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
 
 /// The default choice of a group, which says no more than an open group; `is_empty` is whether its value is.
 pub(super) fn is_default_choice(message: &Message, group: &Group, key: &str, is_empty: bool) -> bool {
-    let without_fields = |field: &Field| field.kind == FieldKind::Empty;
+    let without_fields = |field: &Field| field.kind == FieldKind::EMPTY;
     group.default == Some(key) && (is_empty || message.field(key).is_some_and(without_fields))
 }
 

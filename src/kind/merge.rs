@@ -56,9 +56,7 @@ fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'
 }
 
 fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json {
-    // An option without fields may have some that are newer.
-    let empty = (field.kind == FieldKind::Empty).then(|| super::message(""));
-    let Some(message) = field.message().or(empty) else { return wanted.clone() };
+    let Some(message) = field.message() else { return wanted.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) if is_of_messages(&items) => {
             let mut known = Json::Array(items.clone());

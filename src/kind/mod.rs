@@ -220,9 +220,7 @@ pub enum FieldKind {
     Duration,
     /// Anything.
     Any,
-    /// An option without fields, written `{}`.
-    Empty,
-    /// A mapping with the fields of this message.
+    /// A mapping with the fields of this message, of [`FieldKind::EMPTY`] none.
     Message(&'static str),
     /// A name of this enumeration.
     Enum(&'static str),
@@ -231,6 +229,9 @@ pub enum FieldKind {
 }
 
 impl FieldKind {
+    /// A mapping without fields, written `{}`: it may have some that are newer than the description.
+    pub const EMPTY: Self = Self::Message("");
+
     /// Whether a text is one of this kind, where it is a time or a duration.
     pub fn has(&self, text: &str) -> bool {
         match self {
@@ -251,7 +252,8 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     INDEX.kinds.get(name).map(KindBlock::kind)
 }
 
-/// The message with this id, decoded at the first call; empty where the description has none, which a test rules out.
+/// The message with this id, decoded at the first call. That of no id has no fields; that the description has each other
+/// one is tested.
 pub fn message(id: &str) -> &'static Message {
     static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new(), false));
     let Some(known) = INDEX.messages.get(id) else { return &NONE };
@@ -281,7 +283,7 @@ fn any_below(fields: &[Field], is_it: impl Fn(&Field) -> bool) -> bool {
     false
 }
 
-/// A message and every one below it, each once.
+/// A message and every one below it that has fields, each once.
 fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
     let mut open = vec![id];
     let mut seen = BTreeSet::new();
@@ -289,7 +291,7 @@ fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
     while let Some(id) = open.pop() {
         if seen.insert(id) {
             let message = message(id);
-            open.extend(message.fields.iter().filter_map(Field::below));
+            open.extend(message.fields.iter().filter_map(Field::below).filter(|id| !id.is_empty()));
             messages.push((id, message));
         }
     }

@@ -181,7 +181,6 @@ fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
         (FieldKind::Map(kind), Json::Object(entries)) => {
             entries.values_mut().for_each(|value| tidy_value(field, kind, value, zeros));
         }
-        (FieldKind::Empty, Json::Object(keys)) => keys.clear(),
         (kind, scalar) => {
             if let Some(written) = self::scalar(kind, scalar) {
                 *scalar = written;

@@ -72,7 +72,7 @@ fn is_open(field: &Field, text: &[u8]) -> bool {
 /// The option that the service fills into a group that is left open, where it has no fields.
 fn default_option<'m>(message: &'m Message, group: &Group) -> Option<&'m Field> {
     let option = group.default.filter(|_| group.is(GroupFlag::Filled)).and_then(|option| message.field(option));
-    option.filter(|option| option.kind == FieldKind::Empty)
+    option.filter(|option| option.kind == FieldKind::EMPTY)
 }
 
 /// What is wrong with a value.
@@ -185,7 +185,7 @@ impl<'a> Level<'a> {
                 write_value(field, value, out).map_err(|fault| fault.below(&format!(".{}", field.name)))?;
             }
             // The default of a group that is left open.
-            (None, FieldKind::Empty) if group.is_some() => out.extend_from_slice(b"{}"),
+            (None, FieldKind::Message("")) if group.is_some() => out.extend_from_slice(b"{}"),
             (None, _) if message.enforces(field) => return Err(Fault::new(format!("has no `{}`", field.name))),
             (None, FieldKind::Enum(id)) if !field.is_list && group.is_none() => {
                 let zero = values(id).iter().find(|(name, _)| is_zero_of_enum(id, name));
@@ -237,7 +237,6 @@ fn write_one(field: &Field, part: Part, value: &Json, out: &mut Vec<u8>) -> Resu
     check(field, part, &value)?;
     match field.message() {
         Some(message) => Level::new(message, &value)?.write(out)?,
-        None if field.kind == FieldKind::Empty => out.extend_from_slice(b"{}"),
         None => write_json(&value, out),
     }
     Ok(())
@@ -288,7 +287,7 @@ fn has_type(field: &Field, value: &Json) -> bool {
         FieldKind::Float => value.is_number(),
         FieldKind::Text | FieldKind::Bytes | FieldKind::Timestamp | FieldKind::Duration => value.is_string(),
         FieldKind::Enum(_) => value.as_str().is_some_and(|word| field.has_word(word)),
-        FieldKind::Empty | FieldKind::Message(_) | FieldKind::Map(_) => value.is_object(),
+        FieldKind::Message(_) | FieldKind::Map(_) => value.is_object(),
         FieldKind::Any => true,
     }
 }

@@ -61,8 +61,8 @@ impl Level {
 
     fn of_one(field: &Field) -> Self {
         match field.below() {
+            Some("") => Level::Empty,
             Some(id) => Level::Message(kind::message(id)),
-            None if field.kind == FieldKind::Empty => Level::Empty,
             None => Level::Value,
         }
     }

@@ -206,7 +206,7 @@ impl ObjectReader<'_> {
             let is_no_word =
                 matches!(field.kind, FieldKind::Enum(_)) && !field.is_list && entry.item.text() == Some("");
             if entry.item.is_null() || is_no_word {
-                if field.kind == FieldKind::Empty {
+                if field.kind == FieldKind::EMPTY {
                     let what = format!("`{}` has no value", field.name);
                     fields.decoder.fault(&below, entry.key_at.error(what, format!("write `{}: {{}}`", field.name)));
                 }
@@ -322,7 +322,7 @@ impl ObjectReader<'_> {
                 given(decoder, place, text, wanted)
             }
             FieldKind::Any => Some(item::json(item)),
-            FieldKind::Empty => {
+            FieldKind::Message("") => {
                 let Written::Map(_) = item.value else {
                     let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
                     decoder.fault(path, at.error(what, format!("write `{}: {{}}`", place.name())));

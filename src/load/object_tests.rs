@@ -300,7 +300,7 @@ impl Generator {
             FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
             FieldKind::Duration => Some("1.5s".into()),
             FieldKind::Any => Some(json!({"anything": [1]})),
-            FieldKind::Empty => Some(json!({})),
+            FieldKind::Message("") => Some(json!({})),
             FieldKind::Message(id) => {
                 let object = if depth > 5 { None } else { self.message(id, depth + 1) }?;
                 let is_empty = object.as_object().is_some_and(serde_json::Map::is_empty);

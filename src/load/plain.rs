@@ -46,7 +46,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
             let Entry::Vacant(place) = values.entry(field.name) else { return Err(doubt()) };
             let is_option = message.group_of(field.name).is_some();
             match map.next_value_seed(Optional(FieldSeed { field, is_option }))? {
-                None if field.kind == FieldKind::Empty => return Err(doubt()),
+                None if field.kind == FieldKind::EMPTY => return Err(doubt()),
                 Some(Json::String(text)) if is_option && text.is_empty() => nulls.push(field.name),
                 None => nulls.push(field.name),
                 Some(value) => {
@@ -185,7 +185,7 @@ impl<'de> DeserializeSeed<'de> for One {
             FieldKind::Text | FieldKind::Bytes | FieldKind::Timestamp | FieldKind::Duration | FieldKind::Enum(_) => {
                 deserializer.deserialize_str(self)
             }
-            FieldKind::Empty | FieldKind::Map(_) => deserializer.deserialize_map(self),
+            FieldKind::Map(_) => deserializer.deserialize_map(self),
             FieldKind::Message(_) => {
                 let message = self.field.message().ok_or_else(doubt)?;
                 let value = deserializer.deserialize_map(MessageVisitor(message))?;
@@ -254,11 +254,7 @@ impl<'de> Visitor<'de> for One {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
         let mut values = Map::new();
-        let inner = match self.kind {
-            FieldKind::Map(inner) => inner,
-            FieldKind::Empty if map.next_key::<String>()?.is_none() => return Ok(Json::Object(values)),
-            _ => return Err(doubt()),
-        };
+        let FieldKind::Map(inner) = self.kind else { return Err(doubt()) };
         while let Some(key) = map.next_key::<String>()? {
             let value = map.next_value_seed(Optional(One { kind: inner, ..self }))?.ok_or_else(doubt)?;
             good::<A::Error>(self.field, Part::Keys, key.as_str().into(), true)?;

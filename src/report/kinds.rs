@@ -303,7 +303,7 @@ fn kind_words(kind: &FieldKind) -> String {
         FieldKind::Timestamp => "time",
         FieldKind::Duration => "duration, such as 1.5s",
         FieldKind::Any => "anything",
-        FieldKind::Empty => "{}",
+        FieldKind::Message("") => "{}",
         FieldKind::Message("ObjectRefType" | "views.ObjectRefType") => "reference",
         FieldKind::Message(_) => "mapping",
         FieldKind::Enum(_) => "word",

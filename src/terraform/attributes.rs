@@ -99,7 +99,7 @@ impl Reader {
     fn one(&mut self, kind: &FieldKind, value: &Value, path: &str) -> Option<Value> {
         let fits = match (kind, value) {
             (_, Value::Null) => return None,
-            (FieldKind::Empty, value) => {
+            (FieldKind::Message(""), value) => {
                 return match is_set(path, value) {
                     Ok(is_set) => is_set.then(|| Map::new().into()),
                     Err(_) => self.misfit(path),

@@ -191,10 +191,10 @@ fn written(id: &str, spec: &Value) -> Value {
     for field in &message.fields {
         let value = match (&field.kind, &spec[field.name]) {
             (_, Value::Null) if field.is_list || field.below().is_some() => json!([]),
-            (FieldKind::Empty | FieldKind::Bool, Value::Null) => json!(false),
+            (FieldKind::Message("") | FieldKind::Bool, Value::Null) => json!(false),
             (FieldKind::Integer { .. } | FieldKind::Float, Value::Null) => json!(0),
             (_, Value::Null) => json!(""),
-            (FieldKind::Empty, _) => json!(true),
+            (FieldKind::Message(""), _) => json!(true),
             (FieldKind::Message(id), Value::Array(items)) => items.iter().map(|item| written(id, item)).collect(),
             (FieldKind::Message(id), value) => json!([written(id, value)]),
             (FieldKind::Map(of), Value::Object(entries)) => match &**of {

@@ -144,7 +144,7 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     if !field.is_list && matches!(field.kind, FieldKind::Enum(_)) {
         forms.push(json!({"const": ""}));
     }
-    let needs_value = field.kind == FieldKind::Empty && part == DefinitionKind::Whole;
+    let needs_value = field.kind == FieldKind::EMPTY && part == DefinitionKind::Whole;
     forms.push(reference(if needs_value { VARIABLE } else { UNSET }));
     let mut schema = json!({"anyOf": forms});
     if !field.meaning.is_empty() {
@@ -178,7 +178,7 @@ fn of_kind(kind: &FieldKind) -> Json {
         FieldKind::Duration => json!({"type": "string", "pattern": "s$"}),
         FieldKind::Timestamp => json!({"type": "string", "format": "date-time", "pattern": "^[-+0-9]"}),
         FieldKind::Any => json!({}),
-        FieldKind::Empty => json!({"type": "object", "maxProperties": 0}),
+        FieldKind::Message("") => json!({"type": "object", "maxProperties": 0}),
         FieldKind::Message(id) => reference(id),
         FieldKind::Enum(id) => {
             let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();

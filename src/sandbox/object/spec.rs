@@ -247,7 +247,6 @@ impl Reader<'_> {
     /// another one.
     fn without_value(&self, field: &Field, above: BodyPath<'_>) -> Result<Value, ErrorResponse> {
         match &field.kind {
-            FieldKind::Empty => Ok(json!({})),
             // What is filled beyond the data may lack anything.
             FieldKind::Message(id) if !field.is_list && self.mode.fill == Fill::Every => Ok(without_choices(id).into()),
             FieldKind::Message(_) if !field.is_list => self.field(field, &json!({}), above, false),
@@ -342,7 +341,6 @@ impl Reader<'_> {
                 scalar(text.into())
             }
             FieldKind::Any => Ok(value.clone()),
-            FieldKind::Empty => Message::new(value, place).map(|_| json!({})),
             FieldKind::Message(id) => {
                 let mut object = self.message(id, value, place)?;
                 site.check(value)?;
@@ -487,9 +485,7 @@ fn zero(kind: &FieldKind) -> Value {
             zero.map_or(Value::Null, |(name, _)| (*name).into())
         }
         FieldKind::Map(_) => json!({}),
-        FieldKind::Timestamp | FieldKind::Duration | FieldKind::Any | FieldKind::Empty | FieldKind::Message(_) => {
-            Value::Null
-        }
+        FieldKind::Timestamp | FieldKind::Duration | FieldKind::Any | FieldKind::Message(_) => Value::Null,
     }
 }
 

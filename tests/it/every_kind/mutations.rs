@@ -354,7 +354,7 @@ fn of_wrong_type(field: &Field) -> Option<Value> {
         FieldKind::Bool => json!("maybe"),
         FieldKind::Integer { .. } | FieldKind::Float | FieldKind::Timestamp | FieldKind::Duration => json!("abc"),
         FieldKind::Text | FieldKind::Bytes | FieldKind::Enum(_) => json!([1]),
-        FieldKind::Message(_) | FieldKind::Empty | FieldKind::Map(_) => json!(5),
+        FieldKind::Message(_) | FieldKind::Map(_) => json!(5),
         FieldKind::Any => return None,
     })
 }

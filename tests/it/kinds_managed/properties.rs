@@ -150,10 +150,10 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
 /// A key that no description has.
 const FUTURE: &str = "zz_future";
 
-/// Adds that key to every mapping that has others, with its path as its value; into `planted` go the paths.
+/// Adds that key to every mapping, with its path as its value; into `planted` go the paths.
 fn plant(value: &mut Value, path: &str, planted: &mut BTreeSet<String>) {
     match value {
-        Value::Object(entries) if !entries.is_empty() => {
+        Value::Object(entries) => {
             entries.iter_mut().for_each(|(key, value)| plant(value, &format!("{path}.{key}"), planted));
             let path = format!("{path}.{FUTURE}");
             entries.insert(FUTURE.to_owned(), json!(path));

@@ -180,7 +180,7 @@ impl Answers<'_> {
 /// Whether an option can be chosen without a value.
 fn is_empty_kind(field: &Field) -> bool {
     let is_hidden = field.is(Flag::Secret) || field.is(Flag::Unanswered);
-    !field.is_list && !is_hidden && matches!(field.kind, FieldKind::Empty | FieldKind::Message(_))
+    !field.is_list && !is_hidden && matches!(field.kind, FieldKind::Message(_))
 }
 
 /// Whether nothing in it has to be set.

@@ -202,7 +202,7 @@ impl Specs {
             FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
             FieldKind::Duration => Some("1.5s".into()),
             FieldKind::Any => Some(json!({"anything": [1]})),
-            FieldKind::Empty => Some(json!({})),
+            FieldKind::Message("") => Some(json!({})),
             FieldKind::Message(id) if depth < DEEPEST => {
                 let message = self.message(id, depth + 1)?;
                 let is_full = !field.rules.contains(&(part, Rule::OneNonzero)) || message != json!({});
@@ -253,7 +253,7 @@ impl Specs {
         }
         // Of an option without fields, nothing is not enough.
         let is_free = |field: &&Field| {
-            let is_option = message.group_of(field.name).is_some() || field.kind == FieldKind::Empty;
+            let is_option = message.group_of(field.name).is_some() || field.kind == FieldKind::EMPTY;
             !is_option && !object.contains_key(field.name)
         };
         for field in message.fields.iter().filter(is_free) {
