@@ -43,7 +43,13 @@ fn below(directory: &Path, is_left_out: impl Fn(&DirEntry) -> bool) -> Result<Ve
             }
         })?;
         if entry.file_name() == config::FILE && !entry.file_type().is_dir() {
-            found.extend(entry.path().parent().map(Path::to_owned));
+            let stack = entry.path().parent().unwrap_or(directory);
+            // git would name it otherwise.
+            if stack.strip_prefix(directory).is_ok_and(|below| below.to_str().is_none()) {
+                let what = format!("rename `{}`: its name is not valid UTF-8", stack.display());
+                return Err(Diagnostic::without_place(what, "no document can name it"));
+            }
+            found.push(stack.to_owned());
         }
     }
     found.sort();

@@ -61,6 +61,23 @@ fn the_stacks_of_a_repository_are_listed() {
     stage.run("stacks").code(1).stdout_contains("1 error").stdout_contains("stacks/shop  shop-prod");
 }
 
+/// No document can name such a directory, and git names it otherwise than the file system: it would count as removed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stack_in_a_directory_whose_name_is_not_utf_8_is_an_error_and_not_a_removed_one() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let stage = repository();
+    let directory = stage.path("stacks").join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&directory).expect("a directory");
+    std::fs::write(directory.join("trueup.yaml"), "stack: coffee\n").expect("a file");
+    commit(&stage, "coffee");
+    for call in ["stacks", "stacks --changed-since main"] {
+        stage.run(call).code(1).stderr_contains("rename `./stacks/caf").stderr_contains("is not valid UTF-8");
+    }
+}
+
 /// What a list or a matrix names is a word of the next command.
 #[cfg(unix)]
 #[test]
