@@ -112,7 +112,7 @@ pub fn moved(before: &Object, now: &Object, names: impl Fn(&str) -> bool, option
             let (before, now) = (&before.spec, &now.spec);
             let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, &spec.unit(unit)?));
             // What was written has no fills yet.
-            let is_as_filled = || now.is_as(unit, before) && now.unnamed(unit, before).is_empty();
+            let is_as_filled = || now.is_as(unit, before) && now.adds_nothing(unit, before);
             one != other && !is_as_filled()
         }
         _ => !same(field, now, before, options),

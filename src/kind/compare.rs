@@ -79,6 +79,12 @@ pub fn unnamed(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&
     found.filter(|(_, value)| !is_zero(value)).map(|(path, _)| path).collect()
 }
 
+/// Whether a unit of a live spec has a value that it had not before, and that no description explains: one of nothing is
+/// a choice, too.
+pub fn has_chosen_more(spec: &Message, unit: &str, now: Option<&Json>, before: Option<&Json>) -> bool {
+    unnamed_values(spec, unit, now, before).iter().any(|(_, value)| is_zero(value))
+}
+
 /// Whether a unit of a live spec still has a value of `before` that `after` does not name.
 pub fn keeps(spec: &Message, unit: &str, live: Option<&Json>, (before, after): (Option<&Json>, Option<&Json>)) -> bool {
     let [removed, shown] = [before, live].map(|value| unnamed_values(spec, unit, value, after));

@@ -226,6 +226,13 @@ impl Spec {
         kind::unnamed(spec, name, live.as_ref(), wanted.as_ref())
     }
 
+    /// Whether a unit of this live spec has nothing that the same object did not have `before`, but what the service fills.
+    pub fn adds_nothing(&self, name: &str, before: &Spec) -> bool {
+        let [now, was] = [self, before].map(|spec| spec.unit(name));
+        let chooses = || kind::has_chosen_more(self.kind.message(), name, now.as_ref(), was.as_ref());
+        self.unnamed(name, before).is_empty() && !chooses()
+    }
+
     /// The paths of a unit of this live spec that are not in `shown`, a part of it, and that no description explains.
     pub fn unnamed_beside(&self, name: &str, shown: &Json) -> Vec<String> {
         let shown = Some(shown).filter(|shown| !shown.is_null());

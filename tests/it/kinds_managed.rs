@@ -157,6 +157,20 @@ fn a_rollback_restores_a_unit_of_which_the_service_filled_a_part() {
 }
 
 #[test]
+fn a_rollback_takes_back_a_choice_whose_value_is_nothing() {
+    let service = Service::start();
+    let route = "kind: route\nmetadata: {name: r, namespace: shop}\nspec: {routes: [{service_policy: {}}]}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: s\nnamespaces: [shop]\n").file("r.yaml", route);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let before = object(&service, "routes", "r")["spec"].clone();
+    stage.edit("r.yaml", "service_policy: {}", "service_policy: {disable: false}");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    assert_eq!(object(&service, "routes", "r")["spec"]["routes"][0]["service_policy"]["disable"], false);
+    stage.run("rollback last --yes").code(0).stdout_contains("1 replaced").stderr_ignored();
+    assert_eq!(object(&service, "routes", "r")["spec"], before);
+}
+
+#[test]
 fn what_a_blocked_delete_refers_to_is_blocked_too() {
     let service = Service::start();
     let stage = stack(&service);
