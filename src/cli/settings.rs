@@ -318,8 +318,7 @@ fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool> {
     if listed.iter().any(|text| BaseUrl::parse(text).is_ok_and(|allowed| allowed == *url)) {
         return Ok(true);
     }
-    let violation = Violation::BaseUrl { base_url: url.to_string(), allowed: listed.clone() };
-    Err(violation).with_status(ExitStatus::Refused).hint("nothing was sent")
+    Err(Violation::of_service(url, listed)).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
 /// Where runs, locks and drift states are kept: what the call or its environment names, else the state directory. The

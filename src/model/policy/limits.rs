@@ -56,61 +56,28 @@ impl Default for Policy {
 }
 
 /// Something that the policy forbids, and that no stricter value can replace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Violation {
-    /// The stack is not listed.
-    Stack {
-        /// Which; nothing where there is no stack.
-        stack: Option<String>,
-        /// What is allowed.
-        allowed: Vec<String>,
-    },
-    /// Namespaces are not listed.
-    Namespaces {
-        /// Which.
-        namespaces: Vec<String>,
-        /// What is allowed.
-        allowed: Vec<String>,
-    },
-    /// The service is not listed.
-    BaseUrl {
-        /// Which.
-        base_url: String,
-        /// What is allowed.
-        allowed: Vec<String>,
-    },
-    /// `--allow` with a name that is not listed.
-    Allow {
-        /// As it was given.
-        given: String,
-        /// What is allowed.
-        allowed: Vec<String>,
-    },
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the policy forbids {what}{allowed}")]
+pub struct Violation {
+    what: String,
+    /// What it allows instead.
+    allowed: String,
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, allowed) = match self {
-            Violation::Stack { stack: Some(stack), allowed } => (format!("the stack `{stack}`"), allowed),
-            Violation::Stack { stack: None, allowed } => ("a run without a stack".to_owned(), allowed),
-            Violation::Namespaces { namespaces, allowed } => match namespaces.as_slice() {
-                [one] => (format!("changes in the namespace `{one}`"), allowed),
-                many => (format!("changes in the namespaces {}", quoted(many)), allowed),
-            },
-            Violation::BaseUrl { base_url, allowed } => (format!("the service {base_url}"), allowed),
-            Violation::Allow { given, allowed } => (format!("`--allow {given}`"), allowed),
-        };
-        match allowed.as_slice() {
-            [] => write!(f, "the policy forbids {what}"),
-            allowed => write!(f, "the policy forbids {what}; it allows {}", quoted(allowed)),
-        }
+impl Violation {
+    fn new(what: String, allowed: impl IntoIterator<Item: fmt::Display>) -> Self {
+        let allowed = quoted(allowed);
+        Self { what, allowed: if allowed.is_empty() { allowed } else { format!("; it allows {allowed}") } }
+    }
+
+    /// A service that is not among the allowed ones.
+    pub fn of_service(url: &impl fmt::Display, allowed: &[String]) -> Self {
+        Self::new(format!("the service {url}"), allowed)
     }
 }
 
-impl std::error::Error for Violation {}
-
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+fn quoted(names: impl IntoIterator<Item: fmt::Display>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 impl Policy {
@@ -127,8 +94,8 @@ impl Policy {
     pub fn stack(&self, stack: Option<&str>) -> Result<(), Violation> {
         match &self.stacks {
             Some(stacks) if !stacks.iter().any(|allowed| Some(allowed.as_str()) == stack) => {
-                let allowed = stacks.iter().map(ToString::to_string).collect();
-                Err(Violation::Stack { stack: stack.map(str::to_owned), allowed })
+                let what = stack.map_or("a run without a stack".to_owned(), |stack| format!("the stack `{stack}`"));
+                Err(Violation::new(what, stacks))
             }
             _ => Ok(()),
         }
@@ -142,11 +109,12 @@ impl Policy {
         let Some(listed) = &self.namespaces else { return Ok(()) };
         let forbidden: BTreeSet<&Namespace> =
             namespaces.into_iter().filter(|namespace| !listed.contains(*namespace)).collect();
-        if forbidden.is_empty() {
-            return Ok(());
-        }
-        let namespaces = forbidden.into_iter().map(ToString::to_string).collect();
-        Err(Violation::Namespaces { namespaces, allowed: listed.iter().map(ToString::to_string).collect() })
+        let plural = match forbidden.len() {
+            0 => return Ok(()),
+            1 => "",
+            _ => "s",
+        };
+        Err(Violation::new(format!("changes in the namespace{plural} {}", quoted(forbidden)), listed))
     }
 
     /// Whether `--allow` may give these names.
@@ -158,7 +126,7 @@ impl Policy {
         let name = |text: &str| text.split_once('=').map_or(text, |(name, _)| name).to_owned();
         match given.into_iter().find(|text| !listed.contains(&name(text))) {
             None => Ok(()),
-            Some(given) => Err(Violation::Allow { given: given.clone(), allowed: listed.iter().cloned().collect() }),
+            Some(given) => Err(Violation::new(format!("`--allow {given}`"), listed)),
         }
     }
 }
