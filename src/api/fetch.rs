@@ -313,7 +313,7 @@ mod tests {
             {"kind": "ves.io.schema.views.origin_pool.Object", "namespace": "shop", "name": "web", "tenant": "t", "uid": "u"}
         ]});
         let referrer = &read(raw).expect("one")[0];
-        assert_eq!(referrer.to_string(), "ves.io.schema.views.origin_pool.Object shop/web");
+        assert_eq!(referrer.to_string(), "origin_pool:shop/web");
         assert_eq!(referrer.uid, "", "a plan names who refers to an endpoint without the uid");
     }
 

@@ -143,16 +143,14 @@ impl RelatedObject {
         let namespace = Namespace::from_service(&self.namespace).ok()?;
         Some(Key { namespace, kind: kind_of_service(&self.kind)?, name: Name::from_service(&self.name).ok()? })
     }
-
-    /// As a key is written, where its kind is known.
-    pub fn name(&self) -> String {
-        self.key().map_or_else(|| self.to_string(), |key| key.to_string())
-    }
 }
 
 impl fmt::Display for RelatedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+        match self.key() {
+            Some(key) => key.fmt(f),
+            None => write!(f, "{} {}/{}", self.kind, self.namespace, self.name),
+        }
     }
 }
 

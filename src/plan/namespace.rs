@@ -281,7 +281,7 @@ impl NamespaceBuilder<'_, '_> {
     fn note_owned(&mut self, key: Key, owner: &RelatedObject) {
         let is_defined = owner.key().is_some_and(|owner| self.input.desired.definitions.contains_key(&owner));
         if !is_defined {
-            self.plan.notes.push(Note::Owned { key, owner: owner.name() });
+            self.plan.notes.push(Note::Owned { key, owner: owner.to_string() });
         }
     }
 

@@ -182,7 +182,7 @@ fn object(item: &LiveItem) -> Option<&LiveObject> {
 
 /// The object of the service that it belongs to, or the stack that owns it.
 fn owner(object: &LiveObject) -> Option<String> {
-    object.owner_view.as_ref().map_or_else(|| stack(&object.endpoint), |owner| Some(owner.name()))
+    object.owner_view.as_ref().map_or_else(|| stack(&object.endpoint), |owner| Some(owner.to_string()))
 }
 
 fn minute(text: &str) -> String {

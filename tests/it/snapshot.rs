@@ -148,7 +148,7 @@ fn who_refers_is_kept_on_request_and_holds_deletes_back() {
     offline
         .run("plan . --live live.json")
         .code(0)
-        .stdout_contains("cluster shop/legacy-cluster")
+        .stdout_contains("cluster:shop/legacy-cluster")
         .stdout_contains("blocked")
         .does_not_say("does not say who refers");
     service.misbehave("rules: [{operation: endpoint-get, status: {code: 403}}]");

@@ -165,7 +165,7 @@ fn pulled(
 
 fn reason_to_skip(object: &LiveObject) -> Option<String> {
     if let Some(owner) = &object.owner_view {
-        return Some(format!("it belongs to {}", owner.name()));
+        return Some(format!("it belongs to {owner}"));
     }
     object.deleting.then(|| "it is being deleted".to_owned())
 }

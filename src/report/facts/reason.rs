@@ -169,7 +169,7 @@ fn reference(broken: &BrokenReference) -> Line<'_> {
 fn unchangeable(why: &Unchangeable) -> Line<'_> {
     match why {
         Unchangeable::OwnerView(owner) => {
-            line!["it belongs to ", code(owner.name()), " of the service: change that instead"]
+            line!["it belongs to ", code(owner.to_string()), " of the service: change that instead"]
         }
         Unchangeable::Deleting => line!["it is being deleted: plan again when it is gone"],
         Unchangeable::Unsupported { reason } => line!["this trueup cannot read the live object: ", foreign(reason)],
