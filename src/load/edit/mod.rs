@@ -87,6 +87,9 @@ pub enum NotEditable {
     /// It is written in a way that no edit in place is made for.
     #[error("it is written in a way that cannot be edited in place: edit it by hand")]
     Shape,
+    /// Somebody wrote another value there while live was read.
+    #[error("its value was edited while live was read: run the command again")]
+    EditedMeanwhile,
     /// The edited file did not give what was wanted.
     #[error("an edit in place would not give the live value: edit it by hand")]
     Withdrawn,
@@ -232,6 +235,10 @@ impl<'l> Editor<'l> {
             let root = written.get(&wanted.key.to_string()).ok_or(NotEditable::Withdrawn)?;
             let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
             let current = wanted.field.value(endpoint);
+            // The cause was found for the value that was loaded.
+            if self.current(wanted).is_some_and(|loaded| loaded != current) {
+                return Err(NotEditable::EditedMeanwhile);
+            }
             let document = EditedDocument { text, file: &self.file, root, kind: wanted.key.kind };
             make(document, &wanted.field, &current, &as_written(wanted, &current))
         };

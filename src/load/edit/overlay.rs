@@ -52,7 +52,7 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     let files = definition.overlays.iter().chain([&definition.file]);
     let is_there = files.into_iter().any(|file| file.starts_with(&format!("{directory}/")));
     let path = editor.path(key);
-    let is_free = editor.read(&path).is_empty() && loaded.origin.is_replaceable(&path);
+    let is_free = loaded.reads(&path, false) && editor.read(&path).is_empty() && loaded.origin.is_replaceable(&path);
     (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
 }
 
@@ -98,6 +98,9 @@ impl OverlayEditor<'_> {
         }
         let before = self.effective(definition, None).ok_or(NotEditable::Withdrawn)?;
         let current = wanted.field.value(&before);
+        if current != wanted.field.value(&definition.endpoint) {
+            return Err(NotEditable::EditedMeanwhile);
+        }
         let path = field::keys(wanted.key.kind, &wanted.field).unwrap_or_else(|| vec!["spec".to_owned()]);
         let value = with_defaults(wanted.key.kind, &path, (&current, &wanted.live), as_written(wanted, &current));
         let mut text = self.read(file);

@@ -329,3 +329,12 @@ fn a_text_that_keeps_its_blank_lines_stays_whole() {
     let after = edited(&text, &[("annotations.b", json!("web"))]);
     assert_eq!(after, format!("{head}    b: web\nspec:\n  ip: 10.0.0.1\n"));
 }
+
+#[test]
+fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
+    let now = FILE.replace("port: 8080", "port: 5");
+    let stack = Loaded { origin: loaded(&[("a.yaml", &now)]).origin, ..loaded(&[("a.yaml", FILE)]) };
+    let edits = adopt(&stack, &[wanted("spec.port", &json!(1)), wanted("labels.team", &json!("b"))]);
+    assert_eq!(edits.left[0].3, NotEditable::EditedMeanwhile);
+    assert_eq!(edits.files["a.yaml"], now.replace("\"a\"", "\"b\"").into_bytes());
+}

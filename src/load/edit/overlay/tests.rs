@@ -135,4 +135,17 @@ fn a_variable_and_what_a_load_would_not_read_are_left() {
     let settings = format!("files: {{exclude: [prod/shop/**]}}\n{SETTINGS}");
     let loaded = read(&[("trueup.yaml", settings), base], "prod");
     assert_eq!(adopt_into_overlay(&loaded, "prod", &[wanted(2)]).left[0].3, NotEditable::Withdrawn);
+    assert_eq!(removal_in_overlay(&loaded, "prod", &wanted(2).key), None);
+}
+
+#[test]
+fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
+    let stack = |port: u16| {
+        let base = format!("metadata: {{name: cart, namespace: shop}}\nspec: {{ip: 10.0.0.7, port: {port}}}\n");
+        read(&[("trueup.yaml", SETTINGS.to_owned()), ("cart.yaml", base)], "prod")
+    };
+    let stack = Loaded { origin: stack(5).origin, ..stack(80) };
+    let key = Key::parse("shop/cart").expect("a key");
+    let wanted = ValueToAdopt { key, field: Field::of_unit("port"), live: 1.into(), unnamed: None, tenant: None };
+    assert_eq!(adopt_into_overlay(&stack, "prod", &[wanted]).left[0].3, NotEditable::EditedMeanwhile);
 }
