@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::error::FileError;
 use super::platform;
@@ -132,8 +132,7 @@ impl Directory {
         let written = write(&mut out).and_then(|()| out.flush());
         drop(out);
         let written = written.and_then(|()| match (before, content) {
-            // A mode that was set is kept.
-            (Some(permissions), FileMode::Shared | FileMode::Reproducible) => file.set_permissions(permissions),
+            (Some(before), FileMode::Shared | FileMode::Reproducible) => platform::keep_access(&file, &before),
             _ => Ok(()),
         });
         let written = written.and_then(|()| match content {
@@ -160,13 +159,13 @@ impl Directory {
         self.regular(below.as_ref()).map(drop)
     }
 
-    /// The permissions of the regular file with this name; nothing where there is none, or it has none.
-    fn regular(&self, below: &Path) -> Result<Option<std::fs::Permissions>, FileError> {
+    /// The regular file with this name; nothing where there is none.
+    fn regular(&self, below: &Path) -> Result<Option<Metadata>, FileError> {
         let path = || self.path.join(below);
         match self.dir.symlink_metadata(below) {
             Ok(metadata) if metadata.is_symlink() => Err(FileError::Link { path: path() }),
             Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular { path: path() }),
-            Ok(metadata) => Ok(platform::permissions(&metadata)),
+            Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.error("write", below, error)),
         }

@@ -1,4 +1,4 @@
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -224,4 +224,18 @@ fn our_directories_are_for_us_alone() {
     Directory::private(&state, "runs").expect("nobody else can rename it");
     symlink("runs", state.join("locks")).expect("a link");
     assert!(matches!(Directory::private(&state, "locks"), Err(FileError::Link { .. })));
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_owner_where_root_writes_it() {
+    let (_kept, path) = place();
+    let file = path.join("file");
+    std::fs::write(&file, "before").expect("a file");
+    // Whoever is not root owns what it writes, and can give nothing away.
+    let is_root = std::os::unix::fs::chown(&file, Some(4711), Some(4712)).is_ok();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+    let owner = || file.metadata().map(|now| (now.uid(), now.gid())).expect("it is there");
+    let before = owner();
+    replace(&file, FileMode::Shared, |out| out.write_all(b"after")).expect("it is a file");
+    assert_eq!((owner(), mode(&file)), (before, 0o600), "as root: {is_root}");
 }

@@ -58,11 +58,16 @@ pub(super) fn waiting(file: File) -> io::Result<File> {
     Ok(file)
 }
 
-/// The permissions that a file has, for the one that takes its place.
-#[expect(clippy::unnecessary_wraps, reason = "Windows has none")]
-pub(super) fn permissions(metadata: &cap_std::fs::Metadata) -> Option<std::fs::Permissions> {
-    let mode = cap_std::fs::PermissionsExt::mode(&metadata.permissions());
-    Some(std::fs::Permissions::from_mode(mode & 0o777))
+/// Gives a file the owner and the mode of the one whose place it takes.
+pub(super) fn keep_access(file: &File, before: &cap_std::fs::Metadata) -> io::Result<()> {
+    let owner = (cap_std::fs::MetadataExt::uid(before), cap_std::fs::MetadataExt::gid(before));
+    let now = file.metadata()?;
+    if (now.uid(), now.gid()) != owner {
+        // Only root may give a file away. Whoever else may write here takes it over.
+        let _ = std::os::unix::fs::fchown(file, Some(owner.0), Some(owner.1));
+    }
+    let mode = cap_std::fs::PermissionsExt::mode(&before.permissions());
+    file.set_permissions(std::fs::Permissions::from_mode(mode & 0o777))
 }
 
 /// Leaves a file that is there to its owner alone.

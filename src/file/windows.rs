@@ -38,9 +38,9 @@ pub(super) fn waiting(file: File) -> io::Result<File> {
     Ok(file)
 }
 
-/// Nothing that the file which takes its place has to be given.
-pub(super) fn permissions(_: &cap_std::fs::Metadata) -> Option<std::fs::Permissions> {
-    None
+/// The directory decides.
+pub(super) fn keep_access(_: &File, _: &cap_std::fs::Metadata) -> io::Result<()> {
+    Ok(())
 }
 
 /// The directory decides.
