@@ -107,3 +107,11 @@ fn definitions_that_are_there_need_no_example() {
     stage.run("init").code(0).does_not_say("example.yaml").stdout_contains("  trueup.yaml\n");
     stage.run("validate").code(0).stdout_contains("Valid: 1 endpoint ");
 }
+
+#[test]
+fn what_was_written_before_a_file_that_cannot_be_is_named() {
+    let stage = Stage::new().file(".github", "a file");
+    let ran = stage.run("init mesh --sandbox --pipeline github");
+    ran.code(1).stdout("Written:\n  mesh/trueup.yaml\n  mesh/shop/example.yaml\n  mesh/.gitignore\n");
+    ran.stderr_contains("cannot write `").stderr_contains(".github/");
+}

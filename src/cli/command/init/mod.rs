@@ -6,7 +6,7 @@ use files::{NewFile, NewStack};
 
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
-use crate::file::{Directory, FileMode};
+use crate::file::FileMode;
 use crate::load::{self, Config, config};
 use crate::model::{Name, Namespace};
 
@@ -64,22 +64,20 @@ impl Execute for InitArgs {
         let top = top(context, &directory);
         let (stack, forge, defaults) = request(self, context, &directory, &top)?;
         let mut written = InitFiles::default();
-        let root = crate::file::create_directory(&directory).with_status(ExitStatus::Failed)?;
         let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
         let shown = |base: &Path, file: &NewFile| {
             format!("{}{}", context.environment.shown_from_here(base), file.path.display())
         };
-        for new in [Some(files::settings(&stack)), example.clone(), Some(files::gitignore())].into_iter().flatten() {
-            written.write(&root, &new, shown(&directory, &new))?;
-        }
-        let pipelines = files::pipelines(forge, &stack);
-        if !pipelines.is_empty() {
-            let root = Directory::open(&top).with_status(ExitStatus::Failed)?;
-            for new in &pipelines {
-                written.write(&root, new, shown(&top, new))?;
-            }
-        }
+        let of_stack = [Some(files::settings(&stack)), example.clone(), Some(files::gitignore())];
+        let of_stack = of_stack.into_iter().flatten().map(|new| (&directory, new));
+        let of_repository = files::pipelines(forge, &stack).into_iter().map(|new| (&top, new));
+        let done = of_stack.chain(of_repository).try_for_each(|(base, new)| {
+            let shown = shown(base, &new);
+            written.write(base, &new, shown)
+        });
+        // What was written before a file that cannot be is named as well.
         written.report(context);
+        done?;
         context.output.answer(&defaults);
         let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
         context.output.answer(&next(self, context, (&stack, forge), example.as_deref()));
@@ -209,11 +207,12 @@ struct InitFiles {
 }
 
 impl InitFiles {
-    fn write(&mut self, root: &Directory, new: &NewFile, shown: String) -> Result<()> {
-        if crate::file::exists(&root.path().join(&new.path)) {
+    fn write(&mut self, base: &Path, new: &NewFile, shown: String) -> Result<()> {
+        if crate::file::exists(&base.join(&new.path)) {
             self.left.push(shown);
             return Ok(());
         }
+        let root = crate::file::create_directory(base).with_status(ExitStatus::Failed)?;
         let written = root.replace(&new.path, new.text.as_bytes(), FileMode::Shared);
         written.with_status(ExitStatus::Failed)?;
         self.written.push(shown);
