@@ -235,13 +235,13 @@ pub fn permits_namespaces<'a>(context: &Context, namespaces: impl IntoIterator<I
     permits(context, |policy| policy.namespaces(namespaces))
 }
 
-/// Refuses a policy that those whom it limits can edit.
+/// Refuses a policy that those whom it limits can edit. A repository of its own may be inside of theirs, but for a submodule:
+/// theirs chooses its commit.
 fn outside(file: &PolicyFile, root: &Path) -> Result<()> {
-    let top = |path: &Path| path.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned);
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let top_of_stack = top(&root).unwrap_or(root);
-    let top_of_policy = top(&file.path).unwrap_or_else(|| file.path.clone());
-    if top_of_policy == top_of_stack || (file.path.starts_with(&top_of_stack) && top(&file.path).is_none()) {
+    let limited = root.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&root);
+    let is_repository = |above: &&Path| *above == limited || above.join(".git").is_dir();
+    if file.path.ancestors().find(is_repository) == Some(limited) {
         return Err(error!(Invalid, "the policy `{}` is in the repository that it limits", file.path.display())
             .hint("a pull request could change it: keep it outside, where only those who own the token write"));
     }

@@ -290,6 +290,15 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
         .run("plan stack --policy stack/policy.yml.txt")
         .code(1)
         .stderr_contains("is in the repository that it limits");
+    // Nor does a submodule, whose commit it chooses. What a pipeline cloned into it is another repository.
+    stage.write(".git/HEAD", "");
+    stage.write("limits/policy.yaml", "prune: none\n");
+    stage.write("limits/.git", "gitdir: ../.git/modules/limits\n");
+    let line = "plan stack --policy limits/policy.yaml";
+    stage.run(line).code(1).stderr_contains("is in the repository that it limits");
+    stage.remove("limits/.git");
+    stage.write("limits/.git/HEAD", "");
+    stage.run(line).code(0).stdout_contains("in force: none");
 }
 
 #[test]
