@@ -10,11 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::{Reader, ddos, events, upgrades};
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Namespace, Object};
+use crate::model::{Key, Namespace, Object};
 use crate::plan::{Action, Change, Plan, afterwards, targets};
-
-/// The kind of a site.
-const SITE: &str = "site";
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
 const SYSTEM: &str = "system";
@@ -57,12 +54,19 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
     findings
 }
 
+/// Whether the objects of a kind are sites: `site` itself, and the views of which the service makes one of the same name, such
+/// as `securemesh_site_v2`. A `virtual_site` selects sites.
+fn is_site(kind: &str) -> bool {
+    let sort = kind.trim_end_matches("_v2").strip_suffix("site");
+    sort.is_some_and(|sort| sort.is_empty() || (sort.ends_with('_') && sort != "virtual_"))
+}
+
 /// The sites that changed objects refer to or are, before the change or after it, with their namespaces.
 fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
     let of_object = |object: &Object| {
-        let own =
-            (object.key.kind.as_str() == SITE).then(|| (object.key.namespace.to_string(), object.key.name.to_string()));
-        let referred = targets(object).into_iter().filter(|target| target.kinds.contains(&SITE));
+        let Key { kind, namespace, name } = &object.key;
+        let own = is_site(kind.as_str()).then(|| (namespace.to_string(), name.to_string()));
+        let referred = targets(object).into_iter().filter(|target| target.kinds.iter().any(|kind| is_site(kind)));
         let referred = referred.map(|target| (target.namespace.unwrap_or_else(|| SYSTEM.to_owned()), target.name));
         own.into_iter().chain(referred).collect::<Vec<_>>()
     };

@@ -54,6 +54,21 @@ fn a_change_from_or_to_a_site_that_is_upgraded_is_refused() {
 }
 
 #[test]
+fn a_view_of_which_the_service_makes_a_site_is_that_site() {
+    let service = Service::with(|options| {
+        options.tenant_file = Some(Tenant::read(TENANT, options.clock.now()).expect("a tenant"));
+    });
+    let site =
+        |name: &str| format!("kind: securemesh_site_v2\nmetadata: {{name: {name}, namespace: system}}\nspec: {{}}\n");
+    let stage = Stage::new().at(&service).file("trueup.yaml", &SETTINGS.replace("shop", "system"));
+    stage.write("site.yaml", &site("busy"));
+    stage.run("apply . --yes --quiet").code(6).stderr_contains("site `busy` is being upgraded");
+    assert_eq!(service.requests("POST"), 0);
+    stage.write("site.yaml", &site("idle"));
+    stage.run("apply . --yes --quiet").code(0);
+}
+
+#[test]
 fn a_resume_asks_the_gates_before_its_first_write() {
     for kind in KINDS {
         let (service, stage) = moved(kind, "idle", "busy");
