@@ -22,7 +22,7 @@ pub struct AdoptArgs {
     #[arg(long, requires = "drift", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub unnamed: bool,
     /// With --drift and --env: write into the overlay of the environment, or into the definitions that other environments
-    /// share. Without it, the overlay, after a prompt on a terminal
+    /// share. Without it, the overlay
     #[arg(long, value_name = "WHERE", requires = "drift")]
     pub into: Option<AdoptInto>,
 }
