@@ -219,8 +219,13 @@ fn staged() -> (Service, Stage) {
 
 /// A stage at a service that answers a query with `first` and a scroll with nothing more.
 fn answered(first: Value) -> Stage {
+    ended(first, "")
+}
+
+/// The same with the id that comes with nothing more.
+fn ended(first: Value, id: &'static str) -> Stage {
     let server = OddServer::start(move |_, body| match String::from_utf8_lossy(body).contains("scroll_id") {
-        true => (200, json!({"events": [], "scroll_id": ""}).to_string().into()),
+        true => (200, json!({"events": [], "scroll_id": id}).to_string().into()),
         false => (200, first.to_string().into()),
     });
     Stage::new().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", "token-of-an-odd-service")
@@ -239,6 +244,18 @@ fn a_list_that_ends_early_is_not_reported_as_whole() {
     assert!(ran.code(1).stderr_contains("the answer is not whole").json()["error"].is_object());
     // A batch that is smaller than asked for is reported as it is.
     stage.run("events --limit 100 --format ndjson").code(0).stderr_contains("2 of 1,200 events; every one with --all");
+}
+
+#[test]
+fn an_empty_batch_is_the_end_whatever_its_id_says() {
+    for id in ["s", "another"] {
+        let stage = ended(json!({"events": ["{}", "{}"], "total_hits": "2", "scroll_id": "s"}), id);
+        assert_eq!(lines(stage.run("events --all --format ndjson").code(0)).len(), 2);
+        let nothing = ended(json!({"events": [], "total_hits": "0", "scroll_id": "s"}), id);
+        nothing.run("events --all").code(0).stdout_contains("no security events");
+        let early = ended(json!({"events": ["{}"], "total_hits": "1200", "scroll_id": "s"}), id);
+        early.run("events --all --format ndjson").code(1).stderr_contains("ended the list after 1 of 1,200 events");
+    }
 }
 
 #[test]

@@ -123,6 +123,7 @@ impl<'a> Pages<'a> {
                 .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
         })?;
         self.scroll_id = page.scroll_id;
-        Ok(Some(page.events))
+        // After the last event a service may also answer an empty batch, with an id that would go on for ever.
+        Ok(Some(page.events).filter(|events| !events.is_empty()))
     }
 }
