@@ -291,7 +291,11 @@ fn load(
     problems.extend(variables.without_environment(&config));
     // What another commit defines is not what the call's variables are for.
     if problems.is_empty() && matches!(origin, FileOrigin::Disk { .. }) {
-        problems.extend(variables.unknown(&config));
+        let is_written = |variable: &str| {
+            let mut texts = files.iter().filter_map(|file| origin.text(file, &options.limits).ok());
+            texts.any(|text| text.as_str().contains(variable))
+        };
+        problems.extend(variables.unknown(&config, is_written));
     }
     let count = files.len() + overlay_files.len() + usize::from(stack == StackFile::Found);
     if !problems.is_empty() {

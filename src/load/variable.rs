@@ -54,10 +54,11 @@ impl Variables {
         Some(Diagnostic::without_place(format!("the variable `{name}` is set in environments only"), help))
     }
 
-    /// The variables of `--var` that no definition used and that the settings do not name.
-    pub(super) fn unknown(&self, config: &Config) -> Vec<Diagnostic> {
+    /// The variables of `--var` that no definition uses and that the settings do not name. `is_written` is whether a file
+    /// contains a text: an overlay may replace the value that uses a variable.
+    pub(super) fn unknown(&self, config: &Config, is_written: impl Fn(&str) -> bool) -> Vec<Diagnostic> {
         let used = |name: &str| self.texts.get(name).is_some_and(|variable| variable.used.load(Ordering::Relaxed));
-        let unknown = config.undeclared.iter().filter(|name| !used(name));
+        let unknown = config.undeclared.iter().filter(|name| !used(name) && !is_written(&format!("${{{name}}}")));
         let problem = |name: &String| {
             let known = self
                 .texts

@@ -164,6 +164,21 @@ fn a_variable_or_an_environment_that_nothing_defines_is_an_error_that_names_it()
     stage.run("validate stack --var tier=web --var region=us --var zone=b").code(0).stdout_contains("Valid");
 }
 
+#[test]
+fn a_variable_whose_value_the_overlay_of_one_environment_replaces_is_given_for_all() {
+    let stage = Stage::new()
+        .file("trueup.yaml", "stack: s\nenvironments: {dev: {overlay: dev}, prod: {}}\n")
+        .file("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec:\n  ip: 10.0.0.7\n  port: ${port}\n")
+        .file("dev/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {port: 1}\n");
+    for environment in ["prod", "dev"] {
+        stage.run(&format!("validate . --var port=2 --env {environment}")).code(0);
+    }
+    stage
+        .run("validate . --var part=2 --env dev")
+        .code(1)
+        .stderr_contains("`--var part` names a variable that nothing uses");
+}
+
 /// A repository whose branch loosens the rules of `main`.
 fn loosened(service: &Service, base: &str, head: &str) -> Stage {
     let names: Vec<String> = (0..12).map(|n| format!("e{n}")).collect();
