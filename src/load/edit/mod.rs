@@ -6,6 +6,7 @@
 mod field;
 mod list;
 mod overlay;
+mod part;
 mod patch;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use overlay::{adopt_into_overlay, removal_in_overlay};
+use part::parts;
 use patch::EditedDocument;
 
 use super::careful::{self, ReadContext, SecondReading};
@@ -105,7 +107,11 @@ pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     }
     let mut edits = AdoptedEdits::default();
     for (file, wanted) in by_file {
-        Editor::new(loaded, &file).adopt(&wanted, &mut edits);
+        let of_file = loaded.desired.definitions.values().filter(|definition| definition.file == file);
+        let overlays: BTreeSet<&Arc<str>> = of_file.flat_map(|definition| &definition.overlays).collect();
+        let reading = SecondReading::new(loaded, overlays);
+        let context = reading.context(StackRules::new(&loaded.config), &mut Vec::new());
+        Editor { loaded, file, context }.adopt(&wanted, &mut edits);
     }
     edits
 }
@@ -117,21 +123,11 @@ type MakeSplices = fn(EditedDocument<'_>, &Field, &Json, &Json) -> Result<Vec<Sp
 struct Editor<'l> {
     loaded: &'l Loaded,
     file: Arc<str>,
-    reading: SecondReading<'l>,
+    context: ReadContext<'l>,
 }
 
-impl<'l> Editor<'l> {
-    fn new(loaded: &'l Loaded, file: &Arc<str>) -> Self {
-        let of_file = loaded.desired.definitions.values().filter(|definition| definition.file == *file);
-        let overlays: BTreeSet<&Arc<str>> = of_file.flat_map(|definition| &definition.overlays).collect();
-        Self { loaded, file: file.clone(), reading: SecondReading::new(loaded, overlays) }
-    }
-
-    fn context(&self) -> ReadContext<'_> {
-        self.reading.context(StackRules::new(&self.loaded.config), &mut Vec::new())
-    }
-
-    /// All edits in one go; one by one where that does not give what is wanted.
+impl Editor<'_> {
+    /// Edits each document by itself: what cannot be edited in one costs no other one a second reading.
     fn adopt(&self, wanted: &[&ValueToAdopt], edits: &mut AdoptedEdits) {
         let bytes = self.loaded.origin.read(&self.file, &self.loaded.options.limits).unwrap_or_default();
         let Ok(text) = String::from_utf8(bytes) else { return };
@@ -144,19 +140,31 @@ impl<'l> Editor<'l> {
             edits.left.extend(wanted.iter().zip(places).map(|(one, place)| left(one, place, NotEditable::Link)));
             return;
         }
-        let made = self.splices(&text, &before, wanted, field::splices);
-        let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
-        let together = spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());
-        let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
-        let together = together.filter(|new| self.reads_back(new, &before, &all));
-        let mut now = together.clone().unwrap_or_else(|| text.clone());
+        let mut of_key: BTreeMap<&Key, Vec<usize>> = BTreeMap::new();
+        for (at, one) in wanted.iter().enumerate() {
+            of_key.entry(&one.key).or_default().push(at);
+        }
+        let mut made = vec![Err(NotEditable::Withdrawn); wanted.len()];
+        let mut now = String::with_capacity(text.len());
+        let read = parts(&self.file, &text).into_iter().map(|part| Some((part, self.endpoints(part)?)));
+        let read: Option<Vec<(&str, BTreeMap<Key, Object>)>> = read.collect();
+        for (part, before) in read.unwrap_or_else(|| vec![(&text, before.clone())]) {
+            let own: Vec<usize> = before.keys().filter_map(|key| of_key.get(key)).flatten().copied().collect();
+            let of_part: Vec<&ValueToAdopt> = own.iter().map(|at| wanted[*at]).collect();
+            let (edited, made_of_part) = self.edited(part, &before, &of_part);
+            now.push_str(&edited);
+            for (at, made_of_one) in own.into_iter().zip(made_of_part) {
+                made[at] = made_of_one;
+            }
+        }
+        let adopted = wanted.iter().zip(&made).filter_map(|(one, made)| made.is_ok().then_some(*one));
+        let adopted: Vec<&ValueToAdopt> = adopted.collect();
+        if !self.reads_back(&now, &before, &adopted) {
+            made.fill(Err(NotEditable::Withdrawn));
+            now.clone_from(&text);
+        }
         for ((one, place), made) in wanted.iter().zip(places).zip(made) {
-            let done = match (made, &together) {
-                (Err(reason), _) => Err(reason),
-                (Ok(_), Some(_)) => Ok(()),
-                (Ok(_), None) => self.one(&mut now, one),
-            };
-            match done {
+            match made {
                 Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone(), place)),
                 Err(reason) => edits.left.push(left(one, place, reason)),
             }
@@ -164,6 +172,28 @@ impl<'l> Editor<'l> {
         if now != text {
             edits.files.insert(self.file.clone(), now.into_bytes());
         }
+    }
+
+    /// A text with all edits in one go; one by one where that does not give what is wanted.
+    fn edited(
+        &self,
+        text: &str,
+        before: &BTreeMap<Key, Object>,
+        wanted: &[&ValueToAdopt],
+    ) -> (String, Vec<Result<(), NotEditable>>) {
+        let made = self.splices(text, before, wanted, field::splices);
+        let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
+        let together = spliced(text, good().flat_map(|(_, splices)| splices.clone()).collect());
+        let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
+        let together = together.filter(|new| self.reads_back(new, before, &all));
+        let mut now = together.clone().unwrap_or_else(|| text.to_owned());
+        let done = wanted.iter().zip(made).map(|(one, made)| match (made, &together) {
+            (Err(reason), _) => Err(reason),
+            (Ok(_), Some(_)) => Ok(()),
+            (Ok(_), None) => self.one(&mut now, one),
+        });
+        let done = done.collect();
+        (now, done)
     }
 
     fn one(&self, text: &mut String, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
@@ -194,8 +224,7 @@ impl<'l> Editor<'l> {
     /// The definitions of a text; nothing where anything is wrong with it.
     fn endpoints(&self, text: &str) -> Option<BTreeMap<Key, Object>> {
         let source = self.source(text)?;
-        let context = self.context();
-        let read = careful::read(&source, &context);
+        let read = careful::read(&source, &self.context);
         let endpoints = read.found.into_iter().map(|found| (found.endpoint.key.clone(), found.endpoint));
         read.problems.is_empty().then(|| endpoints.collect())
     }
@@ -203,8 +232,7 @@ impl<'l> Editor<'l> {
     /// What is written where, by definition.
     fn written(&self, text: &str) -> BTreeMap<String, WrittenNode> {
         let Some(source) = self.source(text) else { return BTreeMap::new() };
-        let context = self.context();
-        let documents = careful::prepare(&source, &context, &mut Vec::new());
+        let documents = careful::prepare(&source, &self.context, &mut Vec::new());
         documents.iter().filter_map(|document| Some((document.item.names()?, written(&document.item)))).collect()
     }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::part::parts;
 use super::patch::{EditedDocument, Patch, below};
 use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
 use crate::kind::KindName;
@@ -31,7 +32,7 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     let (own, shared): (Vec<&ValueToAdopt>, Vec<&ValueToAdopt>) = wanted.iter().partition(is_own);
     let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
     let mut edits = adopt(loaded, &own);
-    let mut editor = OverlayEditor { loaded, directory, texts: BTreeMap::new() };
+    let mut editor = OverlayEditor::new(loaded, directory);
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
         let file = definition.overlays.iter().rfind(|file| is_below(file)).cloned();
@@ -48,7 +49,7 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
 /// A new overlay that removes a definition, unless the overlay has a document of it or a file of its name.
 pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Vec<u8>)> {
     let definition = loaded.desired.definitions.get(key)?;
-    let editor = OverlayEditor { loaded, directory, texts: BTreeMap::new() };
+    let editor = OverlayEditor::new(loaded, directory);
     let files = definition.overlays.iter().chain([&definition.file]);
     let is_there = files.into_iter().any(|file| file.starts_with(&format!("{directory}/")));
     let path = editor.path(key);
@@ -67,9 +68,39 @@ struct OverlayEditor<'l> {
     directory: &'l str,
     /// The files that have changed so far.
     texts: BTreeMap<Arc<str>, String>,
+    /// The documents of the files of definitions that were looked at, by what they define.
+    documents: BTreeMap<Arc<str>, BTreeMap<String, Arc<str>>>,
 }
 
-impl OverlayEditor<'_> {
+impl<'l> OverlayEditor<'l> {
+    fn new(loaded: &'l Loaded, directory: &'l str) -> Self {
+        Self { loaded, directory, texts: BTreeMap::new(), documents: BTreeMap::new() }
+    }
+
+    /// The document of a definition, with what its file has around it where it cannot be cut out.
+    fn document(&mut self, definition: &Definition) -> Option<SourceText> {
+        let file = &definition.file;
+        let loaded = self.loaded;
+        let documents = self.documents.entry(file.clone()).or_insert_with(|| {
+            let bytes = loaded.origin.read(file, &loaded.options.limits).unwrap_or_default();
+            let text = String::from_utf8(bytes).unwrap_or_default();
+            let reading = SecondReading::with(loaded, Vec::new());
+            let of_part = |part: &str| {
+                let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
+                let context = reading.context(StackRules::new(&loaded.config), &mut Vec::new());
+                let names = |source: &SourceText| -> Vec<String> {
+                    let documents = careful::prepare(source, &context, &mut Vec::new());
+                    documents.iter().filter_map(|document| document.item.names()).collect()
+                };
+                source.as_ref().map(names).unwrap_or_default()
+            };
+            let parts = parts(file, &text).into_iter();
+            parts.flat_map(|part| of_part(part).into_iter().map(move |name| (name, Arc::from(part)))).collect()
+        });
+        let text = documents.get(&definition.endpoint.key.to_string())?;
+        SourceText::new(file, text.as_bytes().to_vec()).ok()
+    }
+
     /// Where a new document of a key is written.
     fn path(&self, key: &Key) -> Arc<str> {
         let kind = if key.kind.is_endpoint() { String::new() } else { format!("{}/", key.kind) };
@@ -96,7 +127,8 @@ impl OverlayEditor<'_> {
         if !self.loaded.origin.is_replaceable(file) {
             return Err(NotEditable::Link);
         }
-        let before = self.effective(definition, None).ok_or(NotEditable::Withdrawn)?;
+        let source = self.document(definition).ok_or(NotEditable::Withdrawn)?;
+        let before = self.effective((definition, &source), None).ok_or(NotEditable::Withdrawn)?;
         let current = wanted.field.value(&before);
         if current != wanted.field.value(&definition.endpoint) {
             return Err(NotEditable::EditedMeanwhile);
@@ -114,7 +146,7 @@ impl OverlayEditor<'_> {
         }
         let mut expected = before;
         wanted.field.assign(&mut expected, &current, &value).map_err(|_| NotEditable::Withdrawn)?;
-        if self.effective(definition, Some((file, &text))) != Some(expected) {
+        if self.effective((definition, &source), Some((file, &text))) != Some(expected) {
             return Err(NotEditable::Withdrawn);
         }
         self.texts.insert(file.clone(), text);
@@ -122,9 +154,16 @@ impl OverlayEditor<'_> {
     }
 
     /// The definition with its overlays, one of them with another text.
-    fn effective(&self, definition: &Definition, edited: Option<(&Arc<str>, &String)>) -> Option<Object> {
+    fn effective(
+        &self,
+        (definition, source): (&Definition, &SourceText),
+        edited: Option<(&Arc<str>, &String)>,
+    ) -> Option<Object> {
         let mut files: Vec<Arc<str>> = definition.overlays.clone();
-        files.extend(self.texts.keys().chain(edited.map(|(file, _)| file)).cloned());
+        let own = self.path(&definition.endpoint.key);
+        files.extend(
+            self.texts.contains_key(&own).then_some(own).into_iter().chain(edited.map(|(file, _)| file.clone())),
+        );
         files.sort();
         files.dedup();
         let text = |file: &Arc<str>| match edited {
@@ -136,8 +175,7 @@ impl OverlayEditor<'_> {
         let reading = SecondReading::with(self.loaded, texts);
         let mut problems = Vec::new();
         let context = reading.context(StackRules::new(&self.loaded.config), &mut problems);
-        let source = self.loaded.origin.text(&definition.file, &self.loaded.options.limits).ok()?;
-        let read = careful::read(&source, &context);
+        let read = careful::read(source, &context);
         let found = read.found.into_iter().find(|found| found.endpoint.key == definition.endpoint.key)?;
         (problems.is_empty() && read.problems.is_empty()).then_some(found.endpoint)
     }
