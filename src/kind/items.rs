@@ -47,6 +47,15 @@ pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
     align(now, before, &|now, before| now == before)
 }
 
+/// Pairs each item that is left with the one that was in its place, of `count`: of references, which are what they name.
+pub fn fill_places(of: &mut [Option<usize>], count: usize) {
+    for at in 0..of.len().min(count) {
+        if of[at].is_none() && !of.contains(&Some(at)) {
+            of[at] = Some(at);
+        }
+    }
+}
+
 /// Pairs what is left between two neighbours that belong together, where both sides have as many.
 fn fill_gaps(to: &mut [Option<usize>], is_taken: &mut [bool], may_be: &dyn Fn(usize, usize) -> bool) {
     let mut begin = 0;

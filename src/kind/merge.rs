@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::compare::is_same;
-use super::items::{align, is_of_messages};
+use super::items::{align, fill_places, is_of_messages};
 use super::mirror::drop_twin;
 use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
 use super::walk::{Keys, each_message};
@@ -69,10 +69,8 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
                 }
             }
             // A reference in the place of another has what is newer than the description, as every replaced value.
-            for at in 0..of.len().min(items.len()) {
-                if message.is_reference && of[at].is_none() && !of.contains(&Some(at)) {
-                    of[at] = Some(at);
-                }
+            if message.is_reference {
+                fill_places(&mut of, items.len());
             }
             // A plan shows every item of the live list, or it is another list by now.
             let before = before.as_array().filter(|before| before.len() == items.len());

@@ -29,7 +29,7 @@ pub use compare::{agrees, has_chosen, has_chosen_more, keeps, seen_as, unnamed};
 pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use hidden::{hidden, without_hidden};
-pub use items::alike;
+pub use items::{alike, fill_places};
 pub use label::PLATFORM_PREFIX;
 pub use merge::{merged, pruned};
 pub use mirror::is_mirror;

@@ -126,7 +126,7 @@ fn differences(
         }
         (Some(Json::Array(before)), Some(Json::Array(after))) => {
             let significant = wanted.significant.and_then(Json::as_array).unwrap_or(after);
-            let pairs = paired(before, significant);
+            let pairs = paired(before, significant, described.is_reference());
             for (old, new) in &pairs {
                 let wanted = new.map(|at| wanted.part(|value| value.get(at))).unwrap_or_default();
                 let path = format!("{path}[{}]", new.or(*old).unwrap_or_default());
@@ -157,9 +157,12 @@ fn differences(
 type Pair = (Option<usize>, Option<usize>);
 
 /// The items of two lists, mappings by what they are and others by their order.
-fn paired(before: &[Json], after: &[Json]) -> Vec<Pair> {
+fn paired(before: &[Json], after: &[Json], are_references: bool) -> Vec<Pair> {
     if before.iter().chain(after).all(Json::is_object) {
-        let of = kind::alike(after, before);
+        let mut of = kind::alike(after, before);
+        if are_references {
+            kind::fill_places(&mut of, before.len());
+        }
         let is_gone = |at: &usize| !of.contains(&Some(*at));
         let gone = (0..before.len()).filter(is_gone).map(|at| (Some(at), None));
         return gone.chain(of.iter().enumerate().map(|(at, of)| (*of, Some(at)))).collect();
@@ -323,5 +326,19 @@ mod tests {
             ["spec.rules[0].metadata.name a -> (none)", "spec.rules[0].spec.text 1 -> (none)"]
         );
         assert_eq!(of(&[a, b], &[a, b]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_reference_in_the_place_of_another_is_one_edit() {
+        let of = |before: &[&str], after: &[&str]| {
+            let [before, after] = [before, after].map(|names| names.iter().map(|name| json!({"name": name})).collect());
+            edits("origin_pool", "healthcheck", before, after)
+        };
+        assert_eq!(of(&["a", "b"], &["c", "b"]), ["spec.healthcheck[0] a -> c"]);
+        assert_eq!(
+            of(&["a", "b"], &["b", "c"]),
+            ["spec.healthcheck[0] a -> (none)", "spec.healthcheck[1] (none) -> c"]
+        );
+        assert_eq!(of(&["a", "b"], &["b"]), ["spec.healthcheck[0] a -> (none)"]);
     }
 }
