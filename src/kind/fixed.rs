@@ -2,30 +2,28 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::{is_same, seen_as};
+use super::compare::is_same;
 use super::hidden::{conceal, is_hidden};
 use super::items::align;
 use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Message};
 
-/// The path of what differs between a live unit and a definition and is beyond a replace: a field or a choice that the service
-/// fixes, or a field that no replace has.
+/// The path of what a change of a unit would do that is beyond a replace: a field or a choice that the service fixes, or a
+/// field that no replace has. Of `live` it is what the change is about, without what stays.
 pub fn fixed(of: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
     if of.field(unit).is_some_and(is_fixed) {
         return Some(format!("spec.{unit}"));
     }
-    // What the definition does not name at all goes whole.
-    let seen = if wanted.is_some() { seen_as(of, unit, live, wanted) } else { live.cloned() };
-    let (seen, wanted) = (keys_of(of, unit, seen.as_ref()).owned(), keys_of(of, unit, wanted).owned());
+    let (live, wanted) = (keys_of(of, unit, live).owned(), keys_of(of, unit, wanted).owned());
     let wanted = without_zeros(of, wanted);
     let shown = |mut keys: Map<String, Json>| {
         conceal(of, &mut keys);
         keys
     };
-    let is_shown = shown(seen.clone()) != shown(wanted.clone());
+    let is_shown = shown(live.clone()) != shown(wanted.clone());
     // Where all that answers show is equal, the difference is in what they do not show.
-    if is_shown { fixed_below(of, "spec", Some(&seen), &wanted) } else { fixed_hidden(of, "spec", &wanted) }
+    if is_shown { fixed_below(of, "spec", Some(&live), &wanted) } else { fixed_hidden(of, "spec", &wanted) }
 }
 
 fn is_fixed(field: &Field) -> bool {

@@ -200,6 +200,12 @@ impl Field {
         }
     }
 
+    /// What a value of this field of an object of this kind has of what `wanted` names; all of it where that is nothing.
+    pub fn seen(&self, kind: KindName, live: &Json, wanted: &Json) -> Json {
+        let seen = |unit| kind::seen_as(kind.message(), unit, Some(live), Some(wanted));
+        self.unit().filter(|_| !wanted.is_null()).map_or_else(|| live.clone(), |unit| seen(unit).unwrap_or_default())
+    }
+
     /// The path of what no replace of an object of this kind can change, if that differs between two values.
     pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
         let unit = self.unit()?;

@@ -294,7 +294,9 @@ impl Undo<'_, '_> {
                 FieldChange::new(field, before, after, Cause::Pending)
             })
             .collect();
-        let fixed = fields.iter().find_map(|change| change.field.fixed(kind, &change.before, &change.after));
+        // What an image does not name may be what the service filled.
+        let seen = |change: &FieldChange| change.field.seen(kind, &change.before, &change.after);
+        let fixed = fields.iter().find_map(|change| change.field.fixed(kind, &seen(change), &change.after));
         let may_recreate = self.input.allow.recreate(&self.change.key);
         let action = match &fixed {
             _ if fields.is_empty() => Action::Annotate { before: before_now },

@@ -323,6 +323,36 @@ fn fixed(plan: &Value) -> Vec<String> {
     blocked.map(|held| held["key"].as_str().expect("a key").to_owned()).collect()
 }
 
+/// A replace would leave it, and the plan said that it goes.
+#[test]
+fn the_removal_of_what_only_a_create_writes_is_beyond_a_replace() {
+    let sealed = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
+    let site = json!({
+        "admin_password": sealed, "admin_username": "a", "bare_metal_site": {"name": "b", "namespace": "elsewhere"},
+        "bigiq_instance": {
+            "license_pool_name": "a", "license_server_ip": "192.0.2.1", "password": sealed, "sku_name": "a", "username": "a",
+        },
+        "nodes": [{"bm_node_memory_size": "BM_8_GB_MEMORY", "bm_virtual_cpu_count": "BM_8_VCPU", "node_name": "c.example.net"}],
+        "public_download_url": "https://a.example.net/", "ssh_key": "a",
+    });
+    let of = |choice: Value| {
+        let metadata = json!({"name": "a", "namespace": "shop"});
+        json!({"kind": "apm", "metadata": metadata, "spec": {"baremetal_site_type_choice": choice}}).to_string()
+    };
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    stage.write("a.json", &of(json!({"f5_bare_metal_site": site})));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("a.json", &of(json!({})));
+    stage
+        .run("plan .")
+        .stdout_contains("spec.baremetal_site_type_choice.f5_bare_metal_site")
+        .stdout_contains("recreate=apm:shop/a")
+        .stdout_contains("1 blocked");
+    stage.run("apply . --yes").code(6).stdout_contains("1 blocked").stderr_ignored();
+}
+
 #[test]
 fn an_object_of_every_kind_with_something_fixed_becomes_what_its_definition_says() {
     let seed = objects::seed();
