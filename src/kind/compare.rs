@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::fills::{is_default_choice, is_empty, is_fill};
-use super::hidden::is_hidden;
+use super::hidden::{hidden_below, is_hidden};
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::spelling::PARTS;
@@ -191,24 +191,33 @@ fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<Stri
     seen
 }
 
-/// Whether an item of a live list is as an item of a definition wants it.
-pub(super) fn is_same(message: &Message) -> impl Fn(&Json, &Json) -> bool {
-    move |live, wanted| match (live, wanted) {
+/// For each item of a live list the item of the definition that it is.
+pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<Option<usize>> {
+    let is_same = |live: &Json, wanted: &Json| match (live, wanted) {
         (Json::Object(live), Json::Object(wanted)) => {
             let seen = seen_message(message, Keys::All(live), Keys::All(wanted));
             without_zeros(message, seen) == without_zeros(message, wanted.clone())
         }
         _ => live == wanted,
-    }
+    };
+    // An item that names little is the same as many: first the one that has nothing else.
+    let has_nothing_else = |live: &Json, wanted: &Json| match (live, wanted) {
+        (Json::Object(live), Json::Object(wanted)) => {
+            agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
+        }
+        _ => live == wanted,
+    };
+    // Without what no answer shows, an item looks like another one.
+    let is_shown = wanted.iter().all(|item| hidden_below(message, Keys::of(item)).is_none());
+    if is_shown { align(live, wanted, &[&has_nothing_else, &is_same]) } else { align(live, wanted, &[&is_same]) }
 }
 
 fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {
     let Some(message) = field.message() else { return live.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-            let aligned = align(items, wants, &is_same(message));
             let seen = |(item, to): (&Json, Option<usize>)| seen_value(message, item, to.map(|to| &wants[to]));
-            items.iter().zip(aligned).map(seen).collect()
+            items.iter().zip(aligned(message, items, wants)).map(seen).collect()
         }
         (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
             live.iter().map(|(key, value)| (key.clone(), seen_value(message, value, wanted.get(key)))).collect()
@@ -264,10 +273,9 @@ fn unnamed_in<'l>(
     };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-            let aligned = align(items, wants, &is_same(message));
-            for (index, to) in aligned.iter().enumerate() {
+            for (index, to) in aligned(message, items, wants).into_iter().enumerate() {
                 if let Some(to) = to {
-                    below(&items[index], &wants[*to], format!("{path}[{index}]"));
+                    below(&items[index], &wants[to], format!("{path}[{index}]"));
                 }
             }
         }

@@ -123,3 +123,14 @@ fn a_merge_that_takes_the_chosen_option_away_leaves_no_zero_of_another() {
     merged(policy, "rules", &mut live, Some(&before), Some(&wanted));
     assert_eq!(live["rules"], wanted);
 }
+
+#[test]
+fn an_item_that_names_little_is_the_live_one_that_has_nothing_else() {
+    let policy = crate::kind::find("bgp_routing_policy").expect("a kind").message();
+    let theirs = json!({"action": {"as_path": "1 2"}, "match": {"as_path": "3"}});
+    let (live, wanted) = (json!([theirs, {"action": {}}]), json!([{"action": {}}]));
+    assert_eq!(seen_as(policy, "rules", Some(&live), Some(&wanted)), Some(live.clone()));
+    let Json::Object(mut object) = json!({"rules": live}) else { panic!("an object") };
+    merged(policy, "rules", &mut object, None, Some(&wanted));
+    assert_eq!(object["rules"], wanted);
+}

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::is_same;
+use super::compare::aligned;
 use super::hidden::{conceal, is_hidden};
-use super::items::align;
 use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Message};
@@ -61,7 +60,7 @@ fn fixed_below(
 
 fn fixed_in(field: &Field, path: &str, live: Option<&Json>, wanted: &Json) -> Option<String> {
     let aligned = match (field.message(), live, wanted) {
-        (Some(message), Some(Json::Array(items)), Json::Array(wants)) => align(items, wants, &is_same(message)),
+        (Some(message), Some(Json::Array(items)), Json::Array(wants)) => aligned(message, items, wants),
         _ => Vec::new(),
     };
     messages(field, wanted).iter().enumerate().find_map(|(at, below)| {

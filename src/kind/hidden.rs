@@ -30,7 +30,8 @@ fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
     })
 }
 
-fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
+/// The same of the keys of a message.
+pub(super) fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
     if !message.hides() && !has_unknown(message, keys) {
         return None;
     }

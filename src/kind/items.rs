@@ -5,9 +5,12 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-/// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
-/// definition names it, then those that are alone between the same neighbours.
-pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Json) -> bool) -> Vec<Option<usize>> {
+/// Whether a live item is one of a definition.
+type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
+
+/// For each live item the item of the definition that it is: of the same name, then of the same content by each test in
+/// turn, then those that are alone between the same neighbours.
+pub(super) fn align(live: &[Json], wanted: &[Json], tests: &[Test<'_>]) -> Vec<Option<usize>> {
     if let ([one], [other]) = (live, wanted) {
         return vec![(!are_named_apart(one, other)).then_some(0)];
     }
@@ -23,19 +26,19 @@ pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Jso
             take(&mut to, index, *of);
         }
     }
-    let mut next = 0;
-    for index in 0..live.len() {
-        if to[index].is_some() {
-            continue;
-        }
-        // Behind the last that was found first, so that equal items keep their order.
-        let free = |of: &usize, is_taken: &[bool]| !is_taken[*of] && is_same(&live[index], &wanted[*of]);
-        let found =
-            (next..wanted.len()).find(|of| free(of, &is_taken)).or_else(|| (0..next).find(|of| free(of, &is_taken)));
-        if let Some(of) = found {
-            to[index] = Some(of);
-            is_taken[of] = true;
-            next = of + 1;
+    for is_same in tests {
+        let mut next = 0;
+        for index in 0..live.len() {
+            if to[index].is_some() {
+                continue;
+            }
+            // Behind the last that was found first, so that equal items keep their order.
+            let is_free = |of: &usize| !is_taken[*of] && is_same(&live[index], &wanted[*of]);
+            if let Some(of) = (next..wanted.len()).find(is_free).or_else(|| (0..next).find(is_free)) {
+                to[index] = Some(of);
+                is_taken[of] = true;
+                next = of + 1;
+            }
         }
     }
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
@@ -44,7 +47,7 @@ pub(super) fn align(live: &[Json], wanted: &[Json], is_same: &dyn Fn(&Json, &Jso
 
 /// For each item of a list the item of the list before that it is, however it changed.
 pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
-    align(now, before, &|now, before| now == before)
+    align(now, before, &[&|now, before| now == before])
 }
 
 /// Pairs each item that is left with the one that was in its place, of `count`: of references, which are what they name.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::is_same;
-use super::items::{align, fill_places, is_of_messages};
+use super::compare::aligned;
+use super::items::{fill_places, is_of_messages};
 use super::mirror::drop_twin;
 use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
 use super::walk::{Keys, each_message};
@@ -63,7 +63,7 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
             tidy_field(field, &mut known, Zeros::Dropped);
             let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
             let mut of: Vec<Option<usize>> = vec![None; wants.len()];
-            for (index, to) in align(known, wants, &is_same(message)).into_iter().enumerate() {
+            for (index, to) in aligned(message, known, wants).into_iter().enumerate() {
                 if let Some(to) = to {
                     of[to] = Some(index);
                 }

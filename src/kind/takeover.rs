@@ -3,10 +3,9 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::{Open, is_same, open};
+use super::compare::{Open, aligned, open};
 use super::fills::{unfill, unfill_message};
 use super::hidden::is_hidden;
-use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of};
 use super::walk::{Keys, each_message_mut};
 use super::{Field, FieldKind, Message};
@@ -92,8 +91,7 @@ impl Taker<'_> {
         let Some(message) = field.message() else { return self.scalar(live, written) };
         match (&field.kind, live, written) {
             (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-                let aligned = align(items, wants, &is_same(message));
-                let pairs = items.iter().zip(aligned);
+                let pairs = items.iter().zip(aligned(message, items, wants));
                 if is_named {
                     let taken = |(item, to): (&Json, Option<usize>)| match to {
                         Some(to) => self.one(message, item, &wants[to]),

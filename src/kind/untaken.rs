@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::is_same;
-use super::items::align;
+use super::compare::aligned;
 use super::spec::{keys_of, value_of};
 use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Message};
@@ -40,7 +39,7 @@ fn strip_in(field: &Field, live: &Json, wanted: &mut Json, path: &str, paths: &m
     };
     match (&field.kind, live, wanted) {
         (_, Json::Array(items), Json::Array(wants)) => {
-            for (index, to) in align(items, wants, &is_same(message)).into_iter().enumerate() {
+            for (index, to) in aligned(message, items, wants).into_iter().enumerate() {
                 if let Some(to) = to {
                     below(&items[index], &mut wants[to], &format!("{path}[{to}]"));
                 }
