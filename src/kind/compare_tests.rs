@@ -134,3 +134,16 @@ fn an_item_that_names_little_is_the_live_one_that_has_nothing_else() {
     merged(policy, "rules", &mut object, None, Some(&wanted));
     assert_eq!(object["rules"], wanted);
 }
+
+#[test]
+fn the_zero_of_an_option_beside_a_secret_is_no_choice() {
+    let discovery = crate::kind::find("discovery").expect("a kind").message();
+    let access = |zero: Json| json!({"discovery_k8s": {"access_info": zero}});
+    let reachable = json!({"reachable": {}});
+    let live = access(json!({"reachable": {}, "in_cluster": false}));
+    assert_eq!(canonical(discovery, live), canonical(discovery, access(reachable)));
+    assert_ne!(
+        canonical(discovery, access(json!({"in_cluster": true}))),
+        canonical(discovery, access(json!({"in_cluster": false})))
+    );
+}

@@ -36,7 +36,10 @@ fn fixed_below(
     wanted: &Map<String, Json>,
 ) -> Option<String> {
     let is_another = |group: &&Group| {
-        let chosen = |object: &Map<String, Json>| group.members.iter().copied().find(|name| object.contains_key(*name));
+        // A default that says no more than an open group may be left out.
+        let chosen = |object: &Map<String, Json>| {
+            group.members.iter().copied().find(|name| object.contains_key(*name)).or(group.default)
+        };
         group.is(GroupFlag::Immutable) && live.and_then(chosen).is_some_and(|was| Some(was) != chosen(wanted))
     };
     if let Some(group) = of.groups.iter().find(is_another) {

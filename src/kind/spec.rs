@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
+use super::hidden::is_hidden;
 use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Flag, Message, sealed};
 
@@ -152,8 +153,11 @@ pub(super) fn is_unchosen(
         _ => Json::from(0),
     };
     let is_chosen = |name: &&str| is_written(name) && !zeros.iter().any(|zero| zero.name == *name);
+    // What is chosen may be a secret, which no answer shows.
+    let may_be_hidden = |name: &&str| message.field(name).is_some_and(is_hidden);
     let members = message.group_of(option.name).map(|group| group.members.as_slice()).unwrap_or_default();
-    members.iter().any(is_chosen) || option.rules.iter().any(|(_, rule)| rule.broken(option, &zero).is_some())
+    members.iter().any(|name| is_chosen(name) || may_be_hidden(name))
+        || option.rules.iter().any(|(_, rule)| rule.broken(option, &zero).is_some())
 }
 
 /// Brings the value of a field into its canonical form.

@@ -140,3 +140,18 @@ fn a_kind_that_definitions_have_whole_is_plain() {
         }
     }
 }
+
+#[test]
+fn a_default_that_a_digest_leaves_out_is_a_choice_that_may_be_fixed() {
+    let site = KindName::find("aws_tgw_site").expect("a kind").message();
+    let of = |vifs: serde_json::Value| serde_json::json!({"direct_connect_enabled": {"hosted_vifs": vifs}});
+    let fixed = |live: serde_json::Value, wanted: serde_json::Value| {
+        super::fixed(site, "direct_connect_choice", Some(&of(live)), Some(&of(wanted)))
+    };
+    let vifs = serde_json::json!(["dxvif-0123abcd"]);
+    let over = serde_json::json!({"site_registration_over_direct_connect": {"cloudlink_network_name": "abc"}});
+    let path = "spec.direct_connect_enabled.hosted_vifs.connectivity_options";
+    assert_eq!(fixed(serde_json::json!({"vifs": vifs}), over).as_deref(), Some(path));
+    let default = serde_json::json!({"site_registration_over_internet": {}});
+    assert_eq!(fixed(serde_json::json!({"vifs": vifs}), default), None);
+}

@@ -140,8 +140,9 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     if !is_option && !field.is(Flag::Needed) && rules().any(|(of, _)| *of == Part::Value) {
         forms.push(json!({"enum": [0, "", []]}));
     }
-    // No word is none.
-    if !field.is_list && matches!(field.kind, FieldKind::Enum(_)) {
+    // No word is none, and no text chooses nothing.
+    let is_word = matches!(field.kind, FieldKind::Enum(_)) || is_option && field.kind == FieldKind::Text;
+    if !field.is_list && is_word {
         forms.push(json!({"const": ""}));
     }
     let needs_value = field.kind == FieldKind::EMPTY && part == DefinitionKind::Whole;

@@ -93,7 +93,7 @@ fn the_generator_makes_every_shape_that_a_kind_has() {
         let mut found = BTreeSet::new();
         // As the round trip makes them.
         let messages = kind.messages();
-        for (id, _) in messages.iter().cycle().take(50.max(2 * messages.len())) {
+        for (id, _) in messages.iter().cycle().take(200.max(8 * messages.len())) {
             if !described.is_subset(&found) {
                 made(kind.spec, &specs.towards(kind, id), &mut Vec::new(), false, &mut found);
             }
