@@ -11,9 +11,10 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let length = word.chars().count();
         let most = ((length + 1) / 3).max(1).min(length.saturating_sub(1));
         // It is at least the difference of the lengths, which is cheap.
-        let may_be_near = lower.chars().count().abs_diff(length) <= most;
-        let distance = may_be_near.then(|| strsim::damerau_levenshtein(&lower, &word.to_lowercase()))?;
-        (distance <= most).then_some((distance, word))
+        let by_length = lower.chars().count().abs_diff(length);
+        let distance = (by_length <= most).then(|| strsim::damerau_levenshtein(&lower, &word.to_lowercase()))?;
+        // Letters are swapped more often than left out.
+        (distance <= most).then_some(((distance, by_length), word))
     };
     known.into_iter().filter_map(distance).min_by_key(|(distance, _)| *distance).map(|(_, word)| word)
 }
@@ -39,5 +40,6 @@ mod tests {
         assert_eq!(nearest("id", known), Some("ip"));
         assert_eq!(nearest("replicas", known), None);
         assert_eq!(nearest("xy", known), None);
+        assert_eq!(nearest("prot_redirect", ["proto_redirect", "port_redirect"]), Some("port_redirect"));
     }
 }

@@ -282,8 +282,11 @@ pub fn meaning(id: &str, value: &Value, namespace: &str) -> Value {
                 })
             })
         };
+        // What is chosen may be a secret, which no answer shows.
+        let is_secret = |name: &&str| message.field(name).is_some_and(|field| field.is(Flag::Secret));
+        let is_beside_secret = || group.is_some_and(|group| group.members.iter().any(is_secret));
         let is_text = field.kind == FieldKind::Text;
-        if !is_default && !(is_nothing && (group.is_none() || is_text || is_other_chosen())) {
+        if !is_default && !(is_nothing && (group.is_none() || is_text || is_other_chosen() || is_beside_secret())) {
             means.insert(key.clone(), value);
         }
     }
