@@ -36,11 +36,14 @@ fn fixed_below(
     wanted: &Map<String, Json>,
 ) -> Option<String> {
     let is_another = |group: &&Group| {
-        // A default that says no more than an open group may be left out.
-        let chosen = |object: &Map<String, Json>| {
-            group.members.iter().copied().find(|name| object.contains_key(*name)).or(group.default)
+        let chosen = |object: &Map<String, Json>| group.members.iter().copied().find(|name| object.contains_key(*name));
+        let then = chosen(wanted);
+        let differs = |live| match chosen(live) {
+            Some(was) => then != Some(was),
+            // A default that says no more than an open group may be left out.
+            None => then.is_some() && group.default.is_some_and(|default| then != Some(default)),
         };
-        group.is(GroupFlag::Immutable) && live.and_then(chosen).is_some_and(|was| Some(was) != chosen(wanted))
+        group.is(GroupFlag::Immutable) && live.is_some_and(differs)
     };
     if let Some(group) = of.groups.iter().find(is_another) {
         return Some(format!("{path}.{}", group.name));
