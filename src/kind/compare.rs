@@ -200,7 +200,7 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
         }
         _ => live == wanted,
     };
-    // An item that names little is the same as many: first the one that has nothing else.
+    // An item that names little is the same as many.
     let has_nothing_else = |live: &Json, wanted: &Json| match (live, wanted) {
         (Json::Object(live), Json::Object(wanted)) => {
             agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
@@ -209,7 +209,7 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
     };
     // Without what no answer shows, an item looks like another one.
     let is_shown = wanted.iter().all(|item| hidden_below(message, Keys::of(item)).is_none());
-    if is_shown { align(live, wanted, &[&has_nothing_else, &is_same]) } else { align(live, wanted, &[&is_same]) }
+    align(live, wanted, &is_same, is_shown.then_some(&has_nothing_else))
 }
 
 fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {

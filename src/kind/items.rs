@@ -8,38 +8,32 @@ use serde_json::Value as Json;
 /// Whether a live item is one of a definition.
 type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
 
-/// For each live item the item of the definition that it is: of the same name, then of the same content by each test in
-/// turn, then those that are alone between the same neighbours.
-pub(super) fn align(live: &[Json], wanted: &[Json], tests: &[Test<'_>]) -> Vec<Option<usize>> {
+/// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
+/// definition names it, then those that are alone between the same neighbours. Of several that are the same, it is the one
+/// that has nothing else, where that is told.
+pub(super) fn align(
+    live: &[Json],
+    wanted: &[Json],
+    is_same: Test<'_>,
+    has_nothing_else: Option<Test<'_>>,
+) -> Vec<Option<usize>> {
     if let ([one], [other]) = (live, wanted) {
         return vec![(!are_named_apart(one, other)).then_some(0)];
     }
     let mut to = vec![None; live.len()];
     let mut is_taken = vec![false; wanted.len()];
-    let mut take = |to: &mut Vec<Option<usize>>, index: usize, of: usize| {
-        to[index] = Some(of);
-        is_taken[of] = true;
-    };
     let names = unique_names(wanted);
     for (name, index) in unique_names(live) {
         if let Some(of) = names.get(&name) {
-            take(&mut to, index, *of);
+            to[index] = Some(*of);
+            is_taken[*of] = true;
         }
     }
-    for is_same in tests {
-        let mut next = 0;
-        for index in 0..live.len() {
-            if to[index].is_some() {
-                continue;
-            }
-            // Behind the last that was found first, so that equal items keep their order.
-            let is_free = |of: &usize| !is_taken[*of] && is_same(&live[index], &wanted[*of]);
-            if let Some(of) = (next..wanted.len()).find(is_free).or_else(|| (0..next).find(is_free)) {
-                to[index] = Some(of);
-                is_taken[of] = true;
-                next = of + 1;
-            }
-        }
+    let is_same = |index: usize, of: usize| is_same(&live[index], &wanted[of]);
+    fill_same(&mut to, &mut is_taken, &is_same);
+    if let Some(has_nothing_else) = has_nothing_else {
+        exchange(&mut to, &mut is_taken, &|index, of| has_nothing_else(&live[index], &wanted[of]));
+        fill_same(&mut to, &mut is_taken, &is_same);
     }
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
     to
@@ -47,7 +41,40 @@ pub(super) fn align(live: &[Json], wanted: &[Json], tests: &[Test<'_>]) -> Vec<O
 
 /// For each item of a list the item of the list before that it is, however it changed.
 pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
-    align(now, before, &[&|now, before| now == before])
+    align(now, before, &|now, before| now == before, None)
+}
+
+/// Pairs what is left and the same.
+fn fill_same(to: &mut [Option<usize>], is_taken: &mut [bool], is_same: &dyn Fn(usize, usize) -> bool) {
+    let mut next = 0;
+    for index in 0..to.len() {
+        if to[index].is_some() {
+            continue;
+        }
+        // Behind the last that was found first, so that equal items keep their order.
+        let is_free = |of: &usize| !is_taken[*of] && is_same(index, *of);
+        if let Some(of) = (next..is_taken.len()).find(is_free).or_else(|| (0..next).find(is_free)) {
+            to[index] = Some(of);
+            is_taken[of] = true;
+            next = of + 1;
+        }
+    }
+}
+
+/// Gives the place of one that has something else to one that is left and has nothing else.
+fn exchange(to: &mut [Option<usize>], is_taken: &mut [bool], has_nothing_else: &dyn Fn(usize, usize) -> bool) {
+    for index in 0..to.len() {
+        let Some(of) = to[index].filter(|of| !has_nothing_else(index, *of)) else { continue };
+        let is_closer = |other: &usize| to[*other].is_none() && has_nothing_else(*other, of);
+        if let Some(closer) = (0..to.len()).find(is_closer) {
+            to[index] = None;
+            to[closer] = Some(of);
+        } else if let Some(closer) = (0..is_taken.len()).find(|of| !is_taken[*of] && has_nothing_else(index, *of)) {
+            is_taken[of] = false;
+            is_taken[closer] = true;
+            to[index] = Some(closer);
+        }
+    }
 }
 
 /// Pairs each item that is left with the one that was in its place, of `count`: of references, which are what they name.
