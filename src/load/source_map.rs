@@ -253,11 +253,16 @@ fn node(item: &Item<'_>, (start, key): (TextSpan<'_>, Range<usize>), level: Leve
 }
 
 fn style(item: &Item<'_>) -> ValueStyle {
+    let begins = |item: &Item<'_>| item.span.range().start;
     match &item.value {
         Value::Text(_, TextStyle::Plain) if item.span.is_empty() => ValueStyle::Empty,
         Value::Text(_, TextStyle::Plain) => ValueStyle::Plain,
         Value::Text(_, TextStyle::Quoted) => ValueStyle::Quoted,
         Value::Text(_, TextStyle::Block) => ValueStyle::Block,
+        // A list without brackets begins where its first item does, which may have some.
+        Value::List(items) if items.first().is_some_and(|first| begins(first) == begins(item)) => {
+            ValueStyle::Collection
+        }
         Value::List(_) | Value::Map(_) if item.span.slice().starts_with(['{', '[']) => ValueStyle::Flow,
         Value::List(_) | Value::Map(_) | Value::Refused => ValueStyle::Collection,
     }

@@ -332,6 +332,20 @@ fn a_value_knows_its_bytes_and_how_it_got_there() {
 }
 
 #[test]
+fn a_list_without_brackets_is_one_whatever_its_items_have() {
+    let writing = |reference: &str| {
+        let loaded = loaded(&format!(
+            "metadata: {{name: a, namespace: shop}}\nspec:\n  ip: 192.0.2.1\n  where:\n    site:\n      ref:{reference}\n"
+        ));
+        let written = SourceMap::new(&loaded).at(&key(), &["spec", "where", "site", "ref"]).expect("it is written");
+        written.writing
+    };
+    assert_eq!(writing("\n      - {name: s}"), ValueStyle::Collection);
+    assert_eq!(writing("\n      - name: s"), ValueStyle::Collection);
+    assert_eq!(writing(" [{name: s}]"), ValueStyle::Flow);
+}
+
+#[test]
 fn a_block_in_a_list_and_an_empty_value_know_their_bytes() {
     let text = "# | a\nmetadata: {name: a, namespace: shop, description: }\nspec:\n  ip: 10.0.0.1\n  snat_pool:\n    \
                 snat_pool:\n      prefixes:\n      - >- # | b\n        10.0.0.0/8\n\n      - 10.2.0.0/16\n";
