@@ -7,12 +7,7 @@ use trueup::kind::{self, FieldKind, Flag, GroupFlag, Kind};
 use trueup::sandbox::Storage;
 
 use super::{Answer, Bench, Time, options};
-use crate::support::objects::{Specs, namespace};
-
-/// The seed of a run; a failed test shows it, and takes it from `TRUEUP_SEED`.
-pub fn seed() -> u64 {
-    std::env::var("TRUEUP_SEED").map_or(20_261_123, |seed| seed.parse().expect("a number"))
-}
+use crate::support::objects::{Specs, namespace, seed};
 
 fn kinds() -> impl Iterator<Item = &'static Kind> {
     kind::all().filter(|kind| kind.name != "endpoint")
