@@ -47,14 +47,11 @@ pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
 /// Pairs what is left and the same.
 fn fill_same(to: &mut [Option<usize>], is_taken: &mut [bool], is_same: &dyn Fn(usize, usize) -> bool) {
     let mut next = 0;
-    for index in 0..to.len() {
-        if to[index].is_some() {
-            continue;
-        }
+    for (index, place) in to.iter_mut().enumerate().filter(|(_, place)| place.is_none()) {
         // Behind the last that was found first, so that equal items keep their order.
         let is_free = |of: &usize| !is_taken[*of] && is_same(index, *of);
         if let Some(of) = (next..is_taken.len()).find(is_free).or_else(|| (0..next).find(is_free)) {
-            to[index] = Some(of);
+            *place = Some(of);
             is_taken[of] = true;
             next = of + 1;
         }

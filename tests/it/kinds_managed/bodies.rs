@@ -239,7 +239,7 @@ fn a_body_of_any_kind_has_what_was_written_and_what_was_there_and_is_valid_by_th
     }
     let mut problems = Vec::new();
     // Everything is created, gets another label, and then another spec.
-    for (step, least) in [("create", 138), ("label", 125), ("spec", 100)] {
+    for (step, least) in [("create", 138), ("label", 125), ("spec", 95)] {
         let mut shown = BTreeMap::new();
         for (name, object) in &mut written {
             let kind = kind::find(name).expect("a kind");
