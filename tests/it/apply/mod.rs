@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
-use trueup::journal::{self, Journal};
+use trueup::journal::{self, Journal, JournalError};
 use trueup::kind::KindName;
 use trueup::model::{Key, Layout, ListRead, Live, LiveItem, Namespace, Object, RunId};
 use trueup::plan::{
@@ -172,9 +172,21 @@ impl Bench {
         }
     }
 
+    /// A process that another test starts has the files of all tests open until it runs its program: a lock may be held for
+    /// a moment longer than its run.
+    fn begin(&self, header: &RunHeader) -> Journal {
+        for _ in 0..1000 {
+            match Journal::begin(&self.state(), header, None, &|_| {}) {
+                Err(JournalError::Locked { .. }) => std::thread::sleep(Duration::from_millis(1)),
+                begun => return begun.unwrap(),
+            }
+        }
+        panic!("the lock stays held");
+    }
+
     async fn apply(&self, plan: Plan) -> Outcome {
         let header = self.header(&plan);
-        let journal = Journal::begin(&self.state(), &header, None, &|_| {}).unwrap();
+        let journal = self.begin(&header);
         let mut allow = Allowances::default();
         for guard in ["mass-change", "empty-namespace"] {
             allow.add(guard).unwrap();
@@ -185,7 +197,7 @@ impl Bench {
 
     async fn resume(&self, record: &RunRecord) -> Outcome {
         let header = RunHeader { resumes: Some(record.run().clone()), ..self.header(&record.header.plan) };
-        let journal = Journal::begin(&self.state(), &header, None, &|_| {}).unwrap();
+        let journal = self.begin(&header);
         apply::resume(record, &self.writer, &journal, &Quiet, self.options(&header.run)).await
     }
 
