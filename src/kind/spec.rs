@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::hidden::is_hidden;
 use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Flag, Message, sealed};
 
@@ -154,9 +153,9 @@ pub(super) fn is_unchosen(
     };
     let is_chosen = |name: &&str| is_written(name) && !zeros.iter().any(|zero| zero.name == *name);
     // What is chosen may be a secret, which no answer shows.
-    let may_be_hidden = |name: &&str| message.field(name).is_some_and(is_hidden);
+    let is_secret = |name: &&str| message.field(name).is_some_and(|field| field.is(Flag::Secret));
     let members = message.group_of(option.name).map(|group| group.members.as_slice()).unwrap_or_default();
-    members.iter().any(|name| is_chosen(name) || may_be_hidden(name))
+    members.iter().any(|name| is_chosen(name) || is_secret(name))
         || option.rules.iter().any(|(_, rule)| rule.broken(option, &zero).is_some())
 }
 
