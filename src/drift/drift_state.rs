@@ -196,8 +196,9 @@ impl DriftState {
         let changes = plan.by_key();
         for drifted in plan.drifted(verdicts) {
             let key = &drifted.object;
-            // What an apply restored since the last check drifted anew.
-            let written = changes.get(key).and_then(written);
+            // What an apply restored since the last check drifted anew. A run can be named ahead of the clock, and then its
+            // name does not say when it was.
+            let written = changes.get(key).and_then(written).filter(|written| *written <= now);
             let restored = self.last_seen.get(key).is_some_and(|seen| written > Some(*seen));
             let old = before
                 .get(key)

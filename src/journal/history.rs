@@ -30,7 +30,12 @@ pub enum Retention {
     /// The newest runs, so many.
     Newest(usize),
     /// Runs that began at this time or later.
-    Since(Timestamp),
+    Since {
+        /// The time.
+        time: Timestamp,
+        /// What time it is: a run that began later has a wrong time, and stays.
+        now: Timestamp,
+    },
 }
 
 /// The newest run of a stack against a service, where it is open: an apply says so first. Nothing where a later one
@@ -283,17 +288,19 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
 /// The medium.
 pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalError> {
     let runs = history(state)?.runs;
-    let newest = match keep {
-        Retention::Newest(count) => runs.len().saturating_sub(count),
-        // Whatever has no readable time is kept.
-        Retention::Since(time) => runs
-            .iter()
-            .position(|run| run.started.parse::<Timestamp>().map_or(true, |started| started >= time))
-            .unwrap_or(runs.len()),
+    let began = |run: &RunSummary| run.started.parse::<Timestamp>();
+    let (newest, now) = match keep {
+        Retention::Newest(count) => (runs.len().saturating_sub(count), None),
+        Retention::Since { time, now } => {
+            // Whatever has no readable time is kept, and what follows a run of this time.
+            let is_since = |run: &RunSummary| began(run).map_or(true, |began| (time..=now).contains(&began));
+            (runs.iter().position(is_since).unwrap_or(runs.len()), Some(now))
+        }
     };
+    let is_ahead = |run: &RunSummary| now.is_some_and(|now| began(run).is_ok_and(|began| began > now));
     let mut stays: BTreeSet<&RunId> = BTreeSet::new();
     for (at, run) in runs.iter().enumerate().rev() {
-        if at >= newest || run.is_open() || stays.contains(&run.run) {
+        if at >= newest || run.is_open() || is_ahead(run) || stays.contains(&run.run) {
             stays.insert(&run.run);
             stays.extend(&run.resumes);
         }

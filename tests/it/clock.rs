@@ -62,3 +62,43 @@ fn a_run_is_named_after_every_other_of_its_state_directory() {
         assert_eq!(named(noon), time(expected), "{name}");
     }
 }
+
+#[test]
+fn a_run_that_is_named_ahead_of_the_clock_does_not_begin_drift_anew_at_every_check() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "clocks").file("a.yaml", &definition("shop/a", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    // A machine whose clock was wrong wrote it: every later run is named after it.
+    let ahead = stage.path("../state/trueup/runs/2099-12-31T23-59-59-999-clocks-ab12.jsonl");
+    std::fs::write(ahead, "").expect("it can be written");
+    stage.edit("a.yaml", "port: 80", "port: 81");
+    stage.run("apply . --yes --quiet").code(0);
+    service.change("shop/a", |object| object["spec"]["port"] = serde_json::json!(9));
+    let check = "drift . --drift-state ../drift.json --format json";
+    let checks = |drifted: &serde_json::Value| drifted["drifted"][0]["checks"].clone();
+    assert_eq!(checks(&stage.run(check).code(3).json()), 1);
+    assert_eq!(checks(&stage.run(check).code(3).json()), 2);
+}
+
+#[test]
+fn a_run_that_began_in_the_future_keeps_no_old_run() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "clocks").file("a.yaml", &definition("shop/a", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    let first = runs(&stage).remove(0);
+    let directory = stage.path("../state/trueup/runs");
+    let text = std::fs::read_to_string(directory.join(format!("{first}.jsonl"))).expect("a journal");
+    let started = text.split("\"started\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a time");
+    // The second has a wrong clock, and the others are named after it.
+    let written = [("2020-01-01", "000"), ("2099-01-01", "000"), ("2020-01-02", "001"), ("", "002")];
+    for (day, after) in written {
+        let name = format!("{}T00-00-00-{after}-clocks-ab12", if day == "2020-01-01" { day } else { "2099-01-01" });
+        let began = if day.is_empty() { started.to_owned() } else { format!("{day}T00:00:00Z") };
+        let text = text.replace(&first, &name).replace(started, &began);
+        std::fs::write(directory.join(format!("{name}.jsonl")), text).expect("it can be written");
+    }
+    std::fs::remove_file(directory.join(format!("{first}.jsonl"))).expect("it was there");
+    stage.run("history --keep 30d").code(0).stderr_contains("removed 2 runs");
+    // When the one with the wrong clock was made is not known.
+    assert_eq!(runs(&stage), [0, 2].map(|after| format!("2099-01-01T00-00-00-00{after}-clocks-ab12")));
+}

@@ -91,8 +91,8 @@ fn since(keep: PruneRuns, context: &Context) -> Result<Retention> {
         PruneRuns::Newest(count) => Retention::Newest(count),
         PruneRuns::Days(days) => {
             let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
-            let time = context.environment.now().checked_sub(span);
-            Retention::Since(time.with_status(ExitStatus::Usage)?)
+            let now = context.environment.now();
+            Retention::Since { time: now.checked_sub(span).with_status(ExitStatus::Usage)?, now }
         }
     })
 }
