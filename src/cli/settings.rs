@@ -405,7 +405,8 @@ pub fn sandbox_in(file: PathBuf) -> String {
 
 /// Whose runs are those of this stack and service, with the data that the call names.
 pub fn run_owner(context: &Context, stack: Option<String>, base_url: String) -> RunOwner {
-    RunOwner { stack, base_url, sandbox: sandbox_of_runs(context) }
+    let (sandbox, environment) = (sandbox_of_runs(context), context.chosen_environment());
+    RunOwner { stack, base_url, sandbox, environment }
 }
 
 /// The settings of the call for a command that does not name the stack's directory: with the configuration of the

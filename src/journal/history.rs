@@ -124,6 +124,14 @@ struct PlanHead {
     #[serde(default)]
     stack: Option<String>,
     service: ServiceId,
+    #[serde(default)]
+    source: SourceHead,
+}
+
+#[derive(Default, Deserialize)]
+struct SourceHead {
+    #[serde(default)]
+    environment: Option<String>,
 }
 
 impl RunHead {
@@ -143,8 +151,10 @@ impl RunHead {
         serde_json::from_slice::<First>(line).ok().map(|first| first.header.header)
     }
 
-    fn is_of(&self, RunOwner { stack, base_url, sandbox }: &RunOwner) -> bool {
-        self.plan.stack == *stack && self.plan.service.base_url == *base_url && self.sandbox == *sandbox
+    fn is_of(&self, RunOwner { stack, base_url, sandbox, environment }: &RunOwner) -> bool {
+        let is_of_environment = environment.is_none() || self.plan.source.environment == *environment;
+        let is_of_service = self.plan.service.base_url == *base_url && self.sandbox == *sandbox;
+        self.plan.stack == *stack && is_of_service && is_of_environment
     }
 }
 
@@ -197,6 +207,8 @@ pub struct RunOwner {
     pub base_url: String,
     /// The embedded service, as `RunHeader` names it.
     pub sandbox: Option<String>,
+    /// The environment; nothing for all of them.
+    pub environment: Option<String>,
 }
 
 impl RunOwner {
@@ -225,14 +237,19 @@ fn last(state: &StateStore, owner: &RunOwner) -> Result<RunId, JournalError> {
     if let Some((newest, _)) = newest_of(state, owner)? {
         return Ok(newest.run);
     }
-    let whose =
-        |stack: Option<&str>| stack.map_or_else(|| "without a stack".to_owned(), |stack| format!("of stack `{stack}`"));
+    let whose = |stack: Option<&str>, environment: Option<&str>| {
+        let stack = stack.map_or_else(|| "without a stack".to_owned(), |stack| format!("of stack `{stack}`"));
+        stack + &environment.map(|environment| format!(" in environment `{environment}`")).unwrap_or_default()
+    };
     let others: BTreeSet<String> = stored::files(state)?
         .into_iter()
         .filter_map(|path| RunHead::read(&RunFile::new(state, path)))
-        .map(|head| match (whose(head.plan.stack.as_deref()), head.sandbox) {
-            (whose, Some(sandbox)) => format!("{whose} in the sandbox {sandbox}"),
-            (whose, None) => format!("{whose} on {}", head.plan.service.base_url),
+        .map(|head| {
+            let whose = whose(head.plan.stack.as_deref(), head.plan.source.environment.as_deref());
+            match head.sandbox {
+                Some(sandbox) => format!("{whose} in the sandbox {sandbox}"),
+                None => format!("{whose} on {}", head.plan.service.base_url),
+            }
         })
         .collect();
     let shown = others.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -241,7 +258,8 @@ fn last(state: &StateStore, owner: &RunOwner) -> Result<RunId, JournalError> {
         count if count > SHOWN => format!("; there are runs {shown} and {} more", count - SHOWN),
         _ => format!("; there are runs {shown}"),
     };
-    let (stack, base_url) = (whose(owner.stack()), owner.base_url.clone());
+    let stack = whose(owner.stack(), owner.environment.as_deref());
+    let base_url = owner.base_url.clone();
     Err(JournalError::NoLast { stack, base_url, state: state.place(), there })
 }
 

@@ -37,7 +37,12 @@ fn header(run: &str) -> RunHeader {
 }
 
 fn owner(stack: &str) -> RunOwner {
-    RunOwner { stack: Some(stack.to_owned()), base_url: "https://a.example".to_owned(), sandbox: None }
+    RunOwner {
+        stack: Some(stack.to_owned()),
+        base_url: "https://a.example".to_owned(),
+        sandbox: None,
+        environment: None,
+    }
 }
 
 fn begin(state: &StateStore, run: &str) -> Result<Journal, JournalError> {

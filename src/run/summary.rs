@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RunRecord, RunStatus, RunTrigger};
-use crate::model::RunId;
+use crate::model::{RunId, Scope};
 use crate::plan::{ActionKind, PlanOrigin};
 
 /// One run in short.
@@ -46,9 +46,12 @@ pub struct RunSummary {
     /// The embedded service, as the header names it.
     #[serde(skip)]
     pub sandbox: Option<String>,
-    /// It applies all definitions of its stack.
+    /// The lists of which it applies all definitions of its stack.
     #[serde(skip)]
-    pub is_of_whole_stack: bool,
+    pub applied_whole: BTreeSet<Scope>,
+    /// The lists of what it changes.
+    #[serde(skip)]
+    pub changed: BTreeSet<Scope>,
     /// The consents of its plan, by name: a resume needs them again.
     #[serde(skip)]
     pub allowed: BTreeSet<String>,
@@ -81,6 +84,9 @@ impl RunSummary {
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let count = |kind| plan.count(kind);
+        let is_whole = matches!(plan.source.origin, PlanOrigin::Directory(_))
+            && plan.source.filters.is_empty()
+            && plan.left_out == 0;
         Self {
             run: record.header.run.clone(),
             started: record.header.started.clone(),
@@ -105,9 +111,8 @@ impl RunSummary {
             superseded_by: None,
             sandbox: record.header.sandbox.clone(),
             allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
-            is_of_whole_stack: matches!(plan.source.origin, PlanOrigin::Directory(_))
-                && plan.source.filters.is_empty()
-                && plan.left_out == 0,
+            applied_whole: plan.scope.keys().filter(|_| is_whole).cloned().collect(),
+            changed: plan.changes.iter().map(|change| Scope::from(&change.key)).collect(),
         }
     }
 
@@ -126,7 +131,9 @@ impl RunSummary {
     pub fn supersedes(&self, earlier: &RunSummary) -> bool {
         let is_same =
             self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
-        is_same && self.is_of_whole_stack && self.status == RunStatus::Finished && self.done == self.planned.whole()
+        // Environments and directories of one stack have namespaces of their own, and a stack may have fewer than it had.
+        let is_about_it = !self.applied_whole.is_disjoint(&earlier.changed);
+        is_same && is_about_it && self.status == RunStatus::Finished && self.done == self.planned.whole()
     }
 }
 

@@ -130,3 +130,40 @@ fn the_resume_of_a_finished_run_with_something_blocked_ends_like_the_run() {
     stage.run("apply . --yes --quiet").code(0);
     stage.run("apply --resume last --yes").code(0).stderr_contains("is finished: nothing to resume\n");
 }
+
+/// A stack of two environments with a namespace each, of which `prod` has a write in doubt and `dev` is applied.
+fn two_environments(service: &Service) -> Stage {
+    let settings = "stack: s\nvariables: {n: none}\nenvironments:\n  dev: {namespaces: [shop-dev], variables: {n: shop-dev}}\n  \
+                    prod: {namespaces: [shop-prod], variables: {n: shop-prod}}\n";
+    let stage = Stage::new().at(service).file("trueup.yaml", settings).file("cart.yaml", &definition("${n}/cart", 80));
+    service.misbehave("rules: [{operation: endpoint-*, namespace: shop-prod, name: cart, status: {code: 500}}]");
+    stage.run("apply . --env prod --yes --quiet").code(7);
+    service.misbehave("rules: []");
+    stage.run("apply . --env dev --yes --quiet").code(0);
+    stage
+}
+
+#[test]
+fn an_apply_of_another_environment_supersedes_no_run() {
+    let service = Service::start();
+    let stage = two_environments(&service);
+    let runs = stage.run("history --format json").json()["runs"].clone();
+    assert_eq!((&runs[1]["done"], &runs[1]["superseded_by"]), (&0.into(), &serde_json::Value::Null));
+    stage.run("history").code(0).stdout_contains("1 write in doubt").stdout_contains("--env prod");
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    let runs = stage.run("history --format json").json()["runs"].clone();
+    assert_eq!(runs[2]["superseded_by"], runs[0]["run"]);
+}
+
+#[test]
+fn the_last_run_of_a_call_is_one_of_its_environment() {
+    let service = Service::start();
+    let stage = two_environments(&service);
+    stage.run("apply . --env prod").code(6).stderr_contains("has not finished").stderr_ignored();
+    stage.run("apply . --env dev --yes").code(0);
+    stage.run("apply --resume last --env prod --yes --quiet").code(0).stdout_contains("Applied 1 of 1");
+    assert!(service.has("shop-prod/cart"));
+    stage.run("rollback last --env dev --yes --quiet --allow empty-namespace").code(0);
+    assert!(service.has("shop-prod/cart") && !service.has("shop-dev/cart"));
+    stage.run("rollback last --env test").code(1).stderr_ignored();
+}

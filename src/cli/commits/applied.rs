@@ -11,7 +11,7 @@ use crate::cli::commits::base::{self, LookupError};
 use crate::cli::{Context, Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
-use crate::journal;
+use crate::journal::{self, RunOwner};
 use crate::model::{Key, RunId};
 use crate::plan::{NamedCommits, Plan};
 
@@ -43,6 +43,8 @@ pub fn judge_missing(
     let history = applied_definitions(stack, commits, &missing);
     let store = settings::state_store(context)?;
     let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
+    // Whichever environment it was that took it away.
+    let owner = RunOwner { environment: None, ..owner };
     // The journal of a long time is much to read.
     let journal = OnceCell::new();
     let last_action = |key: &Key| {

@@ -139,7 +139,12 @@ async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     let history = journal::history(&bench.state()).unwrap();
     let lines: Vec<_> = history.runs.iter().map(|run| (run.status, run.done, run.is_open())).collect();
     assert_eq!(lines, [(RunStatus::Finished, 4, false), (RunStatus::Unfinished, 0, true)]);
-    let owner = RunOwner { stack: Some("shop".to_owned()), base_url: bench.running.base_url(), sandbox: None };
+    let owner = RunOwner {
+        stack: Some("shop".to_owned()),
+        base_url: bench.running.base_url(),
+        sandbox: None,
+        environment: None,
+    };
     let unfinished = || journal::open_run(&bench.state(), &owner).unwrap();
     assert_eq!(unfinished().unwrap().run, open.run);
     let record = journal::find(&bench.state(), "last").unwrap();
