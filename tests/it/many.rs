@@ -355,3 +355,15 @@ fn a_wave_in_which_a_stack_fails_stops_the_next_and_the_same_command_goes_on() {
     assert_eq!(there(), [true; 5]);
     stage.run("apply -R s --yes --waves 0").code(64).stderr_contains("1,10%,50%");
 }
+
+#[test]
+fn two_directories_of_one_stack_in_a_wave_take_its_lock_one_after_the_other() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for n in 0..4 {
+        stage.write(&format!("s/{n}/trueup.yaml"), &format!("stack: shop\nnamespaces: [n-{n}]\n"));
+        stage.write(&format!("s/{n}/x.yaml"), &definition(&format!("n-{n}/x"), 80));
+    }
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 200}}]");
+    stage.run("apply -R s --yes --quiet --waves 100%").code(0).stdout_contains("4 stacks: 4 applied");
+}

@@ -2,10 +2,10 @@
 //! those that have not begun; the same command again goes on, because what is applied is in sync.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt as _;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::output::prompt;
@@ -15,7 +15,7 @@ use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
 use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
-use crate::plan::{Approval, Digest};
+use crate::plan::{Approval, Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::{self, Report, ReportOptions, TextView, text};
 use crate::run::{Outcome, Verification};
@@ -187,12 +187,20 @@ async fn apply(
     let left = "the same command again goes on; `trueup history` lists the runs";
     let stop = interrupt::watch(context.output.clone(), left.to_owned());
     let has_failed = Cell::new(false);
+    // Directories of one stack share its lock, so their runs wait for each other.
+    let plans = planned.iter().flatten().map(|stack| &stack.plan);
+    let locks: BTreeMap<_, Mutex<()>> = plans.map(|plan| (locked(plan), Mutex::default())).collect();
     let mut results: Vec<(usize, StackResult<Option<Outcome>>)> = Vec::with_capacity(members.len());
     for (number, wave) in waves.iter().enumerate() {
         if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
             context.output.message(&wave_title(waves, number));
         }
         let works = wave.stacks.iter().map(async |at| {
+            let lock = planned[*at].as_ref().ok().and_then(|stack| locks.get(&locked(&stack.plan)));
+            let _held = match lock {
+                Some(lock) => Some(lock.lock().await),
+                None => None,
+            };
             let result = match &planned[*at] {
                 Ok(stack) if stack.plan.changes.is_empty() => Ok(None),
                 Ok(_) if *stop.borrow() => Err(NoResult::Interrupted),
@@ -214,6 +222,11 @@ async fn apply(
     // A report has the stacks in the order of the call.
     results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What the lock of a run is for.
+fn locked(plan: &Plan) -> (&str, Option<&str>) {
+    (&plan.service.base_url, plan.stack.as_deref())
 }
 
 async fn apply_one(
