@@ -9,7 +9,7 @@ use super::plan::{consents, settings};
 use super::{Alarm, Block, Blocks, Table, unread};
 use crate::kind::KindName;
 use crate::model::{Json, Key, Scope};
-use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, ScopeRead, ScopeState, ThreeWay};
+use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
@@ -49,7 +49,8 @@ impl Answer for Applied<'_> {
         unmade.gap();
         blocks.append(unmade);
         blocks.line(sum(outcome, earlier));
-        let except = NotAsDefined {
+        let except = NotAsWanted {
+            of: &plan.source.origin,
             blocked: plan.blocked.len(),
             in_doubt: outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
             not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
@@ -245,7 +246,7 @@ fn kind_sum(steps: &[&ChangeStep], kind: ActionKind) -> Option<Line<'static>> {
     Some(line![all, verb, Line::joined(safety, ", "), ")"])
 }
 
-fn verification(verification: &Verification, except: NotAsDefined) -> Blocks<'_> {
+fn verification<'a>(verification: &'a Verification, except: NotAsWanted<'_>) -> Blocks<'a> {
     match verification {
         Verification::Verified { reads } => {
             let after = (*reads != 1).then(|| line![", after ", u64::from(*reads), " reads"]);
@@ -273,7 +274,9 @@ fn verification(verification: &Verification, except: NotAsDefined) -> Blocks<'_>
 
 /// What a verification does not look at, because the run did not prove that it made it.
 #[derive(Clone, Copy)]
-pub struct NotAsDefined {
+pub struct NotAsWanted<'a> {
+    /// What the plan is of: only that of a directory makes live as defined.
+    pub of: &'a PlanOrigin,
     /// Changes that the plan blocked.
     pub blocked: usize,
     /// Changes whose write may have taken effect.
@@ -282,17 +285,21 @@ pub struct NotAsDefined {
     pub not_done: usize,
 }
 
-/// That live is as defined, except for what is blocked, in doubt or not made.
-pub fn verified(except: NotAsDefined) -> Line<'static> {
-    let NotAsDefined { blocked, in_doubt, not_done } = except;
+/// That live is as wanted, except for what is blocked, in doubt or not made.
+pub fn verified(except: NotAsWanted<'_>) -> Line<'static> {
+    let NotAsWanted { of, blocked, in_doubt, not_done } = except;
     let parts = [(blocked, " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let except = Line::joined(parts.map(|(count, what)| line![count, what]), ", ");
+    let (all, others) = match of {
+        PlanOrigin::Directory(_) => ("the definitions", "the other definitions"),
+        PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => ("the plan", "the rest of the plan"),
+    };
     match except.is_empty() {
-        true => line![styled(Role::Right, "Verified"), ": live matches the definitions"],
+        true => line![styled(Role::Right, "Verified"), ": live matches ", all],
         false => {
             let word = styled(Role::Careful, line!["Verified, except ", except]);
-            line![word, ": live matches the other definitions"]
+            line![word, ": live matches ", others]
         }
     }
 }

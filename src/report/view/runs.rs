@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::outcome::{NotAsDefined, verified};
+use super::outcome::{NotAsWanted, verified};
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::facts::plan::consents;
@@ -146,7 +146,8 @@ impl Answer for RunDocument {
         }
         blocks.gap();
         blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
-        let except = NotAsDefined {
+        let except = NotAsWanted {
+            of: &plan.source.origin,
             blocked: plan.blocked.len(),
             in_doubt: self.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
             not_done: self.steps.iter().filter(|step| !step.result.is_done()).count(),
@@ -154,7 +155,7 @@ impl Answer for RunDocument {
         match &self.verification {
             Some(Verification::Verified { .. }) => blocks.line(verified(except).and(".")),
             Some(Verification::Differs { .. }) => {
-                blocks.line(line!["Not verified: live still differs from the definitions."]);
+                blocks.line(line!["Not verified: live still differs from what was asked for."]);
             }
             Some(Verification::Unknown { .. }) => blocks.line(line!["Verification not proven."]),
             Some(Verification::NotNeeded) | None => {}
