@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::file::FileError;
+use crate::model::RunId;
 use crate::model::document::DocumentError;
 use crate::state::{LeaseError, StateError};
 
@@ -30,6 +31,14 @@ pub enum JournalError {
         stack: String,
         /// Its run, " (run `…`)", where that can be read.
         holder: String,
+    },
+    /// Another run of the stack began and ended while this one waited for the lock.
+    #[error("run `{run}` of {stack} was made while this one waited, so its plan is out of date; repeat the command")]
+    Overtaken {
+        /// The other one.
+        run: RunId,
+        /// "stack `shop`", or the service where there is no stack.
+        stack: String,
     },
     /// An object of the state store.
     #[error(transparent)]

@@ -12,7 +12,7 @@ use super::stored::{self, RunFile};
 use super::{JournalError, Line};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, ServiceId};
-use crate::run::{ChangeResult, RunRecord, RunSummary};
+use crate::run::{ChangeResult, RunHeader, RunRecord, RunSummary};
 use crate::state::StateStore;
 
 /// All runs of a state store.
@@ -82,6 +82,14 @@ fn newest_of<'s>(state: &'s StateStore, owner: &RunOwner) -> Result<Option<(RunH
         }
     }
     Ok(None)
+}
+
+/// The newest run of the same stack, where it is named later than this one.
+pub(super) fn later(state: &StateStore, header: &RunHeader) -> Option<RunId> {
+    let (plan, sandbox) = (&header.plan, header.sandbox.clone());
+    let (stack, base_url) = (plan.stack.clone(), plan.service.base_url.clone());
+    let (newest, _) = newest_of(state, &RunOwner { stack, base_url, sandbox, environment: None }).ok()??;
+    Some(newest.run).filter(|newest| *newest > header.run)
 }
 
 /// Whether a run that cannot be read is none of the stack, or sent nothing.

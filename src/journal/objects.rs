@@ -88,13 +88,12 @@ pub(super) struct ObjectRun {
 }
 
 impl ObjectRun {
-    /// Takes the lock and writes the first line.
+    /// Takes the lock. Nothing is written yet.
     pub(super) fn begin(
         (bucket, timing): (&Bucket, LeaseTiming),
         header: &RunHeader,
         host: Option<&str>,
         waiting: &dyn Fn(&str),
-        first: Vec<u8>,
     ) -> Result<(Self, Arc<Lease>), JournalError> {
         bucket.check_conditions()?;
         let holder = Holder {
@@ -114,13 +113,12 @@ impl ObjectRun {
         })?;
         let lease = Arc::new(lease);
         let whole = Some(Vec::new());
-        let mut run =
-            Self { bucket: bucket.clone(), run: header.run.clone(), next: 0, whole, lease: Arc::clone(&lease) };
-        run.put(first)?;
+        let run = Self { bucket: bucket.clone(), run: header.run.clone(), next: 0, whole, lease: Arc::clone(&lease) };
         Ok((run, lease))
     }
 
-    fn put(&mut self, lines: Vec<u8>) -> Result<(), JournalError> {
+    /// Stores lines as the next part.
+    pub(super) fn put(&mut self, lines: Vec<u8>) -> Result<(), JournalError> {
         self.whole = self.whole.take().filter(|whole| whole.len() + lines.len() <= LONGEST_WHOLE).map(|mut whole| {
             whole.extend_from_slice(&lines);
             whole

@@ -1,6 +1,7 @@
 //! Runs in a bucket that fails in the middle: what was promised is there, what was not stops the run, and every runner
 //! reads the same.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -220,6 +221,21 @@ fn the_lock_of_a_dead_runner_ends_and_that_of_a_live_one_does_not() {
     let begun = Instant::now();
     drop(begin(&state, "2026-11-22T05-00-02-000-shop-0003").expect("taken over"));
     assert!(begun.elapsed() >= Duration::from_secs(1), "not before it has ended");
+}
+
+#[test]
+fn a_run_that_another_overtook_while_it_waited_does_not_begin() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let held = Cell::new(Some(begin(&state, RUN).expect("a journal")));
+    let (early, late) = ("2026-11-22T06-00-00-000-shop-0002", "2026-11-22T07-00-00-000-shop-0003");
+    let waiting = |_: &str| {
+        drop(held.take());
+        drop(begin(&state, late).expect("a journal"));
+    };
+    let error = Journal::begin(&state, &header(early), None, &waiting).expect_err("it is not the last");
+    assert!(matches!(&error, JournalError::Overtaken { run, .. } if run.as_str() == late), "{error}");
+    begin(&state, "2026-11-22T08-00-00-000-shop-0004").expect("the lock is free");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! may leave only after its intent is on disk, or in the bucket.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,9 +13,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize as _;
 use tokio::sync::oneshot;
 
-use super::lock::Lock;
+use super::lock::{self, Lock};
 use super::objects::ObjectRun;
-use super::{FORMAT, JournalError, Line, RUNS, stored};
+use super::{FORMAT, JournalError, Line, RUNS, history, stored};
 use crate::file::Directory;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 use crate::state::{Lease, StateStore};
@@ -95,7 +96,18 @@ impl Journal {
                 (Medium::File(file, lock), None)
             }
             StateStore::Bucket(bucket, timing) => {
-                let (run, lease) = ObjectRun::begin((bucket, *timing), header, host, waiting, first)?;
+                let has_waited = Cell::new(false);
+                let (mut run, lease) = ObjectRun::begin((bucket, *timing), header, host, &|text| {
+                    has_waited.set(true);
+                    waiting(text);
+                })?;
+                // Names put runs in their order: the one that begins last has the last name.
+                if has_waited.get()
+                    && let Some(run) = history::later(state, header)
+                {
+                    return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
+                }
+                run.put(first)?;
                 (Medium::Objects(run), Some(lease))
             }
         };
