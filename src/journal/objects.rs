@@ -70,11 +70,12 @@ fn parts(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, Jou
     Ok(Some(bytes))
 }
 
-pub(super) fn remove(bucket: &Bucket, run: &str) -> Result<(), JournalError> {
+/// Removes what is left of a run in parts.
+pub(super) fn remove_parts(bucket: &Bucket, run: &str) -> Result<(), JournalError> {
     let names = bucket.names(&folder(run))?;
     // The first part goes last: what is left of a removal that was cut off is a run without its end.
     let parts = names.iter().rev().map(|name| format!("{}/{name}", folder(run)));
-    Ok(bucket.remove(parts.chain([whole(run)]).collect())?)
+    Ok(bucket.remove(parts.collect())?)
 }
 
 /// Writes the parts of a run while it has the lock of its stack.

@@ -155,9 +155,14 @@ pub(super) fn remove(state: &StateStore, runs: &[RunId]) -> Result<(), JournalEr
             }
         }
         StateStore::Bucket(bucket, _) => {
-            for run in runs {
-                objects::remove(bucket, run.as_str())?;
+            let names = bucket.names(RUNS)?;
+            let is_there = |name: &str| names.binary_search_by(|there| there.as_str().cmp(name)).is_ok();
+            for run in runs.iter().filter(|run| is_there(run.as_str())) {
+                objects::remove_parts(bucket, run.as_str())?;
             }
+            // Runs that ended are an object each, and many of them are removed with one request.
+            let whole = runs.iter().map(|run| objects::whole(run.as_str()));
+            bucket.remove(whole.collect())?;
         }
     }
     Ok(())

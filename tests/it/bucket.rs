@@ -55,8 +55,10 @@ fn old_runs_are_removed_from_the_bucket_and_open_ones_stay() {
         stage.write("a.yaml", &definition("shop/a", port));
         on_a_new_runner(&stage, "apply . --yes --quiet --format json").code(0);
     }
+    let removals = bucket.requests("POST");
     let history = on_a_new_runner(&stage, "history --keep 1 --format json");
     history.stderr_contains("2 runs");
+    assert_eq!(bucket.requests("POST") - removals, 1, "one request removes many runs");
     assert_eq!(history.json()["runs"].as_array().map(Vec::len), Some(1));
     assert_eq!(bucket.names("runs").len(), 1, "{:?}", bucket.names("runs"));
 }
