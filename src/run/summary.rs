@@ -133,7 +133,13 @@ impl RunSummary {
             self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
         // Environments and directories of one stack have namespaces of their own, and a stack may have fewer than it had.
         let is_about_it = !self.applied_whole.is_disjoint(&earlier.changed);
-        is_same && is_about_it && self.status == RunStatus::Finished && self.done == self.planned.whole()
+        // What is resumed is a plan of then.
+        let is_later_plan = self.resumes.as_ref().is_none_or(|resumed| *resumed > earlier.run);
+        is_same
+            && is_about_it
+            && is_later_plan
+            && self.status == RunStatus::Finished
+            && self.done == self.planned.whole()
     }
 }
 

@@ -167,3 +167,23 @@ fn the_last_run_of_a_call_is_one_of_its_environment() {
     assert!(service.has("shop-prod/cart") && !service.has("shop-dev/cart"));
     stage.run("rollback last --env test").code(1).stderr_ignored();
 }
+
+#[test]
+fn the_resume_of_an_older_run_supersedes_no_run_that_was_planned_after_it() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80));
+    let apply_in_doubt = || {
+        service.misbehave("rules: [{operation: endpoint-create, status: {code: 500}}]");
+        stage.run("apply . --yes --quiet").code(7).stderr_ignored();
+        service.misbehave("rules: []");
+    };
+    apply_in_doubt();
+    stage.write("card.yaml", &definition("shop/card", 80));
+    apply_in_doubt();
+    let runs = || stage.run("history --format json").json()["runs"].clone();
+    let first = runs()[1]["run"].as_str().expect("a run").to_owned();
+    stage.run(&format!("apply --resume {first} --yes --quiet")).code(0).stderr_ignored();
+    let runs = runs();
+    assert_eq!(runs[2]["resumed_by"], runs[0]["run"]);
+    assert_eq!(runs[1]["superseded_by"], serde_json::Value::Null, "nobody settled its card");
+}
