@@ -110,3 +110,27 @@ fn stacks_are_listed_with_their_labels_and_selected_by_them() {
         .stderr_contains("`-ring` is not a valid key of `labels`")
         .stderr_contains("`b!` is not a valid value of a label");
 }
+
+#[test]
+fn a_gate_that_blocks_is_asked_again_before_a_later_wave() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for n in 0..3 {
+        let gates = "gates: {upgrade: off, ddos: block}";
+        stage.write(&format!("s/{n}/trueup.yaml"), &format!("stack: s-{n}\nnamespaces: [n-{n}]\n{gates}\n"));
+        stage.write(&format!("s/{n}/x.yaml"), &definition(&format!("n-{n}/x"), 80));
+    }
+    let ends = [
+        ("apply -R s --yes --quiet --waves 1", "3 stacks: 1 applied, 2 not applied"),
+        ("apply -R s --yes --quiet", "3 stacks: 1 applied, 1 not applied, 1 skipped"),
+    ];
+    for (line, ends) in ends {
+        // The service answers while the three are planned, and no longer.
+        service.misbehave("rules: [{operation: ddos-event-list, after: 3, status: {code: 403}}]");
+        stage.run(line).code(7).stdout_contains(ends).stderr_contains("gate `ddos`:").stderr_ignored();
+        assert!(service.has("n-0/x") && !service.has("n-1/x") && !service.has("n-2/x"), "{line}");
+        service.delete("n-0/x");
+    }
+    service.misbehave("rules: []");
+    stage.run("apply -R s --yes --quiet --waves 1").code(0);
+}

@@ -26,7 +26,7 @@ use crate::cli::{
 use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
-use crate::model::policy::{GateMode, Safeguards};
+use crate::model::policy::{GateMode, Gates, Safeguards};
 use crate::model::{Key, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
@@ -168,13 +168,20 @@ impl<'a> PendingRun<'a> {
         if matches!(self.origin, RunOrigin::Definitions) {
             self.report_unfinished()?;
         }
-        self.check_gates(&self.plan).await
+        self.check_gates(&self.plan, &self.trust.safeguards.gates).await
     }
 
-    /// Checks every gate for what is to be done of the plan: one that warns is reported, one that blocks refuses the run.
-    async fn check_gates(&self, plan: &Plan) -> Result<()> {
+    /// Looks at the gates that block once more, where other stacks were applied since the plan was made.
+    ///
+    /// # Errors
+    /// A gate that blocks.
+    pub async fn check_again(&self) -> Result<()> {
+        self.check_gates(&self.plan, &self.trust.safeguards.gates.blocking()).await
+    }
+
+    /// Checks gates for what is to be done of the plan: one that warns is reported, one that blocks refuses the run.
+    async fn check_gates(&self, plan: &Plan, gates: &Gates) -> Result<()> {
         let context = self.context;
-        let gates = &self.trust.safeguards.gates;
         let findings = gate::check(&self.connection.reader()?, plan, gates, context.environment.now()).await;
         let mut refused = None;
         for finding in findings {
@@ -218,7 +225,7 @@ impl<'a> PendingRun<'a> {
     pub async fn resume(&self, record: &RunRecord) -> Result<ExitStatus> {
         report_files::check(None, &self.decision.write)?;
         // The configuration decides, as for an apply: the record is a file like any other.
-        self.check_gates(&record.rest()).await?;
+        self.check_gates(&record.rest(), &self.trust.safeguards.gates).await?;
         let progress = RunProgress::new(self.context, &self.plan);
         let (journal, options) = self.begin(&progress, None).await?;
         let writer = self.connection.writer()?;

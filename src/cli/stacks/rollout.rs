@@ -206,7 +206,7 @@ async fn apply(
                 Ok(_) if *stop.borrow() => Err(NoResult::Interrupted),
                 Ok(_) if has_failed.get() => Err(NoResult::AnotherFailed),
                 Ok(stack) => {
-                    let result = apply_one(&members[*at], stack, &stop).await;
+                    let result = apply_one(&members[*at], stack, number, &stop).await;
                     has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
                     result
                 }
@@ -232,6 +232,7 @@ fn locked(plan: &Plan) -> (&str, Option<&str>) {
 async fn apply_one(
     member: &Member,
     stack: &PendingRun<'_>,
+    wave: usize,
     stop: &watch::Receiver<bool>,
 ) -> StackResult<Option<Outcome>> {
     // The guards of all plans were checked before the prompt.
@@ -239,7 +240,13 @@ async fn apply_one(
         Ok(approved) => approved,
         Err(refusal) => return Err(NoResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal))),
     };
-    match stack.carry_out(approved, Some(stop.clone())).await {
+    // What was safe when all were planned may not be so after an hour of waves.
+    let checked = if wave > 0 { stack.check_again().await } else { Ok(()) };
+    let outcome = match checked {
+        Ok(()) => stack.carry_out(approved, Some(stop.clone())).await,
+        Err(error) => Err(error),
+    };
+    match outcome {
         Ok(outcome) => {
             let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
             member.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));

@@ -78,6 +78,15 @@ pub struct Gates {
     pub events_threshold: u64,
 }
 
+impl Gates {
+    /// The gates that block, without the others.
+    #[must_use]
+    pub fn blocking(self) -> Self {
+        let only = |mode| if mode == GateMode::Block { mode } else { GateMode::Off };
+        Self { upgrade: only(self.upgrade), ddos: only(self.ddos), events: only(self.events), ..self }
+    }
+}
+
 impl Default for Gates {
     fn default() -> Self {
         Self {
