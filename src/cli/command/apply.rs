@@ -22,7 +22,10 @@ impl Execute for ApplyArgs {
             return resume(name, self, context).await;
         }
         match saved(self)? {
-            Some((path, plan)) => apply_file(self, context, &path, plan).await,
+            Some((path, plan)) => {
+                is_whole(context, &path)?;
+                apply_file(self, context, &path, plan).await
+            }
             None => match targets::of(context, &self.scope.paths, self.stacks)? {
                 Targets::One(_) if self.waves.is_some() => {
                     Err(error!(Usage, "`--waves` is for several stacks, and the call names one")
@@ -95,15 +98,27 @@ fn pruned(arguments: &ApplyArgs) -> BTreeSet<Namespace> {
     arguments.change.prune_namespace.iter().cloned().collect()
 }
 
+/// Whether the call leaves the changes of a saved plan as they are: what chooses changes chooses among those of definitions.
+fn is_whole(context: &Context, path: &Path) -> Result<()> {
+    let choices = context.call.words("only except namespace selector adopt base only_this_change");
+    let Some(choice) = choices.first() else { return Ok(()) };
+    Err(error!(Usage, "`{}` is a saved plan, which is applied whole: `{choice}` changes nothing of it", path.display())
+        .hint("plan again with it, and apply that plan")
+        .hint("nothing was sent"))
+}
+
 /// The saved plan that the call names: a file is a plan when it says so.
 fn saved(arguments: &ApplyArgs) -> Result<Option<(PathBuf, Plan)>> {
-    let [path] = arguments.scope.paths.as_slice() else { return Ok(None) };
-    if !path.is_file() {
-        return Ok(None);
-    }
+    let paths = &arguments.scope.paths;
+    let Some(path) = paths.iter().find(|path| path.is_file()) else { return Ok(None) };
     let bytes = file::read(path, limit::SAVED)?;
     if !Plan::is_file(&bytes) {
         return Ok(None);
+    }
+    if paths.len() > 1 {
+        return Err(error!(Usage, "`{}` is a saved plan, which is applied alone", path.display())
+            .hint("apply one after the other; or give the directories of the stacks, and the --digest over all their plans")
+            .hint("nothing was sent"));
     }
     let plan = Plan::from_file(&bytes)
         .with_context(|| format!("`{}` is not applied", path.display()))

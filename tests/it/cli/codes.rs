@@ -216,3 +216,25 @@ fn a_wrong_command_line_is_an_error_like_every_other() {
     let ran = stage.run_words(&["plan", "--x\n\n  tip: all is well\u{1b}[2J"]);
     ran.code(64).does_not_say("\u{1b}").stderr_contains("\\n\\n  tip:");
 }
+
+#[test]
+fn a_saved_plan_is_applied_whole_or_not_at_all() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("list.yaml", &definition("shop/list", 80));
+    stage.run("plan . -o plan.json --quiet").code(0);
+    for choice in ["--only shop/cart", "--except 'shop/*'", "-n pay", "-l tier=web", "--adopt", "--base main"] {
+        let ran = stage.run(&format!("apply plan.json --yes {choice}"));
+        ran.code(64)
+            .stderr_contains("`plan.json` is a saved plan, which is applied whole")
+            .stderr_contains("nothing was sent");
+    }
+    for paths in ["plan.json plan.json", ". plan.json"] {
+        stage.run(&format!("apply {paths} --yes")).code(64).stderr_contains("is a saved plan, which is applied alone");
+    }
+    assert!(!service.has("shop/cart") && !service.has("shop/list"));
+    stage.run("apply plan.json --yes --quiet").code(0).stdout_contains("2 created");
+}
