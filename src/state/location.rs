@@ -29,6 +29,9 @@ pub struct Location {
     pub prefix: String,
 }
 
+/// What the addresses of buckets begin with.
+const SCHEMES: [&str; 3] = ["s3", "gs", "az"];
+
 /// A text that is not the address of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
@@ -44,6 +47,12 @@ pub enum LocationError {
     )]
     Scheme {
         /// What is before `://`.
+        scheme: String,
+    },
+    /// A bucket without `//`.
+    #[error("the address of a bucket begins with `{scheme}://`")]
+    Slashes {
+        /// What is before `:`.
         scheme: String,
     },
     /// No bucket.
@@ -66,9 +75,9 @@ pub enum LocationError {
 }
 
 impl Location {
-    /// Whether a text is meant as an address, and not as a path.
+    /// Whether a text is meant as an address, and not as a path: `s3:/bucket` is one with a slash too few, and no directory.
     pub fn is_meant(text: &str) -> bool {
-        text.contains("://")
+        text.contains("://") || text.split_once(':').is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
     }
 
     /// The bucket that `text` names.
@@ -77,7 +86,10 @@ impl Location {
     /// See [`LocationError`].
     pub fn parse(text: &str) -> Result<Self, LocationError> {
         // What is not a URL may be half of a secret.
-        let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+        let (scheme, rest) = text.split_once(':').unwrap_or_default();
+        if SCHEMES.contains(&scheme) && !rest.starts_with("//") {
+            return Err(LocationError::Slashes { scheme: scheme.to_owned() });
+        }
         let (provider, variable) = match scheme {
             "s3" => (Provider::S3, "AWS_ACCESS_KEY_ID"),
             "gs" => (Provider::Google, "GOOGLE_APPLICATION_CREDENTIALS"),
@@ -164,6 +176,18 @@ mod tests {
             ["https://bucket.s3.amazonaws.com/a", "file:///tmp", "s3://", "s3:///a", "s3://b/a//c", "s3://b/a%20b"]
         {
             assert!(Location::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_slash_too_few_is_no_directory() {
+        for text in ["s3:/bucket/a", "gs:bucket", "az:/box@account/a"] {
+            assert!(Location::is_meant(text), "{text}");
+            let error = Location::parse(text).expect_err("refused").to_string();
+            assert_eq!(error, format!("the address of a bucket begins with `{}://`", &text[..2]));
+        }
+        for path in ["./s3:/bucket", "s3", "C:/state", "/mnt/s3:a"] {
+            assert!(!Location::is_meant(path), "{path}");
         }
     }
 }
