@@ -104,7 +104,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Erro
     if words.len() == 2 && words[1] == "version" {
         words[1] = "--version".into();
     }
-    if words.len() > 2 && words[1] == "help" {
+    if words.len() > 1 && words[1] == "help" {
         words.remove(1);
         words.push("--help".into());
     }

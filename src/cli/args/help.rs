@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
@@ -55,9 +56,20 @@ const HABITS: &[(&str, &str)] = &[
     ("destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
     ("delete", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
     ("status", "to compare what is live with the definitions: trueup drift"),
+    ("sync", "to make the changes of a directory: trueup apply"),
+    ("dump", "to write live objects as definitions: trueup pull"),
     ("--dry-run", "to see what an apply would do: trueup plan"),
     ("-auto-approve", "to apply without a question: --yes"),
     ("--auto-approve", "to apply without a question: --yes"),
+    ("-f", "a file or directory is given without an option: PATH"),
+    ("--file", "a file or directory is given without an option: PATH"),
+    ("--filename", "a file or directory is given without an option: PATH"),
+    ("-o", "to choose the output format: --format FORMAT"),
+    ("--output", "to choose the output format: --format FORMAT"),
+    ("-target", "to choose objects: --only GLOB"),
+    ("--target", "to choose objects: --only GLOB"),
+    ("-var", "to set a variable: --var NAME=VALUE"),
+    ("--force", "to allow what a guard blocks: --allow NAME"),
     ("--state-dir", "to name where runs, locks and drift states are kept: --state DIR"),
     ("--metrics", "to write the metrics of a run: --write prometheus=FILE"),
     ("--evidence", "to write the document of a run: --write json=FILE"),
@@ -82,14 +94,25 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let is_meant = |habit: &str| match (said(ContextKind::InvalidSubcommand), said(ContextKind::InvalidArg)) {
         (Some(word), _) => word == habit,
         // Another command may take it.
-        (None, Some(word)) if habit.starts_with("--") => word == habit,
+        (None, Some(word)) if habit.starts_with("--") || habit.len() == "-f".len() => word == habit,
         // clap names the first letter alone.
         (None, _) => habit.starts_with('-') && has(habit),
     };
     let habit = HABITS.iter().find(|(habit, _)| is_meant(habit)).map(|(_, tip)| (*tip).to_owned());
-    let Some(tip) = habit.or_else(|| of_directory(&error, has("--drift"))) else { return error };
+    let Some(tip) = habit.or_else(|| of_directory(&error, has("--drift"))) else {
+        // No value of an argument begins with `-`.
+        let is_escape = |tip: &StyledStr| tip.to_string().starts_with("to pass '");
+        if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.iter().all(is_escape))
+        {
+            error.remove(ContextKind::Suggested);
+        }
+        return error;
+    };
     error.remove(ContextKind::SuggestedSubcommand);
-    error.remove(ContextKind::SuggestedArg);
+    if error.remove(ContextKind::SuggestedArg).is_some() {
+        // It is about what clap suggested.
+        error.remove(ContextKind::Usage);
+    }
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
 }
@@ -243,12 +266,51 @@ mod tests {
             ("trueup apply --dry-run", "trueup plan"),
             ("trueup apply -auto-approve", "--yes"),
             ("trueup drift . --base main", "trueup plan --base REF"),
+            ("trueup sync", "trueup apply"),
+            ("trueup dump", "trueup pull"),
+            ("trueup apply -f shop/cart.yaml", "without an option: PATH"),
+            ("trueup apply --filename shop/cart.yaml", "without an option: PATH"),
+            ("trueup doctor -o json", "--format FORMAT"),
+            ("trueup apply --output=json", "--format FORMAT"),
+            ("trueup plan -target=shop/cart", "--only GLOB"),
+            ("trueup plan --target shop/cart", "--only GLOB"),
+            ("trueup plan -var port=80", "--var NAME=VALUE"),
+            ("trueup apply --force", "--allow NAME"),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let error = command::line().try_get_matches_from(&words).expect_err("another tool's");
             let text = guessed(error, &words).to_string();
             let tips = text.lines().filter(|line| line.trim_start().starts_with("tip:")).collect::<Vec<_>>();
             assert!(tips.len() == 1 && tips[0].contains(expected), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn no_tip_leads_to_a_value_that_no_argument_takes() {
+        for line in
+            ["trueup get -A", "trueup plan -x", "trueup plan -o plan.json --context prod", "trueup plan --rate -1"]
+        {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let error = command::line().try_get_matches_from(&words).expect_err("an unknown option");
+            let text = guessed(error, &words).to_string();
+            assert!(!text.contains("tip:"), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_file_to_write_is_no_format_and_no_option_of_terraform() {
+        for (line, expected) in [
+            ("trueup plan -o json", "for this format: --format json; for a file of this name: ./json"),
+            ("trueup drift --output markdown", "--format markdown"),
+            ("trueup rollback last -o text", "--format text"),
+            ("trueup move --from shop -o json", "--format json"),
+            ("trueup plan -out=plan.json", "write `--output plan.json`"),
+        ] {
+            let error = command::line().try_get_matches_from(line.split(' ')).expect_err("no file").to_string();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+        for line in ["trueup plan -o plan.json", "trueup plan -o ./json", "trueup plan -o out/json"] {
+            assert!(command::line().try_get_matches_from(line.split(' ')).is_ok(), "{line}");
         }
     }
 

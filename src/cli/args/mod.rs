@@ -9,7 +9,7 @@ pub mod time;
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
@@ -37,6 +37,20 @@ const FILTERS: &str = "Filters (they choose what is shown or changed, never what
 pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(formats.iter().map(|format| format.as_str()))
         .map(|name| Format::parse(&name).unwrap_or_default())
+}
+
+/// The parser of an `--output` that is a file. People of kubectl give it a format, and those of Terraform write `-out=FILE`.
+pub fn output_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        let text = path.to_string_lossy();
+        match (text.strip_prefix("ut="), Format::parse(&text)) {
+            (Some(file), _) => Err(format!("write `--output {file}`")),
+            (_, Some(_)) => {
+                Err(format!("it is a file; for this format: --format {text}; for a file of this name: ./{text}"))
+            }
+            _ => Ok(path),
+        }
+    })
 }
 
 /// Global options.
@@ -214,7 +228,7 @@ pub struct LiveArgs {
 #[derive(Debug, Args)]
 pub struct ReportFileArgs {
     /// Write the report to a file, in one step, instead of standard output
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file())]
     pub output: Option<PathBuf>,
     /// Also write the report to a file in another format, such as json=check.json; repeatable
     #[arg(long, hide_short_help = true, value_name = "FORMAT=FILE", value_parser = written(Format::OF_MERGED))]

@@ -44,7 +44,7 @@ mod prelude {
 
     pub(super) use crate::cli::args::{
         ApprovalArgs, ChangeArgs, ColumnArgs, DefinitionFileArgs, FilterArgs, GlobalOptions, LiveArgs, ReportFileArgs,
-        SERVICE, SETTINGS, ScopeArgs, StacksArgs, formats, kind_name, namespace,
+        SERVICE, SETTINGS, ScopeArgs, StacksArgs, formats, kind_name, namespace, output_file,
     };
     pub(super) use crate::cli::{
         CommandError, CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session,

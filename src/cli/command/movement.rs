@@ -34,7 +34,7 @@ pub struct MoveArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub directory: PathBuf,
     /// Save the plan to a file for `trueup apply FILE`, and change nothing
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file())]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
