@@ -12,6 +12,12 @@ use crate::kind::{self, Field, Flag, Kind, Message};
 use crate::kind::{camel, snake};
 use crate::model::Segment;
 
+/// Keys under which people write a secret into settings, which have none.
+const SECRETS: [&str; 4] = ["api_key", "api_token", "password", "token"];
+
+/// Where it belongs instead.
+const NO_SECRET: &str = "no setting contains a secret: put the token in TRUEUP_TOKEN, or in a file for --token-file";
+
 /// Unknown keys of one mapping that are reported one by one, each with what is allowed there.
 const MOST_UNKNOWN: usize = 50;
 
@@ -369,7 +375,9 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 }
                 (names, _) => format!("allowed here: {}", names.join(", ")),
             };
-            let beside = match (&label, self.decoder.home(&snake(&entry.key))) {
+            // Far below, a `name` is that of something else.
+            let is_near = |home: &&str| *home != "metadata" || self.path.len() < 2;
+            let beside = match (&label, self.decoder.home(&snake(&entry.key)).filter(is_near)) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, Some(home)) if !self.path.last().is_some_and(|last| *last == Segment::from(home)) => {
                     format!("it belongs under `{home}`")
@@ -385,7 +393,11 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 None => allowed,
             };
             let what = format!("unknown field `{}`", entry.key);
-            self.decoder.fault(&path, entry.key_at.error(what, beside).with_help(allowed));
+            let problem = match self.decoder.kind.is_none() && SECRETS.contains(&&*snake(&entry.key)) {
+                true => entry.key_at.error(what, "").without_source().with_help(NO_SECRET),
+                false => entry.key_at.error(what, beside).with_help(allowed),
+            };
+            self.decoder.fault(&path, problem);
         }
         if let Some(next) = unknown.next() {
             let what = format!("{} more unknown fields", 1 + unknown.count());

@@ -246,7 +246,7 @@ impl<'s> Resolver<'_, 's, '_> {
             }
             NodeShape::Alias { target: AliasTarget::Missing(name) } => {
                 let what = format!("`*{name}` names no anchor of this document");
-                self.problems.push(at.error(what, "define it before with `&`"));
+                self.problems.push(at.error(what, "define it before with `&`, or write a text in quotes"));
                 (Value::Refused, true)
             }
             NodeShape::List { items } => {

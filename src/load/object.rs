@@ -2,6 +2,7 @@
 //! settings of the stack forbid, in one pass with the places. What is written at the position of a secret is in no message.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Number, json};
 
@@ -11,7 +12,7 @@ use super::fields::{Decoder, Fields, KeySpelling, Place, described, first_line};
 use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part, Rule};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part, Rule, Unit};
 use crate::model::{self, Json, Object, Problem, SealedSecrets, Segment, WireMetadata};
 
 /// The option of a secret that holds it as it is.
@@ -309,7 +310,7 @@ impl ObjectReader<'_> {
         let Place { item, at, path } = place;
         match kind {
             FieldKind::Bool => decoder.boolean(item, at, path).map(Json::from),
-            FieldKind::Integer { bits, is_signed } => integer(decoder, place, *bits, *is_signed),
+            FieldKind::Integer { bits, is_signed } => integer(decoder, place, field, kind::integers(*bits, *is_signed)),
             FieldKind::Float => {
                 let number = item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
                 given(decoder, place, number.map(Json::from), "a number")
@@ -516,14 +517,21 @@ fn given(decoder: &mut Decoder, place: &Place<'_, '_>, value: Option<Json>, want
     value
 }
 
-fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, bits: u8, is_signed: bool) -> Option<Json> {
+/// A number that its type can hold. A message about another one names the bounds of the field, which may be narrower.
+fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, range: RangeInclusive<i128>) -> Option<Json> {
     let number: i128 = decoder.integer(place.item, &place.at, &place.path)?;
-    let range = kind::integers(bits, is_signed);
     if range.contains(&number) {
         return Number::from_i128(number).map(Json::Number);
     }
     let what = format!("`{}` is {number}", place.name());
-    decoder.fault(&place.path, place.at.error(what, format!("must be {} to {}", range.start(), range.end())));
+    let bounds = field.rules.iter().find_map(|(_, rule)| match rule {
+        Rule::Range { unit: Unit::Number, least, most } => Some((*least, *most)),
+        _ => None,
+    });
+    let (least, most) = bounds.unwrap_or_default();
+    let bound = |of_field: Option<&str>, of_type: &i128| of_field.map_or_else(|| of_type.to_string(), str::to_owned);
+    let label = format!("must be {} to {}", bound(least, range.start()), bound(most, range.end()));
+    decoder.fault(&place.path, place.at.error(what, label));
     None
 }
 

@@ -78,6 +78,8 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
         ("origin_pool", "specs: {}", "unknown field `specs`"),
         ("orign_pool", "spec: {origin_servers: []}", "unknown kind `orign_pool` [did you mean `origin_pool`?]"),
         ("endpoints", "spec: {prot: 1}", "unknown kind `endpoints` [did you mean `endpoint`?]"),
+        ("endpoint", "spec: {ip: 192.0.2.1, port: -1}", "`port` is -1 [must be 0 to 65535]"),
+        ("endpoint", "spec: {ip: 192.0.2.1, port: 4294967296}", "`port` is 4294967296 [must be 0 to 65535]"),
         ("*kind", "spec: {prot: 1}", "`*kind` names no anchor"),
         ("${kind}", "spec: {prot: 1}", "variable"),
         ("{a: 1}", "spec: {prot: 1}", "`kind` is a mapping [the name of a kind is needed here]"),
@@ -370,4 +372,21 @@ fn random_objects_of_every_kind_are_read_and_a_key_too_much_is_found() {
     }
     println!("{read} objects, {misspelt} with a key too much; none of {without:?}");
     assert!(without.len() <= 2 && misspelt > read / 2, "{read} objects, {misspelt} misspelt, none of {without:?}");
+}
+
+#[test]
+fn a_key_far_below_is_not_sent_to_the_metadata() {
+    let site =
+        "kind: endpoint\nmetadata: {name: a, namespace: shop}\nspec: {ip: 192.0.2.1, where: {site: {name: ce01}}}\n";
+    assert!(
+        found(site).iter().any(|problem| problem.starts_with("3: unknown field `name` [] allowed here: `ref`")),
+        "{:?}",
+        found(site)
+    );
+    let below = "kind: endpoint\nmetadata: {name: a, namespace: shop}\nspec: {ip: 192.0.2.1, labels: {}}\n";
+    assert!(
+        found(below)[0].starts_with("3: unknown field `labels` [it belongs under `metadata`]"),
+        "{:?}",
+        found(below)
+    );
 }

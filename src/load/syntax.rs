@@ -42,6 +42,7 @@ pub(super) fn cause(source: &SourceText, at: usize, kind: &ErrorKind, finished: 
         .or_else(|| above().and_then(|above| missing_blank(above, last)))
         .or_else(|| above().and_then(|above| deeper(above, last)))
         .or_else(|| between_levels(&lines))
+        .or_else(|| no_colon(last, at, kind))
 }
 
 /// The mistake that the kind of the error names.
@@ -251,6 +252,13 @@ fn between_levels(lines: &[Line<'_>]) -> Option<Cause> {
     Some(Cause::new("the indentation fits no line above", last.range(indentation..last.end()), label))
 }
 
+/// A key without its colon, such as `port 80`, or without the space after it, such as `port:80`.
+fn no_colon(line: &Line<'_>, at: usize, kind: &ErrorKind) -> Option<Cause> {
+    let rest = at..(line.start + line.end()).max(at);
+    (*kind == ErrorKind::SimpleKeyExpected)
+        .then(|| Cause::new("a key without `: `", rest, "write `KEY: VALUE`, with a space after the colon"))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::load::text::SourceText;
@@ -266,6 +274,8 @@ mod tests {
             ("- a: 'b'\n  \"c\": \"d\n", 2, "the quote of `\"c\"` is not closed"),
             ("a:\n  b: c\n  d\n\te: f\n", 4, "a tab in the indentation"),
             ("a: [|, b]\n", 1, "a value cannot begin with `|`"),
+            ("a:\n  b: c\n  d e\nf: g\n", 3, "a key without `: `"),
+            ("a:\n  b: c\n  d:e\nf: g\n", 3, "a key without `: `"),
         ] {
             let source = SourceText::inline("a.yaml", text);
             let problem = Documents::new(&source).find_map(Result::err).expect("a mistake");

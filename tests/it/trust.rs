@@ -430,3 +430,10 @@ fn an_exception_from_the_proxy_that_no_host_matches_is_reported_where_the_proxy_
     let clear = with(".example.org");
     clear.code(5).stderr_contains("through the proxy").does_not_say("warning");
 }
+
+#[test]
+fn a_token_in_settings_is_refused_and_not_shown() {
+    let ran = stack("token: s3cr3t-of-the-tenant\n").run("validate stack");
+    ran.code(1).stderr_contains("unknown field `token`").stderr_contains("put the token in TRUEUP_TOKEN");
+    ran.does_not_say("s3cr3t");
+}
