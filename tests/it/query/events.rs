@@ -117,6 +117,8 @@ fn a_field_that_finds_nothing_is_doubted_with_the_nearest_names() {
     ran.code(0).stderr_contains("`vhname` is not a known field").stderr_contains("did you mean `vh_name`");
     ran.stderr_contains("`contry` is not a known field").stderr_contains("`country`");
     stage.run("events --match signatures.id=1 --format ndjson").code(0);
+    let ran = stage.run("events --match country==Germany --format ndjson");
+    ran.code(0).stderr_contains("the value for `country` begins with `=`: without it, write `country=Germany`");
 }
 
 #[test]

@@ -121,7 +121,16 @@ impl EventsRequest {
 
 /// Warns of every field in the question that is not known: the service answers such a field with no hits and no error.
 fn warn(arguments: &EventsArgs, context: &Context) {
-    let matched = arguments.matches.iter().filter_map(|text| text.parse::<Match>().ok()).map(|one| one.field);
+    let matches: Vec<Match> = arguments.matches.iter().filter_map(|text| text.parse().ok()).collect();
+    // `FIELD == VALUE`, as other tools write it.
+    for Match { field, value, .. } in matches.iter().filter(|one| one.value.starts_with(['=', ' '])) {
+        let meant = safe::line(value.trim_start_matches(['=', ' ']));
+        context.output.rendered_notice(&context.output.warning(&format!(
+            "the value for `{field}` begins with `{}`: without it, write `{field}={meant}`",
+            &value[..1]
+        )));
+    }
+    let matched = matches.into_iter().map(|one| one.field);
     let queried = arguments.query.iter().flat_map(|text| fields(text));
     let mut asked: Vec<String> = matched.chain(queried).collect();
     let matched = asked.len();
