@@ -86,8 +86,9 @@ fn operation(name: &str) -> Result<Operation> {
 
 fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result<Request> {
     let pair = |text: &String| match text.split_once('=') {
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(error!(Usage, "`--param {text}` is none; write KEY=VALUE")),
+        // The reference names some `metadata.name`.
+        Some((name, value)) => Ok((name.strip_prefix("metadata.").unwrap_or(name).to_owned(), value.to_owned())),
+        None => Err(error!(Usage, "`--param {text}` has no value; write KEY=VALUE")),
     };
     let parameters: Vec<(String, String)> = arguments.param.iter().map(pair).collect::<Result<_, _>>()?;
     let body = arguments.body.as_deref().map(body).transpose()?;
@@ -107,7 +108,7 @@ fn body(path: &Path) -> Result<Json> {
     } else {
         (path.display().to_string(), crate::file::read(path, limit::SETTINGS))
     };
-    let text = text.with_context(|| format!("cannot read the body from `{name}`")).with_status(ExitStatus::Invalid)?;
+    let text = text.context("cannot read the body").with_status(ExitStatus::Invalid)?;
     serde_json::from_slice(&text)
         .with_context(|| format!("the body in `{name}` is not valid JSON"))
         .with_status(ExitStatus::Invalid)

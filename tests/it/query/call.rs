@@ -85,7 +85,7 @@ fn every_endpoint_operation_can_be_called() {
         let listed = call("list", "--param report_fields=spec").code(0).json();
         assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
         stage.write("cart.json", &got.to_string().replace("\"port\":80", "\"port\":81"));
-        call("update", "--param name=cart --body cart.json --yes").code(0).stderr_contains("PUT");
+        call("update", "--param metadata.name=cart --body cart.json --yes").code(0).stderr_contains("PUT");
         assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
         call("update", "--param name=cart --body cart.json --yes")
             .code(1)
