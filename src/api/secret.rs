@@ -31,7 +31,9 @@ pub enum SecretError {
     #[error("the token is empty")]
     Empty,
     /// White space or a control character inside, or not ASCII.
-    #[error("the token holds a character that no header can carry; is it the right file?")]
+    #[error(
+        "the token contains a blank or a character that a header cannot contain: give the token alone, without `APIToken`"
+    )]
     NotHeaderText,
 }
 

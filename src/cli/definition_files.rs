@@ -155,7 +155,7 @@ impl<'a> DefinitionTarget<'a> {
         if let Some(first) = there.first() {
             let message = match there.len() {
                 1 => format!("`{first}` exists already"),
-                more => format!("`{first}` and {} more files exist already", more - 1),
+                all => format!("{all} files exist already, such as `{first}`"),
             };
             return Err(error!(Refused, "{message}").hint("to overwrite: --overwrite; nothing was written"));
         }
@@ -220,6 +220,8 @@ pub fn summarise(context: &Context, verb: &str, directory: &Path, (files, writte
     let same = files.len() - written;
     let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
     let (shown, flags) = (directory.display().to_string(), context.call.settings());
-    context.output.answer_line(&format!("{verb} {endpoints} into {shown}{same}."));
+    // `into ..` is not what `.` and a full stop mean.
+    let place = if shown == "." { "this directory" } else { &shown };
+    context.output.answer_line(&format!("{verb} {endpoints} into {place}{same}."));
     context.output.answer_line(&format!("Next:  trueup plan {}{flags}", safe::shell(&shown)));
 }

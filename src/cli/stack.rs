@@ -184,7 +184,9 @@ pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedF
             }
         }
         (None, None) => {}
-        (None, Some(matched)) => return selection.unmatched(matched).map_or(Ok(()), |one| Err(unmatched(one))),
+        (None, Some(matched)) => {
+            return selection.unmatched(matched).map_or(Ok(()), |one| Err(unmatched(one).hint("nothing was sent")));
+        }
     }
     Ok(())
 }
@@ -205,7 +207,7 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
         UnmatchedFilter::Selector => "it is matched against the labels of the definitions and of the live endpoints",
         UnmatchedFilter::Together => "each of them matches something, and no endpoint matches all of them",
     };
-    CommandError::new(ExitStatus::Usage, unmatched).hint(hint).hint("nothing was sent")
+    CommandError::new(ExitStatus::Usage, unmatched).hint(hint)
 }
 
 /// A filter that matches nothing of what is live.

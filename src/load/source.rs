@@ -251,7 +251,7 @@ impl FileFilter {
                      [...]}`",
                 ),
                 false => (
-                    "this is a stack, and the directory that was given is none",
+                    "this directory is a stack, and the given one is not",
                     "give the directories of the stacks, or --recursive for every stack below",
                 ),
             };

@@ -81,7 +81,7 @@ fn a_directory_above_stacks_means_all_of_them_only_with_the_flag() {
         stage
             .run(&format!("{command} stacks"))
             .code(1)
-            .stderr_contains("this is a stack, and the directory that was given is none")
+            .stderr_contains("this directory is a stack, and the given one is not")
             .stderr_contains("--recursive");
     }
     stage.run("plan -R .").code(0).stdout_contains("== stacks/pay  ");

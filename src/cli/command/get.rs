@@ -59,7 +59,9 @@ impl Execute for GetArgs {
             Format::Table if listing.items.is_empty() => {
                 if live.lists.values().any(|read| read.items().is_some()) {
                     // The service answers the same for a namespace that it does not have.
-                    context.output.message("Nothing is there, or there is no such namespace.");
+                    let names: Vec<String> = wanted.namespaces.iter().map(ToString::to_string).collect();
+                    let message = format!("Nothing is in {}, or there is no such namespace.", names.join(", "));
+                    context.output.message(&message);
                 }
             }
             format => context.output.report(&Report::Answer(&listing), format),

@@ -167,7 +167,7 @@ async fn arrange(
     let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
     let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
     plan::hand_over(plan, input).map_err(|error| match error {
-        MoveError::Unmatched(unmatched) => stack::unmatched(unmatched),
+        MoveError::Unmatched(unmatched) => stack::unmatched(unmatched).hint("nothing was sent"),
         MoveError::OfOthers { ref others, .. } => {
             let near = load::nearest(&stacks.from, others.keys().map(String::as_str));
             let owned = others.iter().take(3).map(|(stack, key)| format!("`{key}` belongs to `{stack}`"));

@@ -62,7 +62,7 @@ impl Execute for PullArgs {
         let target = DefinitionTarget::new(&self.files, context, config);
         let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
         if let Some(unmatched) = stack::unmatched_live(&selection, &live).filter(|_| pulled.is_empty()) {
-            return Err(stack::unmatched(unmatched));
+            return Err(stack::unmatched(unmatched).hint("nothing was written"));
         }
         let written = target.write(&named, &pulled)?;
         let others: BTreeSet<&str> =

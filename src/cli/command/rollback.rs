@@ -42,7 +42,7 @@ impl Execute for RollbackArgs {
         let (config, connection) = session::of_plan(context, &record.header.plan).await?;
         let ignore = settings::ignore(&config)?;
         if let Some(unmatched) = unmatched(&selection, &record) {
-            return Err(stack::unmatched(unmatched));
+            return Err(stack::unmatched(unmatched).hint("nothing was sent"));
         }
         let source = LiveSource::of(&connection)?;
         let undone = record.undone();

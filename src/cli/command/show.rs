@@ -82,9 +82,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
 
 fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
     let name = arguments.what.to_string_lossy();
-    let document = document::find(context, &name)
-        .hint(format!("there is no file `{name}` either"))
-        .hint("to list the runs: trueup history")?;
+    let document = document::find(context, &name).hint(format!("there is no file `{name}` either"))?;
     show_run(arguments, context, &document);
     Ok(())
 }

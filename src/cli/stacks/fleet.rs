@@ -279,7 +279,7 @@ fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult
     }
     let selection = stack::selection(filter)?;
     stack::unknown_namespace(&selection, &several.namespaces, ("the stacks have", "they have"))?;
-    selection.unmatched(&several.matched).map_or(Ok(()), |one| Err(stack::unmatched(one)))
+    selection.unmatched(&several.matched).map_or(Ok(()), |one| Err(stack::unmatched(one).hint("nothing was sent")))
 }
 
 /// The status of a stack that has no result.

@@ -69,7 +69,7 @@ struct SecurityEvents {
 pub enum TenantError {
     /// Not YAML, or not of the expected shape; the message has the place.
     #[error("not a tenant file: {0}")]
-    Shape(#[source] serde_yaml::Error),
+    Shape(serde_yaml::Error),
     /// Of the right shape, with values that are not allowed.
     #[error("the tenant file breaks {} rule{}:{problems}", problems.0.len(), if problems.0.len() == 1 { "" } else { "s" })]
     Rules {

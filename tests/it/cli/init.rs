@@ -64,6 +64,7 @@ fn flags_decide_and_a_second_time_nothing_is_overwritten() {
         .stdout_contains("Left as they are, because they exist:\n  mesh/trueup.yaml\n")
         .does_not_say("Written");
     assert_eq!(stage.read("mesh/trueup.yaml"), "stack: mine\nnamespaces: [pay]\n");
+    stage.run("init mesh").code(0).does_not_say("By default");
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn guards_of_two_kinds_in_a_namespace_are_two() {
 fn an_empty_list_of_a_kind_is_no_mistake() {
     let service = Service::start();
     let stage = stage(&service, "").file("e.yaml", &definition("shop/e", 80)).applied(".");
-    stage.run("get origin_pool:shop").code(0).stdout("").stderr_contains("Nothing is there");
+    stage.run("get origin_pool:shop").code(0).stdout("").stderr_contains("Nothing is in shop");
     stage.run("get healthcheck:shop/b").code(1).stderr_contains("no live object `healthcheck:shop/b`");
 }
 

@@ -42,7 +42,7 @@ fn a_directory_has_a_sandbox_of_its_own_which_the_directories_below_it_use() {
         }
     }
     let beside = run(&stage, ".", "get shop --sandbox");
-    assert!(beside.contains("Nothing is there"), "{beside}");
+    assert!(beside.contains("Nothing is in shop"), "{beside}");
     let sandboxes = std::fs::read_dir(stage.path("../state/trueup/sandboxes")).expect("the state directory");
     assert_eq!(sandboxes.count(), 3);
     assert!(

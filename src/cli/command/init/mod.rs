@@ -78,7 +78,10 @@ impl Execute for InitArgs {
         // What was written before a file that cannot be is named as well.
         written.report(context);
         done?;
-        context.output.answer(&defaults);
+        // Settings that exist decide, and no default does.
+        if written.written.contains(&shown(&directory, &files::settings(&stack))) {
+            context.output.answer(&defaults);
+        }
         let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
         context.output.answer(&next(self, context, (&stack, forge), example.as_deref()));
         Ok(ExitStatus::Done)
