@@ -296,7 +296,8 @@ impl Diagnostics {
     }
 
     /// The same, of files below this directory.
-    pub(super) fn below(self, root: PathBuf) -> Self {
+    #[must_use]
+    pub fn below(self, root: PathBuf) -> Self {
         Self { root: Some(root).filter(|root| !root.as_os_str().is_empty()), ..self }
     }
 

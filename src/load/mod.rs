@@ -60,7 +60,7 @@ use overlays::Overlays;
 use rules::StackRules;
 use secrets::conceal;
 use source::{FileFilter, FileOrigin, Files};
-use text::{ReaderKind, SourceText};
+use text::{Language, ReaderKind, SourceText};
 use variable::Variables;
 
 use crate::file::{self, Directory};
@@ -366,6 +366,11 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
         Ok(source) => source,
         Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
     };
+    // What it defined would be deleted. An empty .json file is an error.
+    if source.language() != Language::Json && source.as_str().trim().is_empty() {
+        let note = Diagnostic::note("the file is empty", &source, 0..0, "it defines nothing");
+        return FileRead { notes: vec![note], ..FileRead::default() };
+    }
     if source.reader() == ReaderKind::Fast
         && let Some(found) = read_fast(&source, context)
     {

@@ -383,3 +383,22 @@ fn what_pull_writes_is_what_a_load_reads() {
         .stderr_contains("left out: shop/odd");
     stage.run("validate .").code(0).stdout_contains("9 endpoints");
 }
+
+#[test]
+fn an_emptied_file_is_noted_beside_the_delete_that_it_means() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("mesh/trueup.yaml", "stack: s\nnamespaces: [shop]\n")
+        .file("mesh/cart.yaml", &definition("shop/cart", 80))
+        .file("mesh/list.yaml", &definition("shop/list", 80));
+    stage.run("apply mesh --yes --quiet").code(0);
+    stage.write("mesh/list.yaml", "");
+    stage
+        .run("plan mesh")
+        .code(0)
+        .stdout_contains("- delete  shop/list")
+        .stdout_contains("note  list.yaml:1: the file is empty");
+    let checked = stage.run("validate mesh");
+    checked.code(0).stderr_contains("note: the file is empty").stderr_contains("--> mesh/list.yaml:1:1");
+}
