@@ -168,6 +168,11 @@ fn a_file_that_is_not_of_terraform_is_an_error_and_is_not_quoted() {
         .code(1)
         .stderr_contains("`native` has neither a state nor a `*.tf.json` file")
         .stderr_contains("terraform state pull > terraform.tfstate");
+    stage
+        .run("import terraform native/main.tf -o endpoints")
+        .code(1)
+        .stderr_contains("is not valid JSON")
+        .stderr_contains("terraform state pull > terraform.tfstate");
     stage.write("none.tfstate", "{\"version\": 4, \"resources\": []}");
     stage.run("import terraform none.tfstate -o endpoints").code(1).stderr_contains("no `volterra_…`");
 }

@@ -43,6 +43,8 @@ pub struct TerraformArgs {
 
 /// The state that Terraform keeps in the directory of a configuration.
 const STATE: &str = "terraform.tfstate";
+/// How to get it, also where it is kept elsewhere.
+const STATE_HINT: &str = "get the state with: terraform state pull > terraform.tfstate";
 /// The end of a file with configuration in JSON syntax.
 const JSON_SYNTAX: &str = ".tf.json";
 
@@ -109,7 +111,7 @@ fn read_directory(path: &Path) -> Result<Vec<Document>> {
     names.sort();
     if names.is_empty() {
         return Err(error!(Failed, "`{}` has neither a state nor a `*{JSON_SYNTAX}` file", path.display())
-            .hint(format!("get the state with: terraform state pull > {STATE}"))
+            .hint(STATE_HINT)
             .hint("nothing was written"));
     }
     names
@@ -126,5 +128,6 @@ fn read(path: &Path, bytes: &[u8]) -> Result<Document> {
     Document::read(bytes)
         .with_context(|| format!("`{}` cannot be imported", path.display()))
         .with_status(ExitStatus::Failed)
+        .hint(STATE_HINT)
         .hint("nothing was written")
 }

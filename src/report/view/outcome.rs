@@ -444,6 +444,8 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
             });
             let flags: Vec<String> = globs.map(|glob| format!("--except {}", safe::shell(&glob))).collect();
             blocks.item(match flags.len() {
+                // It takes no filter.
+                _ if view.make.is_some() => line!["plan again where all of it can be read"],
                 0..=EXCEPTED => line!["to leave it out: ", code(flags.join(" "))],
                 _ => line!["to leave them out: --except, or --only with what is known"],
             });

@@ -31,6 +31,9 @@ fn what_one_kind_does_not_answer_is_unknown_and_the_other_kinds_are_planned_appl
         .does_not_say("create  origin_pool");
     let except = "--except 'origin_pool:pay/*' --except 'origin_pool:shop/*'";
     stage.run("apply . --yes").code(5).stderr_contains(&format!("to leave it out: {except}\n"));
+    stage.run("plan . -o plan.json --quiet").code(5);
+    let saved = stage.run("apply plan.json --yes --quiet");
+    saved.code(5).stderr_contains("plan again where all of it can be read").does_not_say("--except");
     assert_eq!(service.requests("POST"), 0, "an apply of everything needs to know everything");
     let except = except.replace('\'', "");
     stage.run(&format!("apply . --yes {except}")).code(0).stdout_contains("Applied 3 of 3").stderr_ignored();
