@@ -13,6 +13,7 @@ use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
 use crate::cli::stacks::declared;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, diagnostics};
+use crate::file::FileError;
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
@@ -384,6 +385,9 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
         )),
         JournalError::NoLast { there, .. } if !there.is_empty() => {
             Some(format!("to see them with their commands: trueup history{}", context.call.settings()))
+        }
+        JournalError::Io { what: "create", .. } | JournalError::File(FileError::Io { action: "create", .. }) => {
+            Some("runs are kept there: to keep them in another directory, --state or TRUEUP_STATE".to_owned())
         }
         _ => None,
     };

@@ -270,7 +270,8 @@ impl<'a> PendingRun<'a> {
         let (store, host) = (store.clone(), environment.host().map(str::to_owned));
         // A lock can be waited for: other stacks go on meanwhile.
         let begun = aside(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
-        let journal = begun.map_err(|error| settings::store_error(context, ExitStatus::Refused, error))?;
+        let refused = |error| settings::store_error(context, ExitStatus::Refused, error).hint("nothing was sent");
+        let journal = begun.map_err(refused)?;
         let options = ApplyOptions {
             stop: stop.unwrap_or_else(|| {
                 let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));

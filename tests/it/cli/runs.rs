@@ -393,3 +393,18 @@ fn a_run_of_which_a_later_one_leaves_nothing_is_superseded_and_no_longer_open() 
     let places: Vec<Option<usize>> = names.iter().map(|name| list.text().find(name)).collect();
     assert!(places.is_sorted() && places.iter().all(Option::is_some), "{places:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_state_directory_that_cannot_be_made_is_named_as_such() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("a.yaml", &definition("shop/cart", 80));
+    std::os::unix::fs::symlink("nowhere/state", stage.path("../link")).expect("a link");
+    stage
+        .run("apply . --yes --quiet --state ../link")
+        .code(6)
+        .stderr_contains("cannot create `../link")
+        .stderr_contains("to keep them in another directory, --state or TRUEUP_STATE")
+        .stderr_contains("nothing was sent");
+    assert_eq!(service.requests("POST"), 0);
+}
