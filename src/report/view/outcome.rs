@@ -111,7 +111,7 @@ fn result<'a>(step: &'a ChangeStep, outcome: &Outcome, view: &'a TextView) -> Bl
             describe("blocked", line![by, " refers to it; to allow it: ", allow])
         }
         ChangeResult::Failed { reason } => describe("failed", line![foreign(reason), request()]),
-        ChangeResult::InDoubt { reason } => describe("in_doubt", line![foreign(reason), request()]),
+        ChangeResult::InDoubt { reason } => describe("in doubt", line![foreign(reason), request()]),
     }
 }
 

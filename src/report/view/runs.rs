@@ -217,7 +217,7 @@ fn result(result: &StepResult) -> Line<'_> {
                 line!["blocked: ", Line::count(by.len(), "other object"), refer]
             }
             ChangeResult::Failed { reason } => line!["failed: ", foreign(reason)],
-            ChangeResult::InDoubt { reason } => line!["in_doubt: ", foreign(reason)],
+            ChangeResult::InDoubt { reason } => line!["in doubt: ", foreign(reason)],
             ChangeResult::Skipped { reason } => line!["not tried: ", foreign(reason)],
         },
     }
