@@ -229,6 +229,7 @@ fn a_run_that_was_killed_is_reported_and_resumed() {
     stage.run("history").code(0).stdout_contains("resumed by");
     stage.run("apply --resume last --yes").code(0).stderr_contains("nothing to resume");
     stage.run("apply . --resume last").code(64).stderr_contains("cannot be used with");
+    stage.run("apply --resume last --base main").code(64).stderr_contains("cannot be used with");
     assert_eq!(service.requests("DELETE"), 1);
 }
 
