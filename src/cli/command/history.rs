@@ -69,6 +69,10 @@ impl Execute for HistoryArgs {
         let view = TextView { flags, ..context.output.view() };
         let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
         context.output.report_with(&Report::Answer(&report), self.format, &ReportOptions::new(&view));
+        if history.runs.is_empty() && self.format == Format::Text {
+            // A mistyped place has none, either.
+            context.output.message(&format!("Runs are looked for in {}.", store.place().display()));
+        }
         Ok(ExitStatus::Done)
     }
 }

@@ -87,7 +87,7 @@ fn reset(context: &Context) -> Result<ExitStatus> {
     let file = settings::sandbox_file(&context.environment)?;
     let shown = file.display().to_string();
     match std::fs::remove_file(&file) {
-        Ok(()) => context.output.answer_line(&format!("Deleted the sandbox of this directory: {shown}")),
+        Ok(()) => context.output.answer_line(&format!("Deleted the sandbox: {shown}")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             context.output.message("This directory has no sandbox.");
         }

@@ -163,7 +163,7 @@ fn the_variable_of_an_earlier_version_is_not_passed_over() {
         .code(64)
         .stderr_contains("`TRUEUP_STATE_DIR` is no longer read")
         .stderr_contains("TRUEUP_STATE ");
-    stage.env("TRUEUP_STATE", "runs").run("history").code(0);
+    stage.env("TRUEUP_STATE", "runs").run("history").code(0).stderr("Runs are looked for in runs.\n");
 }
 
 #[cfg(unix)]

@@ -150,7 +150,12 @@ fn a_failed_change_names_its_request_and_a_log_has_a_line_for_each() {
 #[test]
 fn history_without_runs_says_so_and_keep_removes_old_ones() {
     let service = Service::start();
-    Stage::new().run("history").code(0).stdout("No runs are kept.\n");
+    let nothing = Stage::new().run("history --state elsewhere");
+    nothing
+        .code(0)
+        .stdout("No runs are kept.\n")
+        .stderr_contains("Runs are looked for in ")
+        .stderr_contains("elsewhere");
     let stage = stage(&service);
     stage.run("history --keep 30d").code(0).stderr_contains("no run was old enough");
     stage

@@ -57,7 +57,7 @@ fn a_reset_deletes_the_sandbox_of_this_directory_alone() {
         run(&stage, directory, "apply endpoints --sandbox --yes");
     }
     let reset = run(&stage, "one/endpoints", "sandbox --reset");
-    assert!(reset.starts_with("Deleted the sandbox of this directory: "), "{reset}");
+    assert!(reset.starts_with("Deleted the sandbox: "), "{reset}");
     let file = reset.trim_end().rsplit(": ").next().expect("a path");
     assert!(!Path::new(file).exists());
     assert!(run(&stage, "one", "plan endpoints --sandbox").contains("1 to create"));
