@@ -42,12 +42,7 @@ fn agrees_below(message: &Message, live: Keys<'_>, wanted: Keys<'_>, known: &[&s
 
 fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
     let Some(message) = field.message() else { return live == wanted };
-    let agrees = |live: &Json, wanted: &Json| match (live, wanted) {
-        (Json::Object(live), Json::Object(wanted)) => {
-            agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
-        }
-        _ => live == wanted,
-    };
+    let agrees = |live: &Json, wanted: &Json| agrees_value(message, live, wanted);
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
             items.len() == wants.len() && items.iter().zip(wants).all(|(item, want)| agrees(item, want))
@@ -57,6 +52,15 @@ fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
             live.len() == wanted.len() && live.iter().all(is_equal)
         }
         _ => agrees(live, wanted),
+    }
+}
+
+fn agrees_value(message: &Message, live: &Json, wanted: &Json) -> bool {
+    match (live, wanted) {
+        (Json::Object(live), Json::Object(wanted)) => {
+            agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
+        }
+        _ => live == wanted,
     }
 }
 
@@ -201,12 +205,7 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
         _ => live == wanted,
     };
     // An item that names little is the same as many.
-    let has_nothing_else = |live: &Json, wanted: &Json| match (live, wanted) {
-        (Json::Object(live), Json::Object(wanted)) => {
-            agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
-        }
-        _ => live == wanted,
-    };
+    let has_nothing_else = |live: &Json, wanted: &Json| agrees_value(message, live, wanted);
     // Without what no answer shows, an item looks like another one.
     let is_shown = wanted.iter().all(|item| hidden_below(message, Keys::of(item)).is_none());
     align(live, wanted, &is_same, is_shown.then_some(&has_nothing_else))
