@@ -10,13 +10,15 @@ use anyhow::Context as _;
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, LazyRepository};
 use crate::cli::{
-    Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, diagnostics, policy, settings,
+    Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, diagnostics, file, policy, settings,
 };
+use crate::file::limit;
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::policy::{SafetySettings, SettingChange};
 use crate::model::{Live, LiveItem, LiveObject, Namespace};
-use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
+use crate::plan::{MatchedFilters, Plan, Selection, UnmatchedFilter};
+use crate::report::safe;
 
 /// The filters of a call.
 const FILTERS: &str = "only except namespace selector";
@@ -88,6 +90,7 @@ fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnosti
 
 fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
     let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
+    paths.iter().filter(|path| path.is_file()).try_for_each(|path| is_no_saved_plan(path))?;
     let mut selection = selection(&scope.filter)?;
     let loaded = loaded.map_err(|found| diagnostics::error(context, &found))?;
     let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
@@ -105,6 +108,18 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let mut stack = Stack { loaded, selection, filters, call, matched, directory, head, setting_changes, repository };
     stack.settle(context, None)?;
     Ok(stack)
+}
+
+/// Refuses a saved plan in the place of definitions.
+fn is_no_saved_plan(path: &Path) -> Result<()> {
+    if !Plan::is_file(&file::read(path, limit::SAVED)?) {
+        return Ok(());
+    }
+    let word = safe::shell(&path.display().to_string());
+    Err(error!(Invalid, "`{}` is a saved plan, not a definition", path.display())
+        .hint(format!("to see it: trueup show {word}"))
+        .hint(format!("to apply it: trueup apply {word}"))
+        .hint("nothing was sent"))
 }
 
 /// Of several stacks: notes what this one defines, so that a definition of two of them is found.

@@ -31,7 +31,7 @@ pub struct MatchedFilters {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnmatchedFilter {
     /// `--only`
-    #[error("`--only {glob}` matches nothing")]
+    #[error("`{glob}` matches nothing")]
     Only {
         /// The glob.
         glob: String,

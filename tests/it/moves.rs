@@ -339,7 +339,7 @@ fn a_move_that_is_not_clear_is_refused_and_sends_nothing() {
     stage.run("move --from one --directory bare").code(64).stderr_contains("`bare` is not a stack");
     stage.run("move --from One --directory two").code(64).stderr_contains("`--from` is `One`, which ");
     stage.run("move --from one --directory two").code(64).stderr_contains("the stack `two` defines nothing here");
-    stage.run("move --from one --directory two shop/x*").code(64).stderr_contains("`--only shop/x*` matches nothing");
+    stage.run("move --from one --directory two shop/x*").code(64).stderr_contains("`shop/x*` matches nothing");
     git(&stage, "init -q");
     stage.write("three/trueup.yaml", &settings("one"));
     let ambiguous = stage.run("move --from one --directory two shop/cart -o move.json");

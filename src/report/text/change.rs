@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{at_the_end, columns};
 use crate::kind::KindName;
 use crate::model::{Key, SourceLocation};
-use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
+use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange, Plan};
 use crate::report::Role;
 use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
@@ -23,8 +23,8 @@ const WIDEST_FIELD: usize = 56;
 const NAME_WIDTH: usize = 56;
 
 /// One change with its values.
-pub(super) fn change(change: &Change, view: &TextView) -> String {
-    format!("{}{}", head(change, view), values(change, view))
+pub(super) fn change(change: &Change, plan: &Plan, view: &TextView) -> String {
+    format!("{}{}", head(change, plan, view), values(change, view))
 }
 
 /// The values of a change, before and after.
@@ -66,10 +66,11 @@ fn gap(sign: &str, name: &str) -> String {
     " ".repeat(NAME_WIDTH.saturating_sub(sign.len() + 1 + columns(name)))
 }
 
-fn head(change: &Change, view: &TextView) -> String {
+fn head(change: &Change, plan: &Plan, view: &TextView) -> String {
     let (sign, role) = sign(change.action.kind());
     let place = match (&change.action, removed(change)) {
         (_, Some(removed)) => removed,
+        (Action::Delete { .. }, None) if plan.undone().is_some() => line!["the run created it"],
         (Action::Delete { .. }, None) => line!["no definition"],
         // The fields of a replace carry their own places.
         (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _)

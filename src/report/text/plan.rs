@@ -55,7 +55,7 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
             }
             let text = match item {
                 Item::Changes(fold) => match fold.changes.as_slice() {
-                    [one] => change::change(one, view),
+                    [one] => change::change(one, plan, view),
                     many => change::folded(many, view),
                 },
                 Item::Blocked(held) => change::blocked(held, view),

@@ -235,6 +235,12 @@ fn a_saved_plan_is_applied_whole_or_not_at_all() {
     for paths in ["plan.json plan.json", ". plan.json"] {
         stage.run(&format!("apply {paths} --yes")).code(64).stderr_contains("is a saved plan, which is applied alone");
     }
+    for command in ["plan", "drift", "validate", "pull --drift"] {
+        let ran = stage.run(&format!("{command} plan.json"));
+        ran.code(1)
+            .stderr_contains("`plan.json` is a saved plan, not a definition")
+            .stderr_contains("trueup show plan.json");
+    }
     assert!(!service.has("shop/cart") && !service.has("shop/list"));
     stage.run("apply plan.json --yes --quiet").code(0).stdout_contains("2 created");
 }

@@ -178,6 +178,8 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
         .code(0)
         .stdout_contains("Rollback of")
         .stdout_contains("81 -> 80")
+        .stdout_contains("the run created it")
+        .does_not_say("no definition")
         .stdout_contains("1 to create, 1 to replace, 1 to delete");
     stage.run("rollback last --only shop/cart --yes --quiet").code(0).stdout_contains("Applied 1 of 1");
     assert_eq!((held("shop/cart"), held("shop/old")), (Some(json!(80)), None));
