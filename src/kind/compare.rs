@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::fills::{is_default_choice, is_empty, is_fill};
-use super::hidden::{hidden_below, is_hidden};
+use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::spelling::PARTS;
@@ -205,10 +205,13 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
         _ => live == wanted,
     };
     // An item that names little is the same as many.
-    let has_nothing_else = |live: &Json, wanted: &Json| agrees_value(message, live, wanted);
-    // Without what no answer shows, an item looks like another one.
-    let is_shown = wanted.iter().all(|item| hidden_below(message, Keys::of(item)).is_none());
-    align(live, wanted, &is_same, is_shown.then_some(&has_nothing_else))
+    let unnamed = |live: &Json, wanted: &Json| {
+        let mut found = Vec::new();
+        let live = (Keys::of(live), known_in(message));
+        unnamed_below(message, live, Keys::of(wanted), ("", Open::Unnamed), &mut found);
+        found.iter().filter(|(_, value)| !is_zero(value)).count()
+    };
+    align(live, wanted, &is_same, Some(&unnamed))
 }
 
 fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {

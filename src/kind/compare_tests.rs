@@ -136,6 +136,19 @@ fn an_item_that_names_little_is_the_live_one_that_has_nothing_else() {
 }
 
 #[test]
+fn of_two_items_that_a_live_one_fits_it_is_the_one_that_names_more_of_it() {
+    let definition = crate::kind::find("api_definition").expect("a kind").message();
+    let Json::Object(mut live) = json!({"non_api_endpoints": [{"method": "PUT", "path": "/c", "theirs": "kept"}]})
+    else {
+        panic!("an object")
+    };
+    let wanted = json!([{"path": "/c"}, {"method": "PUT", "path": "/c"}]);
+    merged(definition, "non_api_endpoints", &mut live, None, Some(&wanted));
+    let kept = json!([{"path": "/c"}, {"method": "PUT", "path": "/c", "theirs": "kept"}]);
+    assert_eq!(live["non_api_endpoints"], kept);
+}
+
+#[test]
 fn the_zero_of_an_option_beside_a_secret_is_no_choice() {
     let discovery = crate::kind::find("discovery").expect("a kind").message();
     let access = |zero: Json| json!({"discovery_k8s": {"access_info": zero}});

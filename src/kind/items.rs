@@ -10,12 +10,12 @@ type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
 
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours. Of several that are the same, it is the one
-/// that has nothing else, where that is told.
+/// that names most of it, where `unnamed` counts what an item does not name of a live one.
 pub(super) fn align(
     live: &[Json],
     wanted: &[Json],
     is_same: Test<'_>,
-    has_nothing_else: Option<Test<'_>>,
+    unnamed: Option<&dyn Fn(&Json, &Json) -> usize>,
 ) -> Vec<Option<usize>> {
     if let ([one], [other]) = (live, wanted) {
         return vec![(!are_named_apart(one, other)).then_some(0)];
@@ -31,8 +31,9 @@ pub(super) fn align(
     }
     let is_same = |index: usize, of: usize| is_same(&live[index], &wanted[of]);
     fill_same(&mut to, &mut is_taken, &is_same);
-    if let Some(has_nothing_else) = has_nothing_else {
-        exchange(&mut to, &mut is_taken, &|index, of| has_nothing_else(&live[index], &wanted[of]));
+    if let Some(unnamed) = unnamed {
+        let distance = |index: usize, of: usize| is_same(index, of).then(|| unnamed(&live[index], &wanted[of]));
+        exchange(&mut to, &mut is_taken, &distance);
         fill_same(&mut to, &mut is_taken, &is_same);
     }
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
@@ -58,15 +59,18 @@ fn fill_same(to: &mut [Option<usize>], is_taken: &mut [bool], is_same: &dyn Fn(u
     }
 }
 
-/// Gives the place of one that has something else to one that is left and has nothing else.
-fn exchange(to: &mut [Option<usize>], is_taken: &mut [bool], has_nothing_else: &dyn Fn(usize, usize) -> bool) {
+/// Parts what is paired for one that is left, on either side, and closer. `distance` is nothing for what is not the same.
+fn exchange(to: &mut [Option<usize>], is_taken: &mut [bool], distance: &dyn Fn(usize, usize) -> Option<usize>) {
+    if !to.contains(&None) && !is_taken.contains(&false) {
+        return;
+    }
     for index in 0..to.len() {
-        let Some(of) = to[index].filter(|of| !has_nothing_else(index, *of)) else { continue };
-        let is_closer = |other: &usize| to[*other].is_none() && has_nothing_else(*other, of);
-        if let Some(closer) = (0..to.len()).find(is_closer) {
+        let Some((of, now)) = to[index].and_then(|of| Some((of, distance(index, of)?))) else { continue };
+        let is_closer = |index, of| distance(index, of).is_some_and(|distance| distance < now);
+        if let Some(closer) = (0..to.len()).find(|other| to[*other].is_none() && is_closer(*other, of)) {
             to[index] = None;
             to[closer] = Some(of);
-        } else if let Some(closer) = (0..is_taken.len()).find(|of| !is_taken[*of] && has_nothing_else(index, *of)) {
+        } else if let Some(closer) = (0..is_taken.len()).find(|of| !is_taken[*of] && is_closer(index, *of)) {
             is_taken[of] = false;
             is_taken[closer] = true;
             to[index] = Some(closer);

@@ -21,40 +21,40 @@ use super::{count, kinds, load, specs};
 use crate::support::answers::{self, Answers, TENANT};
 use crate::support::objects::{self, Specs};
 
-const STACK: &str = "all";
+pub(super) const STACK: &str = "all";
 
 /// An object of a kind: what its definition says, and how the service shows it.
 #[derive(Clone)]
-struct Object {
-    spec: Value,
-    metadata: Value,
-    live: Value,
+pub(super) struct Object {
+    pub(super) spec: Value,
+    pub(super) metadata: Value,
+    pub(super) live: Value,
 }
 
 /// The objects of one kind, by name.
-struct Bench {
-    kind: &'static Kind,
-    specs: Specs,
-    objects: BTreeMap<String, Object>,
+pub(super) struct Bench {
+    pub(super) kind: &'static Kind,
+    pub(super) specs: Specs,
+    pub(super) objects: BTreeMap<String, Object>,
 }
 
 impl Bench {
-    fn namespace(&self) -> &'static str {
+    pub(super) fn namespace(&self) -> &'static str {
         objects::namespace(self.kind)
     }
 
-    fn key(&self, name: &str) -> Key {
+    pub(super) fn key(&self, name: &str) -> Key {
         Key::parse(&format!("{}:{}/{name}", self.kind.name, self.namespace())).expect("a key")
     }
 
-    fn text(&mut self, name: &str, spec: &Value) -> String {
+    pub(super) fn text(&mut self, name: &str, spec: &Value) -> String {
         let spec = self.specs.respelt(self.kind.spec, spec);
         let metadata = json!({"name": name, "namespace": self.namespace()});
         json!({"kind": self.kind.name, "metadata": metadata, "spec": spec}).to_string()
     }
 
     /// Shows the spec of a request.
-    fn shown(&mut self, sent: &Value) -> Value {
+    pub(super) fn shown(&mut self, sent: &Value) -> Value {
         let namespace = self.namespace();
         Answers { specs: &mut self.specs, namespace }.spec(self.kind, sent)
     }
@@ -64,7 +64,7 @@ impl Bench {
         Answers { specs: &mut self.specs, namespace }.shuffled(value)
     }
 
-    fn means(&self, spec: &Value) -> Value {
+    pub(super) fn means(&self, spec: &Value) -> Value {
         answers::meaning(self.kind.spec, spec, self.namespace())
     }
 
@@ -73,7 +73,7 @@ impl Bench {
     }
 
     /// The live list, as the program reads it.
-    fn read(&mut self) -> ListRead {
+    pub(super) fn read(&mut self) -> ListRead {
         let items: Vec<String> = self
             .objects
             .clone()
@@ -92,7 +92,7 @@ impl Bench {
     }
 
     /// The answer to a get.
-    fn answer(&mut self, name: &str) -> String {
+    pub(super) fn answer(&mut self, name: &str) -> String {
         let object = self.objects[name].clone();
         let answer = json!({"metadata": object.metadata, "system_metadata": Self::system(name), "spec": object.live,
             "resource_version": "7"});
@@ -107,7 +107,7 @@ impl Bench {
         Live { lists: BTreeMap::from([(self.scope(), read.clone())]), requests: 1 }
     }
 
-    fn plan(&self, desired: &Desired, read: &ListRead) -> Plan {
+    pub(super) fn plan(&self, desired: &Desired, read: &ListRead) -> Plan {
         let namespaces = BTreeSet::from([self.scope().namespace]);
         let kinds = BTreeSet::from([KindName::from(self.kind)]);
         let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
@@ -251,7 +251,7 @@ fn edited(bench: &mut Bench, name: &str) -> Option<(String, Value)> {
 }
 
 /// Makes one value at a random depth another one.
-fn changed(specs: &mut Specs, field: &Field, value: &mut Value) {
+pub(super) fn changed(specs: &mut Specs, field: &Field, value: &mut Value) {
     let below = |specs: &mut Specs, value: &mut Value| {
         let (Some(id), Value::Object(entries)) = (field.below(), &mut *value) else { return false };
         let keys: Vec<String> = entries.keys().cloned().collect();
@@ -380,7 +380,7 @@ fn kept(id: &str, raw: &RawValue, path: &str, into: &mut BTreeMap<String, String
 }
 
 /// The body of a write as the applier makes it.
-fn body(change: &Change, seen: &CurrentState, run: &RunId) -> String {
+pub(super) fn body(change: &Change, seen: &CurrentState, run: &RunId) -> String {
     let set = |object: &mut Value| {
         for field in change.fields() {
             field.field.set(change.key.kind, object, &field.before, &field.after);
@@ -396,12 +396,12 @@ fn body(change: &Change, seen: &CurrentState, run: &RunId) -> String {
 }
 
 #[derive(Default)]
-struct Found {
+pub(super) struct Found {
     objects: usize,
     edits: usize,
     nested: usize,
     held_for_a_secret: usize,
-    rolled_back: usize,
+    pub(super) rolled_back: usize,
     without: Vec<&'static str>,
 }
 
@@ -620,7 +620,7 @@ fn written<'p>(
 }
 
 /// After the rollback each object means what it meant before.
-fn roll_back(
+pub(super) fn roll_back(
     bench: &mut Bench,
     undone: &UndoneRun<'_>,
     read: &ListRead,
