@@ -65,7 +65,8 @@ fn exchange(to: &mut [Option<usize>], is_taken: &mut [bool], distance: &dyn Fn(u
         return;
     }
     for index in 0..to.len() {
-        let Some((of, now)) = to[index].and_then(|of| Some((of, distance(index, of)?))) else { continue };
+        let paired = to[index].and_then(|of| Some((of, distance(index, of)?)));
+        let Some((of, now)) = paired.filter(|(_, now)| *now > 0) else { continue };
         let is_closer = |index, of| distance(index, of).is_some_and(|distance| distance < now);
         if let Some(closer) = (0..to.len()).find(|other| to[*other].is_none() && is_closer(*other, of)) {
             to[index] = None;
