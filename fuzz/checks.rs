@@ -40,8 +40,8 @@ pub fn loader(bytes: &[u8]) {
         assert_eq!(*key, definition.endpoint.key);
         assert!(places.place(key, None).is_some(), "{key} stands nowhere");
         let said = serde_json::to_string(&definition.endpoint).expect("JSON");
-        // What escaped a variable in YAML would be one here.
-        if !said.contains("${") {
+        // What escaped a variable in YAML would be one here, and of a secret there is a digest.
+        if !said.contains("${") && !said.contains("\"sealed\"") {
             let again = load::sources(file("b.json", said.as_bytes()), &options);
             let again = again.unwrap_or_else(|wrong| panic!("{}\n{said}", wrong.render(&RenderOptions::default())));
             assert_eq!(again.desired.definitions[key].endpoint, definition.endpoint);

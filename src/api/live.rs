@@ -296,7 +296,7 @@ pub(super) fn assemble(
     mut metadata: WireMetadata,
     system: SystemMetadata<'_>,
     resource_version: Option<String>,
-    (spec, again): (Json, &dyn Fn() -> Json),
+    (mut spec, again): (Json, &dyn Fn() -> Json),
     raw: impl FnOnce() -> Json,
 ) -> LiveItem {
     let uid = system.uid.unwrap_or_default();
@@ -314,6 +314,9 @@ pub(super) fn assemble(
         strip(message, &mut tree, &mut "spec".to_owned(), &mut unknown);
         Spec::live(kind, tree)
     };
+    if !kind.is_whole() && message.refers() {
+        kind::add_namespaces(message, &mut spec, key.namespace.as_str());
+    }
     // What the description does not know is looked for where the spec cannot be read with it.
     let spec = match Spec::live(kind, spec).or_else(without_unknown) {
         Ok(spec) => spec,

@@ -15,7 +15,7 @@ pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> J
     value
 }
 
-/// Adds to a spec that a definition of `namespace` writes what its references leave out: the namespace of the object itself.
+/// Adds to the spec of an object of `namespace` what its references leave out: the namespace of the object itself.
 pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
     add_namespaces_below(spec, value, namespace);
 }
@@ -23,7 +23,10 @@ pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
 fn add_namespaces_below(message: &Message, value: &mut Json, namespace: &str) {
     let Json::Object(entries) = value else { return };
     if message.is_reference {
-        entries.entry("namespace").or_insert_with(|| namespace.into());
+        let is_set = |key: &str| entries.get(key).is_some_and(|value| !is_zero(value));
+        if is_set("name") && !is_set("namespace") {
+            entries.insert("namespace".to_owned(), namespace.into());
+        }
         return;
     }
     for (key, value) in entries {

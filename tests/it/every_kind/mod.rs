@@ -3,6 +3,7 @@
 
 mod items;
 mod mutations;
+mod odd_answers;
 mod readers;
 mod round_trip;
 mod schemas;
