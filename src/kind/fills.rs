@@ -76,7 +76,7 @@ pub fn digested<'v>(spec: &Message, unit: &'v str, value: &'v Json, namespace: &
     }
 }
 
-fn digested_below<'v>(message: &Message, keys: Keys<'v>, namespace: &str) -> Vec<(&'v str, Digested<'v>)> {
+pub(super) fn digested_below<'v>(message: &Message, keys: Keys<'v>, namespace: &str) -> Vec<(&'v str, Digested<'v>)> {
     if message.is_reference {
         let is_filled = |key: &str, value: &Json| match key {
             "uid" | "kind" | "tenant" => true,

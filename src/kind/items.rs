@@ -1,7 +1,7 @@
 //! Which item of a live list is which of a definition's. Never by position alone: what a definition does not name would
 //! move from one item to another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value as Json;
 
@@ -10,10 +10,12 @@ type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
 
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours. Of several that are the same, it is the one
-/// that names most of it, where `unnamed` counts what an item does not name of a live one.
+/// that names most of it, where `unnamed` counts what an item does not name of a live one. `content` says of what is nearly
+/// always the same that it may be.
 pub(super) fn align(
     live: &[Json],
     wanted: &[Json],
+    content: &dyn Fn(&Json) -> String,
     is_same: Test<'_>,
     unnamed: Option<&dyn Fn(&Json, &Json) -> usize>,
 ) -> Vec<Option<usize>> {
@@ -30,6 +32,7 @@ pub(super) fn align(
         }
     }
     let is_same = |index: usize, of: usize| is_same(&live[index], &wanted[of]);
+    fill_equal(&mut to, &mut is_taken, &|index| content(&live[index]), &|of| content(&wanted[of]), &is_same);
     fill_same(&mut to, &mut is_taken, &is_same);
     if let Some(unnamed) = unnamed {
         let distance = |index: usize, of: usize| is_same(index, of).then(|| unnamed(&live[index], &wanted[of]));
@@ -42,7 +45,26 @@ pub(super) fn align(
 
 /// For each item of a list the item of the list before that it is, however it changed.
 pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
-    align(now, before, &|now, before| now == before, None)
+    align(now, before, &Json::to_string, &|now, before| now == before, None)
+}
+
+/// Pairs what is left and the same, and has one content: in a long list that is nearly all, in whatever order.
+fn fill_equal(
+    to: &mut [Option<usize>],
+    is_taken: &mut [bool],
+    content: &dyn Fn(usize) -> String,
+    content_of: &dyn Fn(usize) -> String,
+    is_same: &dyn Fn(usize, usize) -> bool,
+) {
+    let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for of in (0..is_taken.len()).filter(|of| !is_taken[*of]) {
+        places.entry(content_of(of)).or_default().push_back(of);
+    }
+    for (index, place) in to.iter_mut().enumerate().filter(|(_, place)| place.is_none()) {
+        let free = places.get_mut(&content(index));
+        *place = free.and_then(|free| free.pop_front_if(|of| is_same(index, *of)));
+        place.iter().for_each(|of| is_taken[*of] = true);
+    }
 }
 
 /// Pairs what is left and the same.
@@ -81,10 +103,9 @@ fn exchange(to: &mut [Option<usize>], is_taken: &mut [bool], distance: &dyn Fn(u
 
 /// Pairs each item that is left with the one that was in its place, of `count`: of references, which are what they name.
 pub fn fill_places(of: &mut [Option<usize>], count: usize) {
-    for at in 0..of.len().min(count) {
-        if of[at].is_none() && !of.contains(&Some(at)) {
-            of[at] = Some(at);
-        }
+    let is_paired: HashSet<usize> = of.iter().flatten().copied().collect();
+    for at in (0..of.len().min(count)).filter(|at| !is_paired.contains(at)) {
+        of[at].get_or_insert(at);
     }
 }
 

@@ -3,6 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value as Json, json};
+
+use crate::kind;
+
 /// Fails where ten times as much input takes much more than ten times as long: a search through all grows a hundred
 /// times. Each size is measured several times, because whatever else runs on the machine can only add to it.
 ///
@@ -47,4 +51,30 @@ fn a_search_through_all_is_found() {
     assert_at_most_linear("an index", 2_000, numbers, indexed);
     let found = std::panic::catch_unwind(|| assert_at_most_linear("a search", 2_000, numbers, all));
     assert!(found.is_err());
+}
+
+/// A list that is in another order live, a few of its items changed.
+fn reordered(count: usize) -> (Json, Json) {
+    let item = |number: usize| json!({"parameter_name": format!("n{number}"), "parameter_type": "HEADER"});
+    let wanted: Vec<Json> = (0..count).map(item).collect();
+    let live = (0..count).map(|number| item(number * 7 % count + usize::from(number % 50 == 0) * count)).collect();
+    (Json::Array(live), wanted.into())
+}
+
+#[test]
+fn items_in_another_order_are_found_in_linear_time() {
+    let discovery = kind::find("api_discovery").expect("a kind").message();
+    let unit = "custom_auth_types";
+    assert_at_most_linear(
+        "a long list",
+        200,
+        |count| reordered(count - 1),
+        |(live, wanted)| {
+            assert_ne!(kind::seen_as(discovery, unit, Some(&live), Some(&wanted)), Some(wanted.clone()));
+            assert!(kind::alike(live.as_array().expect("a list"), wanted.as_array().expect("a list")).len() > 1);
+            let Json::Object(mut object) = json!({unit: live}) else { panic!("an object") };
+            kind::merged(discovery, unit, &mut object, None, Some(&wanted));
+            assert_eq!(object[unit], wanted);
+        },
+    );
 }
