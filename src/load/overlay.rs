@@ -23,9 +23,14 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
     for (at, entry) in entries.iter().enumerate() {
         places.entry(level.spelled(&entry.key).into_owned()).or_default().push(at);
     }
-    let mut removed = HashSet::new();
+    let (mut removed, mut seen) = (HashSet::new(), HashSet::new());
     for change in changes {
         let key = level.spelled(&change.key).into_owned();
+        // Two spellings of one key stay, for an error.
+        if !seen.insert(key.clone()) {
+            entries.push(change.clone());
+            continue;
+        }
         // What selects the definition changes nothing.
         let selects = match level {
             Level::Metadata => matches!(&*key, "name" | "namespace"),

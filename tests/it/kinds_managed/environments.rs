@@ -130,6 +130,12 @@ fn what_is_wrong_in_an_overlay_of_any_kind_is_said_at_its_place() {
         .code(0)
         .stderr_contains("the overlay defines `origin_pool:shop/crt`, which no file defines")
         .stderr_contains("did you mean `origin_pool:shop/cart`?");
+    let twice = "spec: {healthCheckPort: 81, health_check_port: 82}\n";
+    stage.write("o/prod/cart.yaml", &format!("kind: origin_pool\nmetadata: {{name: cart, namespace: shop}}\n{twice}"));
+    stage
+        .run("validate . --env prod")
+        .code(1)
+        .stderr_contains("`healthCheckPort` and `health_check_port` are two spellings of one field");
     stage.remove("o/prod/cart.yaml");
     stage.write("o/prod/none.yaml", "");
     stage.edit("pool.yaml", "kind: origin_pool\n", "kind: origin_pool\n$remove: true\n");
