@@ -443,6 +443,31 @@ fn an_object_moves_by_its_key_where_no_settings_list_its_kind() {
 }
 
 #[test]
+fn what_moves_to_another_stack_and_is_still_referred_to_is_no_mistake() {
+    let service = Service::start();
+    let settings = |stack: &str| format!("stack: {stack}\nnamespaces: [shop]\nkinds: [healthcheck, origin_pool]\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/check.yaml", CHECK)
+        .file("one/pool.yaml", POOL)
+        .file("two/trueup.yaml", &settings("two"))
+        .committed()
+        .applied("one");
+    stage.remove("one/check.yaml");
+    stage.write("two/check.yaml", CHECK);
+    let transfer = "move --from one --directory two";
+    stage
+        .run("plan one")
+        .code(0)
+        .stdout_contains(&format!("stack two in two defines it; transfer it first: trueup {transfer}"))
+        .does_not_say("--allow");
+    stage.run(&format!("{transfer} --yes --quiet")).code(0);
+    stage.run("plan one --detailed-exitcode").code(0);
+    stage.run("plan two --detailed-exitcode").code(0);
+}
+
+#[test]
 fn get_reads_the_lists_of_the_kinds_that_are_named_and_no_others() {
     let service = Service::start();
     let stage = stack(&service);

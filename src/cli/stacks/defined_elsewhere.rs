@@ -11,12 +11,15 @@ use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
 use crate::cli::{Context, Stack};
 use crate::load::{self, Config, LoadOptions, StackFiles, config};
 use crate::model::Key;
-use crate::plan::{BlockReason, Plan, Unchangeable};
+use crate::plan::{BlockReason, BrokenReference, Plan, Unchangeable};
 use crate::report::safe;
 
 /// Blocks the deletes of what another stack of the same repository and service defines now, or may define.
 pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
-    let keys: Vec<Key> = plan.deletes().cloned().collect();
+    // A definition that stays may still refer to one that moved.
+    let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
+    let referred = plan.blocked.iter().filter(|blocked| is_referred(&blocked.reason)).map(|blocked| &blocked.key);
+    let keys: Vec<Key> = plan.deletes().chain(referred).cloned().collect();
     if keys.is_empty() {
         return;
     }
@@ -38,6 +41,9 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
                 }
             }
         }
+    }
+    for blocked in plan.blocked.iter_mut().filter(|blocked| is_referred(&blocked.reason)) {
+        elsewhere.remove(&blocked.key).into_iter().for_each(|reason| blocked.reason = reason);
     }
     plan.block_deletes(|key| elsewhere.remove(key));
 }
