@@ -209,7 +209,10 @@ pub enum FieldKind {
         is_signed: bool,
     },
     /// A number.
-    Float,
+    Float {
+        /// How many bits it has.
+        bits: u8,
+    },
     /// A text.
     Text,
     /// Bytes as base64.
@@ -235,11 +238,21 @@ impl FieldKind {
     /// Whether a text is one of this kind, where it is a time or a duration.
     pub fn has(&self, text: &str) -> bool {
         match self {
-            FieldKind::Timestamp => text.parse::<jiff::Timestamp>().is_ok(),
+            FieldKind::Timestamp => utc(text).is_some(),
             FieldKind::Duration => text.strip_suffix('s').is_some_and(|seconds| seconds.parse::<f64>().is_ok()),
             _ => false,
         }
     }
+}
+
+/// A time of RFC 3339 as the service writes it. The last day of the year 9999, which is that of what never ends, has times
+/// that are later than any of [`jiff::Timestamp`].
+fn utc(text: &str) -> Option<String> {
+    let last = || {
+        let civil = text.strip_suffix('Z').filter(|civil| civil.starts_with("9999-12-3") && civil.contains('T'))?;
+        Some(format!("{}Z", civil.parse::<jiff::civil::DateTime>().ok()?))
+    };
+    text.parse::<jiff::Timestamp>().ok().map(|time| time.to_string()).or_else(last)
 }
 
 /// All kinds, by name.

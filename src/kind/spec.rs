@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Number, Value as Json};
 
 use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Flag, Message, sealed};
@@ -203,13 +203,18 @@ pub(super) fn scalar(kind: &FieldKind, value: &Json) -> Option<Json> {
             let known = super::values(id).iter().find(|(_, of)| of.is_some() && of.map(i64::from) == number);
             known.map(|(name, _)| (*name).into())
         }
-        (FieldKind::Float, Json::Number(number)) => number.as_f64().map(Json::from),
+        (FieldKind::Float { bits: 32 }, Json::Number(number)) => single(number),
+        (FieldKind::Float { .. }, Json::Number(number)) => number.as_f64().map(Json::from),
         (FieldKind::Duration, Json::String(text)) => seconds(text),
-        (FieldKind::Timestamp, Json::String(text)) => {
-            text.parse::<jiff::Timestamp>().ok().map(|time| time.to_string().into())
-        }
+        (FieldKind::Timestamp, Json::String(text)) => super::utc(text).map(Json::from),
         _ => None,
     }
+}
+
+/// `37.774929` as `37.77493`: a number of 32 bits has no more digits, and the service shows none.
+fn single(number: &Number) -> Option<Json> {
+    let single: f32 = number.to_string().parse().ok()?;
+    Number::from_f64(single.to_string().parse().ok()?).map(Json::from)
 }
 
 /// `1.500s` as `1.5s`

@@ -155,3 +155,24 @@ fn a_default_that_a_digest_leaves_out_is_a_choice_that_may_be_fixed() {
     let default = serde_json::json!({"site_registration_over_internet": {}});
     assert_eq!(fixed(serde_json::json!({"vifs": vifs}), default), None);
 }
+
+#[test]
+fn a_number_of_32_bits_has_the_digits_that_the_service_shows() {
+    let site = KindName::find("aws_vpc_site").expect("a kind").message();
+    let at = |latitude: f64| serde_json::json!({"coordinates": {"latitude": latitude}});
+    assert_eq!(canonical(site, at(37.774_929)), canonical(site, at(37.774_93)));
+    assert_ne!(canonical(site, at(37.774_93)), canonical(site, at(37.774_94)));
+    let quota = KindName::find("quota").expect("a kind").message();
+    let of = |maximum: f64| serde_json::json!({"resource_limits": {"a": {"maximum": maximum}}});
+    assert_ne!(canonical(quota, of(37.774_929)), canonical(quota, of(37.774_93)));
+}
+
+#[test]
+fn the_last_time_of_the_year_9999_is_a_time() {
+    for time in ["9999-12-31T23:59:59Z", "9999-12-30T23:00:00Z", "2026-01-31T12:00:00+02:00"] {
+        assert!(FieldKind::Timestamp.has(time), "{time}");
+    }
+    for none in ["9999-12-31", "9999-12-31Z", "9999-12-32T00:00:00Z", "2026-01-31T12:00:00", "never"] {
+        assert!(!FieldKind::Timestamp.has(none), "{none}");
+    }
+}

@@ -284,7 +284,7 @@ fn has_type(field: &Field, value: &Json) -> bool {
             let number = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
             number.is_some_and(|number| super::integers(*bits, *is_signed).contains(&number))
         }
-        FieldKind::Float => value.is_number(),
+        FieldKind::Float { .. } => value.is_number(),
         FieldKind::Text | FieldKind::Bytes | FieldKind::Timestamp | FieldKind::Duration => value.is_string(),
         FieldKind::Enum(_) => value.as_str().is_some_and(|word| field.has_word(word)),
         FieldKind::Message(_) | FieldKind::Map(_) => value.is_object(),

@@ -311,7 +311,7 @@ impl ObjectReader<'_> {
         match kind {
             FieldKind::Bool => decoder.boolean(item, at, path).map(Json::from),
             FieldKind::Integer { bits, is_signed } => integer(decoder, place, field, kind::integers(*bits, *is_signed)),
-            FieldKind::Float => {
+            FieldKind::Float { .. } => {
                 let number = item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
                 given(decoder, place, number.map(Json::from), "a number")
             }

@@ -281,7 +281,7 @@ impl Generator {
                 (0..12)
                     .find_map(|at| number([1, 2, 10, 80, 300, 1024, 5000, 64_512, 100, 20, 5, 600][(start + at) % 12]))
             }
-            FieldKind::Float => Some(json!(0.5)),
+            FieldKind::Float { .. } => Some(json!(0.5)),
             FieldKind::Text => {
                 let texts = [
                     "a",

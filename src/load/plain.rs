@@ -181,7 +181,7 @@ impl<'de> DeserializeSeed<'de> for One {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
         match self.kind {
             FieldKind::Bool => deserializer.deserialize_bool(self),
-            FieldKind::Integer { .. } | FieldKind::Float => deserializer.deserialize_any(self),
+            FieldKind::Integer { .. } | FieldKind::Float { .. } => deserializer.deserialize_any(self),
             FieldKind::Text | FieldKind::Bytes | FieldKind::Timestamp | FieldKind::Duration | FieldKind::Enum(_) => {
                 deserializer.deserialize_str(self)
             }
@@ -231,7 +231,7 @@ impl<'de> Visitor<'de> for One {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Json, E> {
-        match *self.kind == FieldKind::Float && number.is_finite() {
+        match matches!(self.kind, FieldKind::Float { .. }) && number.is_finite() {
             true => Ok(number.into()),
             false => Err(doubt()),
         }

@@ -297,7 +297,7 @@ fn kind_words(kind: &FieldKind) -> String {
     let words = match kind {
         FieldKind::Bool => "true or false",
         FieldKind::Integer { .. } => "whole number",
-        FieldKind::Float => "number",
+        FieldKind::Float { .. } => "number",
         FieldKind::Text => "text",
         FieldKind::Bytes => "base64",
         FieldKind::Timestamp => "time",

@@ -80,7 +80,7 @@ impl Reader {
     /// The value of a field; nothing where it is unset.
     fn field(&mut self, field: &Field, value: &Value, path: &str) -> Option<Value> {
         // A number that is no value of the field is not nothing.
-        let is_number = matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Float | FieldKind::Bool);
+        let is_number = matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Float { .. } | FieldKind::Bool);
         if kind::is_zero(value) && (is_number || !value.is_number()) {
             return None;
         }
@@ -124,7 +124,7 @@ impl Reader {
             (FieldKind::Bool, Value::String(text)) if matches!(text.as_str(), "true" | "false" | "") => {
                 return Some((text == "true").into());
             }
-            (FieldKind::Integer { .. } | FieldKind::Float, Value::String(text)) => {
+            (FieldKind::Integer { .. } | FieldKind::Float { .. }, Value::String(text)) => {
                 return match serde_json::from_str(text) {
                     Ok(number @ Value::Number(_)) if !text.contains(char::is_whitespace) => {
                         self.one(kind, &number, path)
@@ -137,7 +137,7 @@ impl Reader {
             (FieldKind::Integer { .. }, Value::Number(number)) => {
                 return whole(number).map(Value::Number).or_else(|| self.misfit(path));
             }
-            (FieldKind::Float, value) => value.is_number(),
+            (FieldKind::Float { .. }, value) => value.is_number(),
             (FieldKind::Any, _) => true,
             (_, value) => value.is_string(),
         };

@@ -197,7 +197,7 @@ fn written(id: &str, spec: &Value) -> Value {
         let value = match (&field.kind, &spec[field.name]) {
             (_, Value::Null) if field.is_list || field.below().is_some() => json!([]),
             (FieldKind::Message("") | FieldKind::Bool, Value::Null) => json!(false),
-            (FieldKind::Integer { .. } | FieldKind::Float, Value::Null) => json!(0),
+            (FieldKind::Integer { .. } | FieldKind::Float { .. }, Value::Null) => json!(0),
             (_, Value::Null) => json!(""),
             (FieldKind::Message(""), _) => json!(true),
             (FieldKind::Message(id), Value::Array(items)) => items.iter().map(|item| written(id, item)).collect(),

@@ -174,7 +174,7 @@ fn of_kind(kind: &FieldKind) -> Json {
             }
             schema
         }
-        FieldKind::Float => json!({"type": ["number", "string"], "pattern": "[0-9]"}),
+        FieldKind::Float { .. } => json!({"type": ["number", "string"], "pattern": "[0-9]"}),
         FieldKind::Text | FieldKind::Bytes => json!({"type": TEXT}),
         FieldKind::Duration => json!({"type": "string", "pattern": "s$"}),
         FieldKind::Timestamp => json!({"type": "string", "format": "date-time", "pattern": "^[-+0-9]"}),

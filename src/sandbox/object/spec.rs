@@ -322,8 +322,14 @@ impl Reader<'_> {
                 // JSON has no such numbers, so they are texts.
                 scalar(number).map(|number| number.to_string().into())
             }
-            FieldKind::Float => {
-                let number = scalar(message::double(value, place)?.into())?;
+            FieldKind::Float { bits } => {
+                let mut number = message::double(value, place)?;
+                if *bits == 32 {
+                    // It has the digits of a single, no more.
+                    let single: Option<f32> = number.to_string().parse().ok();
+                    number = single.and_then(|single| single.to_string().parse().ok()).unwrap_or(number);
+                }
+                let number = scalar(number.into())?;
                 // Without a fraction it is written without one.
                 let whole = number.as_f64().filter(|number| number.fract() == 0.0).map(|number| format!("{number:.0}"));
                 Ok(whole.and_then(|whole| whole.parse::<i64>().ok()).map_or(number, Value::from))
@@ -331,8 +337,12 @@ impl Reader<'_> {
             FieldKind::Text | FieldKind::Bytes => scalar(message::text(value, place)?.into()),
             FieldKind::Timestamp => {
                 let text = message::text(value, place)?;
-                let time: Timestamp = text.parse().map_err(|_| place.wrong("a time of RFC 3339", &text))?;
-                scalar(written(time).into())
+                match text.parse::<Timestamp>() {
+                    Ok(time) => scalar(written(time).into()),
+                    // The last second of proto3 is later than any `Timestamp`.
+                    Err(_) if text == "9999-12-31T23:59:59Z" => scalar(text.into()),
+                    Err(_) => Err(place.wrong("a time of RFC 3339", &text)),
+                }
             }
             FieldKind::Duration => {
                 let text = message::text(value, place)?;
@@ -477,7 +487,7 @@ fn zero(kind: &FieldKind) -> Value {
     match kind {
         FieldKind::Bool => false.into(),
         FieldKind::Integer { bits: 64, .. } => "0".into(),
-        FieldKind::Integer { .. } | FieldKind::Float => 0.into(),
+        FieldKind::Integer { .. } | FieldKind::Float { .. } => 0.into(),
         FieldKind::Text | FieldKind::Bytes => "".into(),
         FieldKind::Enum(id) => {
             let values = kind::values(id);

@@ -352,7 +352,9 @@ fn of_wrong_type(field: &Field) -> Option<Value> {
     }
     Some(match &field.kind {
         FieldKind::Bool => json!("maybe"),
-        FieldKind::Integer { .. } | FieldKind::Float | FieldKind::Timestamp | FieldKind::Duration => json!("abc"),
+        FieldKind::Integer { .. } | FieldKind::Float { .. } | FieldKind::Timestamp | FieldKind::Duration => {
+            json!("abc")
+        }
         FieldKind::Text | FieldKind::Bytes | FieldKind::Enum(_) => json!([1]),
         FieldKind::Message(_) | FieldKind::Map(_) => json!(5),
         FieldKind::Any => return None,

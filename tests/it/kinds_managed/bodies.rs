@@ -169,8 +169,13 @@ fn plain(id: &str, value: &Value, is_replace: bool) -> Value {
     entries.iter().filter_map(part).collect()
 }
 
-/// Whether two values without parts are the same: a number may be written as a text.
+/// Whether two values without parts are the same: a number may be written as a text, and one with a fraction with more
+/// digits than 32 bits have.
 fn is_same(one: &Value, other: &Value) -> bool {
+    let single = |value: &Value| value.to_string().parse::<f32>().ok().filter(|_| value.is_f64());
+    if single(one).is_some() && single(one) == single(other) {
+        return true;
+    }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     one.is_object() && other.is_object() || !one.is_null() && text(one) == text(other)
 }

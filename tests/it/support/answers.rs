@@ -203,7 +203,7 @@ pub fn zero(field: &Field) -> Option<Value> {
     Some(match &field.kind {
         FieldKind::Bool => json!(false),
         FieldKind::Integer { bits: 64, .. } => json!("0"),
-        FieldKind::Integer { .. } | FieldKind::Float => json!(0),
+        FieldKind::Integer { .. } | FieldKind::Float { .. } => json!(0),
         FieldKind::Text | FieldKind::Bytes => json!(""),
         FieldKind::Enum(id) => {
             let values = kind::values(id);
@@ -300,7 +300,8 @@ fn one(kind: &FieldKind, value: &Value, namespace: &str) -> Value {
             entries.iter().map(|(key, value)| (key.clone(), one(of, value, namespace))).collect()
         }
         (FieldKind::Integer { .. }, Value::Number(number)) => number.to_string().into(),
-        (FieldKind::Float, Value::Number(number)) => json!(number.as_f64()),
+        (FieldKind::Float { bits: 32 }, Value::Number(number)) => json!(number.to_string().parse::<f32>().ok()),
+        (FieldKind::Float { .. }, Value::Number(number)) => json!(number.as_f64()),
         (FieldKind::Enum(id), Value::Number(number)) => {
             let name = kind::values(id).iter().find(|(_, of)| of.map(i64::from) == number.as_i64());
             name.map_or_else(|| value.clone(), |(name, _)| (*name).into())

@@ -193,13 +193,17 @@ impl Specs {
                 let number = *numbers.find(|number| fits(&(**number).into()))?;
                 Some(if *bits == 64 { number.to_string().into() } else { number.into() })
             }
-            FieldKind::Float => Some(json!(0.5)),
+            // The second has more digits than 32 bits.
+            FieldKind::Float { .. } => Some(json!(if self.once_in(2) { 0.5 } else { 5.774_929_33 })),
             FieldKind::Text => {
                 let nth = self.below(3);
                 self.text(field, part, nth).map(Value::from)
             }
             FieldKind::Bytes => Some("YQ==".into()),
-            FieldKind::Timestamp => Some("2026-01-31T12:00:00Z".into()),
+            FieldKind::Timestamp => {
+                let never = self.once_in(4);
+                Some(if never { "9999-12-31T23:59:59Z" } else { "2026-01-31T12:00:00Z" }.into())
+            }
             FieldKind::Duration => Some("1.5s".into()),
             FieldKind::Any => Some(json!({"anything": [1]})),
             FieldKind::Message("") => Some(json!({})),
