@@ -1,6 +1,7 @@
 //! Edits of a list: items are removed and added, and the others stay where they are. The order of a set
 //! means nothing, that of any other list does.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::NotEditable;
@@ -36,7 +37,8 @@ impl Patch<'_> {
     fn arrange(&mut self, path: &[String], old: &[Json], new: &[(&Json, Option<usize>)]) -> Result<(), NotEditable> {
         let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         let items = self.own_children(path)?;
-        let is_kept = |at: usize| new.iter().any(|(_, of)| *of == Some(at));
+        let kept: HashSet<usize> = new.iter().filter_map(|(_, of)| *of).collect();
+        let is_kept = |at: usize| kept.contains(&at);
         if items.len() != old.len() {
             return Err(NotEditable::Shape);
         }

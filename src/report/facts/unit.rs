@@ -163,8 +163,8 @@ fn paired(before: &[Json], after: &[Json], are_references: bool) -> Vec<Pair> {
         if are_references {
             kind::fill_places(&mut of, before.len());
         }
-        let is_gone = |at: &usize| !of.contains(&Some(*at));
-        let gone = (0..before.len()).filter(is_gone).map(|at| (Some(at), None));
+        let stays: BTreeSet<usize> = of.iter().flatten().copied().collect();
+        let gone = (0..before.len()).filter(|at| !stays.contains(at)).map(|at| (Some(at), None));
         return gone.chain(of.iter().enumerate().map(|(at, of)| (*of, Some(at)))).collect();
     }
     let [old, new] = [before, after].map(|items| items.iter().map(Json::to_string).collect::<Vec<_>>());
