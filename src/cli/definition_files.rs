@@ -83,7 +83,7 @@ impl<'a> DefinitionTarget<'a> {
         if let Some(other) = self.files.get(&*path).into_iter().flatten().find(|other| *other != key) {
             return Some(format!("its file `{path}` defines {other}, too"));
         }
-        let is_taken = !can_be_file(key) || load::takes(&self.config, self.environment.as_deref(), &path);
+        let is_taken = !key.is_plain() || load::takes(&self.config, self.environment.as_deref(), &path);
         (!is_taken).then(|| format!("the settings in trueup.yaml exclude `{path}`"))
     }
 
@@ -95,7 +95,7 @@ impl<'a> DefinitionTarget<'a> {
     /// The file of an endpoint, or why no definition can describe it.
     pub fn file(&self, endpoint: &Object, options: DefinitionOptions<'_>) -> Result<DefinitionFile, String> {
         let key = &endpoint.key;
-        if !can_be_file(key) {
+        if !key.is_plain() {
             return Err("its name is not valid for a definition or a file".to_owned());
         }
         let path = path(key);
@@ -176,10 +176,6 @@ impl<'a> DefinitionTarget<'a> {
         file::write_all(&directory, &written, FileMode::Reproducible)?;
         Ok(news.len())
     }
-}
-
-fn can_be_file(key: &Key) -> bool {
-    key.namespace.is_label() && key.name.is_label()
 }
 
 /// The schema that a file names: a URL, or the copy in the directory that is written.

@@ -2,7 +2,7 @@
 //! a defect of the program and stops it.
 
 use super::rule::Unit;
-use super::{Field, FieldKind, Flag, Group, GroupFlag, Kind, Message, Part, Rule};
+use super::{Field, FieldKind, Flag, Group, GroupFlag, Kind, Message, Naming, Part, Rule};
 
 /// The words of a field's flags.
 const FLAGS: [(&str, Flag); 13] = [
@@ -35,6 +35,7 @@ pub fn kind(line: &'static str) -> Kind {
         is_view: false,
         children: Vec::new(),
         is_weak: false,
+        naming: Naming::Label,
         is_whole: false,
         digests: Vec::new(),
         columns: Vec::new(),
@@ -47,6 +48,7 @@ pub fn kind(line: &'static str) -> Kind {
             Some(("digests", list)) => kind.digests = list.split(',').filter_map(digest).collect(),
             None if word == "view" => kind.is_view = true,
             None if word == "weak" => kind.is_weak = true,
+            None if word == "host" => kind.naming = Naming::Host,
             None if word == "whole" => kind.is_whole = true,
             _ => panic!("`{word}` of kind {name} is unknown"),
         }

@@ -27,6 +27,15 @@ pub(super) fn fault(form: &str, text: &str) -> Option<String> {
     }
 }
 
+/// The longest host name, in bytes.
+const LONGEST_HOST: usize = 253;
+
+/// Whether a text is a host name in lower-case letters, without a final dot.
+pub fn is_host(text: &str) -> bool {
+    let is_upper = |byte: u8| byte.is_ascii_uppercase();
+    text.len() <= LONGEST_HOST && host_name_fault(text).is_none() && !text.bytes().any(is_upper)
+}
+
 /// Why a text is not a host name by the rule of protoc-gen-validate, which the vendor's has its name from (RFC 1034). Its
 /// length is another rule.
 fn host_name_fault(name: &str) -> Option<&'static str> {

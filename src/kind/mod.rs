@@ -28,6 +28,7 @@ mod whole;
 pub use compare::{agrees, has_chosen, has_chosen_more, keeps, seen_as, unnamed};
 pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
+pub use form::is_host;
 pub use hidden::{hidden, without_hidden};
 pub use items::{alike, fill_places};
 pub use label::PLATFORM_PREFIX;
@@ -82,12 +83,23 @@ pub struct Kind {
     pub children: Vec<&'static str>,
     /// Whether only the published schemas know it: references, groups and defaults of such a kind are unknown.
     pub is_weak: bool,
+    /// How its objects may be called.
+    pub naming: Naming,
     /// Whether a definition has its whole spec: what the service fills in one is known, so that nothing else may be there.
     pub is_whole: bool,
     /// The letters of the digests of units that have one, in the order of reports.
     pub digests: Vec<(&'static str, char)>,
     /// The units that the table of `get` shows.
     pub columns: Vec<&'static str>,
+}
+
+/// How the objects of a kind may be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// By a label.
+    Label,
+    /// By a label, or as a host is.
+    Host,
 }
 
 /// The fields of one level of an object.

@@ -144,9 +144,9 @@ pub(super) fn assembled(
     spec: Option<Json>,
     rules: &StackRules,
 ) -> (Result<Object, String>, Vec<Problem>) {
-    let mut found = model::check(&metadata);
-    found.extend(names(&metadata, kind));
     let name = KindName::from(kind);
+    let mut found = model::check(name, &metadata);
+    found.extend(names(&metadata, kind));
     let mut spec = spec.unwrap_or_default();
     if !name.is_whole() {
         kind::add_namespaces(name.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());

@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kind::KindName;
+use crate::kind::{KindName, Naming, is_host};
 
 /// The longest name and namespace the service accepts, in bytes (API.md 4.2).
 const LONGEST_NAME: usize = 63;
@@ -118,6 +118,19 @@ name_type!(
     Namespace
 );
 
+impl Name {
+    /// The name that a definition or a flag gives to an object of a kind: a label, or where it is called so a host name.
+    ///
+    /// # Errors
+    /// The rule that the text breaks.
+    pub fn of_kind(kind: KindName, text: &str) -> Result<Self, NameError> {
+        Self::parse(text).or_else(|error| {
+            let is_host = kind.kind().naming == Naming::Host && is_host(text);
+            if is_host { Ok(Self(text.into())) } else { Err(error) }
+        })
+    }
+}
+
 /// What identifies an object: `namespace/name` of an endpoint, `kind:namespace/name` of any other.
 // Unit tests count the comparisons.
 #[cfg_attr(not(test), derive(PartialEq, Eq, PartialOrd, Ord, Hash))]
@@ -150,7 +163,12 @@ impl Key {
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let (kind, text) = of_kind(text);
         let (namespace, name) = text.split_once('/').ok_or(NameError::NotALabel)?;
-        Ok(Self { namespace: Namespace::parse(namespace)?, kind, name: Name::parse(name)? })
+        Ok(Self { namespace: Namespace::parse(namespace)?, kind, name: Name::of_kind(kind, name)? })
+    }
+
+    /// Whether a definition can have it.
+    pub fn is_plain(&self) -> bool {
+        self.namespace.is_label() && Name::of_kind(self.kind, self.name.as_str()).is_ok()
     }
 }
 
@@ -279,6 +297,18 @@ mod tests {
         for bad in ["1a", "-a", "a-", "a_b", "A", "a.b", "a/b", "..", "ä"] {
             assert_eq!(Name::parse(bad), Err(NameError::NotALabel), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_zone_is_called_as_its_domain() {
+        let key = |text: &str| Key::parse(text).map(|key| key.is_plain());
+        for good in ["dns_zone:system/example.com", "dns_domain:system/9.example.com", "dns_zone:system/zone"] {
+            assert_eq!(key(good), Ok(true), "{good}");
+        }
+        for bad in ["Example.com", "example.com.", "a..b", "../b", "a/b", "-a.b", "a_b"] {
+            assert_eq!(key(&format!("dns_zone:system/{bad}")), Err(NameError::NotALabel), "{bad}");
+        }
+        assert_eq!(key("healthcheck:shop/example.com"), Err(NameError::NotALabel));
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use super::bounds::{LONGEST_ANNOTATION, LONGEST_ANNOTATION_KEY, LONGEST_DESCRIPTION};
 use super::problem::steps;
 use super::{NAME_RULE, Name, Namespace, Problem, Segment, WireMetadata};
-use crate::kind::label;
+use crate::kind::{KindName, Naming, label};
 
 /// Every rule that the metadata of a definition breaks. It looks at the text as written, so that a definition whose shape is
 /// wrong elsewhere gets its whole list at once.
-pub fn check(metadata: &WireMetadata) -> Vec<Problem> {
+pub fn check(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
     let mut problems = Vec::new();
-    names(&mut problems, metadata);
+    names(&mut problems, kind, metadata);
     texts(&mut problems, metadata);
     problems
 }
@@ -31,13 +31,14 @@ fn given(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
-fn names(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
-    let name = given(metadata.name.as_ref()).and_then(|text| Some(("name", text, Name::parse(text).err()?)));
+fn names(problems: &mut Vec<Problem>, kind: KindName, metadata: &WireMetadata) {
+    let name = given(metadata.name.as_ref()).and_then(|text| Some(("name", text, Name::of_kind(kind, text).err()?)));
     let namespace =
         given(metadata.namespace.as_ref()).and_then(|text| Some(("namespace", text, Namespace::parse(text).err()?)));
     for (key, text, error) in [name, namespace].into_iter().flatten() {
         let what = format!("the {key} `{text}` {error}");
-        problems.push(Problem::value(steps!["metadata", key], what, NAME_RULE));
+        let or_host = if key == "name" && kind.kind().naming == Naming::Host { ", or a host name" } else { "" };
+        problems.push(Problem::value(steps!["metadata", key], what, format!("{NAME_RULE}{or_host}")));
     }
 }
 

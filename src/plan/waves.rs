@@ -174,10 +174,9 @@ pub fn targets(object: &Object) -> Vec<Target> {
 /// The keys that a reference of an object in this namespace may mean.
 pub fn candidates<'t>(target: &'t Target, own: &Namespace) -> impl Iterator<Item = Key> + use<'t> {
     let namespace = Namespace::parse(target.namespace.as_deref().unwrap_or(own.as_str()));
-    let place = namespace.and_then(|namespace| Ok((namespace, Name::parse(&target.name)?))).ok();
     target.kinds.iter().filter_map(move |kind| {
-        let (namespace, name) = place.clone()?;
-        Some(Key { namespace, kind: KindName::find(kind)?, name })
+        let (namespace, kind) = (namespace.clone().ok()?, KindName::find(kind)?);
+        Some(Key { namespace, kind, name: Name::of_kind(kind, &target.name).ok()? })
     })
 }
 

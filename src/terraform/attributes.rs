@@ -20,7 +20,7 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
         return Err(problem);
     }
     let metadata: WireMetadata = serde_json::from_value(metadata).map_err(|error| error.to_string())?;
-    let problems = check(&metadata);
+    let problems = check(kind, &metadata);
     if !problems.is_empty() {
         return Err(first(&problems));
     }

@@ -443,6 +443,25 @@ fn an_object_moves_by_its_key_where_no_settings_list_its_kind() {
 }
 
 #[test]
+fn a_zone_is_called_as_its_domain() {
+    let service = Service::start();
+    let zone = "kind: dns_zone\nmetadata: {name: example.com, namespace: system}\nspec:\n  primary:\n    allow_http_lb_managed_records: true\n";
+    let settings = "stack: dns\nnamespaces: [system]\nkinds: [dns_zone]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("zone.yaml", zone).applied(".");
+    stage.run("plan . --detailed-exitcode").code(0);
+    stage.run("get dns_zone:system/example.com").code(0).stdout_contains("dns_zone:system/example.com");
+    stage.run("pull -n system --kind dns_zone -o ../pulled").code(0).stderr_ignored();
+    assert!(stage.read("../pulled/system/dns_zone/example.com.yaml").contains("name: example.com\n"));
+    for (name, said) in [("Example.com", "or a host name"), ("..", "or a host name")] {
+        stage.write("zone.yaml", &zone.replace("example.com", name));
+        stage.run("validate .").code(1).stderr_contains(said);
+    }
+    stage.remove("zone.yaml");
+    stage.edit("trueup.yaml", "kinds:", "allow_empty: true\nkinds:");
+    stage.run("apply . --yes --quiet --allow empty-namespace").code(0);
+}
+
+#[test]
 fn what_moves_to_another_stack_and_is_still_referred_to_is_no_mistake() {
     let service = Service::start();
     let settings = |stack: &str| format!("stack: {stack}\nnamespaces: [shop]\nkinds: [healthcheck, origin_pool]\n");

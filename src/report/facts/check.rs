@@ -281,7 +281,7 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
             };
             let keys: Vec<&Key> =
                 outside.filter(|row| row.change.is_some_and(is_restored)).map(|row| row.key).collect();
-            let is_plain = keys.iter().all(|key| key.namespace.is_label() && key.name.is_label());
+            let is_plain = keys.iter().all(|key| key.is_plain());
             if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
                 let restores =
                     if keys.is_empty() { "apply what is pending:" } else { "restore, and apply what is pending:" };

@@ -371,7 +371,7 @@ fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
         let scope = Scope::from(key);
         let line = scopes.remove(&scope).unwrap_or_else(|| line![code(scope.to_string()), ":"]);
         // A live name that no definition could have might look like two.
-        let name = if key.name.is_label() { code(key.name.as_str()) } else { code(format!("{:?}", key.name.as_str())) };
+        let name = if key.is_plain() { code(key.name.as_str()) } else { code(format!("{:?}", key.name.as_str())) };
         scopes.insert(scope, line.and(" ").and(name));
     }
     let lines: Vec<String> = scopes.values().map(fence_line).collect();

@@ -6,11 +6,12 @@ use serde_json::{Map, json};
 
 use super::{DefinitionKind, removal, service_keys, variable};
 use crate::kind::camel;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Part, Rule, Unit};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Naming, Part, Rule, Unit};
 use crate::model::Json;
 
 /// The definitions that all kinds share; no message has such a name.
 const METADATA: &str = "metadata";
+const HOST: &str = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$";
 const VARIABLE: &str = "variable";
 const UNSET: &str = "null or variable";
 const CHOSEN: &str = "chosen";
@@ -25,7 +26,7 @@ pub fn object(kind: &Kind, part: DefinitionKind) -> Json {
         messages.map(|(id, message)| (id.to_owned(), of_message(message, part))).collect();
     definitions.extend([
         // An overlay names its object.
-        (METADATA.to_owned(), of_message(kind::metadata(), DefinitionKind::Whole)),
+        (metadata_of(kind).to_owned(), of_metadata(kind)),
         (VARIABLE.to_owned(), variable()),
         (UNSET.to_owned(), json!({"anyOf": [{"type": "null"}, variable()]})),
         // What is null or empty is absent.
@@ -38,7 +39,7 @@ pub fn object(kind: &Kind, part: DefinitionKind) -> Json {
     service_keys(&mut properties);
     properties.extend([
         ("kind".to_owned(), json!({"const": kind.name})),
-        ("metadata".to_owned(), reference(METADATA)),
+        ("metadata".to_owned(), reference(metadata_of(kind))),
         ("spec".to_owned(), spec),
     ]);
     let mut schema = json!({
@@ -52,6 +53,20 @@ pub fn object(kind: &Kind, part: DefinitionKind) -> Json {
         removal(&mut schema);
     }
     schema
+}
+
+/// What the metadata of objects of this kind is called.
+fn metadata_of(kind: &Kind) -> &'static str {
+    if kind.naming == Naming::Host { "metadata of a host" } else { METADATA }
+}
+
+fn of_metadata(kind: &Kind) -> Json {
+    let mut metadata = of_message(kind::metadata(), DefinitionKind::Whole);
+    if kind.naming == Naming::Host {
+        let label = metadata["properties"]["name"].take();
+        metadata["properties"]["name"] = json!({"anyOf": [label, {"type": TEXT, "pattern": HOST}]});
+    }
+    metadata
 }
 
 fn reference(id: &str) -> Json {
