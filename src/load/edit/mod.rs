@@ -106,9 +106,12 @@ pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
         }
     }
     let mut edits = AdoptedEdits::default();
+    let mut overlays: BTreeMap<&Arc<str>, BTreeSet<&Arc<str>>> = BTreeMap::new();
+    for definition in loaded.desired.definitions.values() {
+        overlays.entry(&definition.file).or_default().extend(&definition.overlays);
+    }
     for (file, wanted) in by_file {
-        let of_file = loaded.desired.definitions.values().filter(|definition| definition.file == file);
-        let overlays: BTreeSet<&Arc<str>> = of_file.flat_map(|definition| &definition.overlays).collect();
+        let overlays = overlays.remove(&file).unwrap_or_default();
         let reading = SecondReading::new(loaded, overlays);
         let context = reading.context(StackRules::new(&loaded.config), &mut Vec::new());
         Editor { loaded, file, context }.adopt(&wanted, &mut edits);

@@ -10,7 +10,7 @@ use super::patch::{EditedDocument, Patch, below};
 use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
 use crate::kind::KindName;
 use crate::load::careful::{self, SecondReading};
-use crate::load::item::resolve;
+use crate::load::item::{Item, resolve};
 use crate::load::level::Level;
 use crate::load::loaded::Loaded;
 use crate::load::overlays::REMOVE;
@@ -42,7 +42,8 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
             Err(reason) => edits.left.push((one.key.clone(), one.field.clone(), None, reason)),
         }
     }
-    edits.files.extend(editor.texts.into_iter().map(|(file, text)| (file, text.into_bytes())));
+    let changed = editor.files.into_iter().filter(|(_, file)| file.is_changed);
+    edits.files.extend(changed.map(|(file, of_file)| (file, of_file.parts.concat().into_bytes())));
     edits
 }
 
@@ -53,7 +54,7 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     let files = definition.overlays.iter().chain([&definition.file]);
     let is_there = files.into_iter().any(|file| file.starts_with(&format!("{directory}/")));
     let path = editor.path(key);
-    let is_free = loaded.reads(&path, false) && editor.read(&path).is_empty() && loaded.origin.is_replaceable(&path);
+    let is_free = loaded.reads(&path, false) && read(loaded, &path).is_empty() && loaded.origin.is_replaceable(&path);
     (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
 }
 
@@ -63,18 +64,75 @@ fn head(key: &Key) -> String {
     format!("{kind}metadata:\n  name: {}\n  namespace: {}\n", key.name, key.namespace)
 }
 
+/// The text of a file; empty where there is none.
+fn read(loaded: &Loaded, file: &Arc<str>) -> String {
+    let text = loaded.origin.read(file, &loaded.options.limits).ok();
+    text.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+/// An overlay file by its documents, so that each is edited and read again without the others.
+struct OverlayFile {
+    parts: Vec<String>,
+    /// How many lines each part has.
+    lines: Vec<usize>,
+    /// The part of each document, by what it changes.
+    of_key: BTreeMap<String, usize>,
+    is_changed: bool,
+}
+
+impl OverlayFile {
+    fn new(file: &Arc<str>, text: &str) -> Self {
+        let parts: Vec<String> = parts(file, text).into_iter().map(str::to_owned).collect();
+        let lines = parts.iter().map(|part| lines(part)).collect();
+        let of_part = |(at, part): (usize, &String)| {
+            let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
+            let names: Vec<String> = source.iter().flat_map(items).filter_map(|item| item.names()).collect();
+            names.into_iter().map(move |name| (name, at))
+        };
+        let of_key = parts.iter().enumerate().flat_map(of_part).collect();
+        Self { parts, lines, of_key, is_changed: false }
+    }
+
+    /// The part with the document of a key; a file without anything gets one.
+    fn part(&self, key: &Key) -> Option<usize> {
+        let is_empty = self.parts.iter().all(String::is_empty);
+        self.of_key.get(&key.to_string()).copied().or(is_empty.then_some(0))
+    }
+
+    /// What is read of the file to read a key.
+    fn text(&self, key: &Key) -> String {
+        self.part(key).map_or_else(|| self.parts.concat(), |part| self.parts[part].clone())
+    }
+
+    fn set(&mut self, key: &Key, part: usize, text: String) {
+        self.lines[part] = lines(&text);
+        self.parts[part] = text;
+        self.of_key.insert(key.to_string(), part);
+        self.is_changed = true;
+    }
+}
+
+fn lines(text: &str) -> usize {
+    text.matches('\n').count()
+}
+
+/// The documents of a text as they are written.
+fn items(source: &SourceText) -> impl Iterator<Item = Item<'_>> {
+    Documents::new(source).filter_map(|tree| resolve(&tree.ok()?, source, &mut Vec::new()))
+}
+
 struct OverlayEditor<'l> {
     loaded: &'l Loaded,
     directory: &'l str,
-    /// The files that have changed so far.
-    texts: BTreeMap<Arc<str>, String>,
+    /// The overlay files that were looked at, as they are now.
+    files: BTreeMap<Arc<str>, OverlayFile>,
     /// The documents of the files of definitions that were looked at, by what they define.
     documents: BTreeMap<Arc<str>, BTreeMap<String, Arc<str>>>,
 }
 
 impl<'l> OverlayEditor<'l> {
     fn new(loaded: &'l Loaded, directory: &'l str) -> Self {
-        Self { loaded, directory, texts: BTreeMap::new(), documents: BTreeMap::new() }
+        Self { loaded, directory, files: BTreeMap::new(), documents: BTreeMap::new() }
     }
 
     /// The document of a definition, with what its file has around it where it cannot be cut out.
@@ -82,8 +140,7 @@ impl<'l> OverlayEditor<'l> {
         let file = &definition.file;
         let loaded = self.loaded;
         let documents = self.documents.entry(file.clone()).or_insert_with(|| {
-            let bytes = loaded.origin.read(file, &loaded.options.limits).unwrap_or_default();
-            let text = String::from_utf8(bytes).unwrap_or_default();
+            let text = read(loaded, file);
             let reading = SecondReading::with(loaded, Vec::new());
             let of_part = |part: &str| {
                 let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
@@ -107,13 +164,6 @@ impl<'l> OverlayEditor<'l> {
         format!("{}/{}/{kind}{}.yaml", self.directory, key.namespace, key.name).into()
     }
 
-    /// The text of a file as it is now; empty where there is none.
-    fn read(&self, file: &Arc<str>) -> String {
-        let of_disk = || self.loaded.origin.read(file, &self.loaded.options.limits).ok();
-        let text = self.texts.get(file).cloned();
-        text.or_else(|| String::from_utf8(of_disk()?).ok()).unwrap_or_default()
-    }
-
     /// Sets one value in an overlay file, and checks that the definition becomes what is wanted.
     fn adopt(
         &mut self,
@@ -127,6 +177,10 @@ impl<'l> OverlayEditor<'l> {
         if !self.loaded.origin.is_replaceable(file) {
             return Err(NotEditable::Link);
         }
+        for file in definition.overlays.iter().chain([file]) {
+            let of_file = || OverlayFile::new(file, &read(self.loaded, file));
+            self.files.entry(file.clone()).or_insert_with(of_file);
+        }
         let source = self.document(definition).ok_or(NotEditable::Withdrawn)?;
         let before = self.effective((definition, &source), None).ok_or(NotEditable::Withdrawn)?;
         let current = wanted.field.value(&before);
@@ -135,7 +189,8 @@ impl<'l> OverlayEditor<'l> {
         }
         let path = field::keys(wanted.key.kind, &wanted.field).unwrap_or_else(|| vec!["spec".to_owned()]);
         let value = with_defaults(wanted.key.kind, &path, (&current, &wanted.live), as_written(wanted, &current));
-        let mut text = self.read(file);
+        let part = self.files[file].part(&wanted.key).ok_or(NotEditable::Shape)?;
+        let mut text = self.files[file].parts[part].clone();
         if text.is_empty() {
             text = head(&wanted.key);
         }
@@ -149,8 +204,11 @@ impl<'l> OverlayEditor<'l> {
         if self.effective((definition, &source), Some((file, &text))) != Some(expected) {
             return Err(NotEditable::Withdrawn);
         }
-        self.texts.insert(file.clone(), text);
-        place.ok_or(NotEditable::Withdrawn)
+        let of_file = self.files.get_mut(file).ok_or(NotEditable::Withdrawn)?;
+        let before: usize = of_file.lines[..part].iter().sum();
+        of_file.set(&wanted.key, part, text);
+        let place = place.ok_or(NotEditable::Withdrawn)?;
+        Ok(SourceLocation { line: place.line + before, ..place })
     }
 
     /// The definition with its overlays, one of them with another text.
@@ -160,15 +218,14 @@ impl<'l> OverlayEditor<'l> {
         edited: Option<(&Arc<str>, &String)>,
     ) -> Option<Object> {
         let mut files: Vec<Arc<str>> = definition.overlays.clone();
-        let own = self.path(&definition.endpoint.key);
-        files.extend(
-            self.texts.contains_key(&own).then_some(own).into_iter().chain(edited.map(|(file, _)| file.clone())),
-        );
+        let key = &definition.endpoint.key;
+        let own = Some(self.path(key)).filter(|own| self.files.get(own).is_some_and(|file| file.is_changed));
+        files.extend(own.into_iter().chain(edited.map(|(file, _)| file.clone())));
         files.sort();
         files.dedup();
         let text = |file: &Arc<str>| match edited {
             Some((other, text)) if other == file => text.clone(),
-            _ => self.read(file),
+            _ => self.files.get(file).map(|file| file.text(key)).unwrap_or_default(),
         };
         let texts: Vec<SourceText> =
             files.iter().map(|file| SourceText::new(file, text(file).into_bytes()).ok()).collect::<Option<_>>()?;
@@ -251,8 +308,7 @@ fn differences(
 /// The last document of a key in an overlay file, as it is written; nothing where the file cannot be read.
 fn root(text: &str, file: &Arc<str>, key: &Key) -> Option<WrittenNode> {
     let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
-    let items = Documents::new(&source).map(|tree| resolve(&tree.ok()?, &source, &mut Vec::new()));
-    let of_key = items.flatten().filter(|item| item.names().is_some_and(|name| name == key.to_string()));
+    let of_key = items(&source).filter(|item| item.names().is_some_and(|name| name == key.to_string()));
     of_key.last().map(|item| written(&item))
 }
 

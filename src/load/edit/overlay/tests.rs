@@ -8,6 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::load::{LoadOptions, SourceFile, sources};
 use crate::model::Field;
+use crate::model::growth_tests::assert_at_most_linear;
 
 /// An endpoint as the wire writes it.
 fn endpoint() -> impl Strategy<Value = Json> {
@@ -148,4 +149,34 @@ fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
     let key = Key::parse("shop/cart").expect("a key");
     let wanted = ValueToAdopt { key, field: Field::of_unit("port"), live: 1.into(), unnamed: None, tenant: None };
     assert_eq!(adopt_into_overlay(&stack, "prod", &[wanted]).left[0].3, NotEditable::EditedMeanwhile);
+}
+
+/// Endpoints in one file, and an overlay with a document for each.
+fn many(count: usize) -> (Loaded, Vec<ValueToAdopt>) {
+    let document =
+        |at: usize, spec: &str| format!("---\nmetadata: {{name: e{at}, namespace: shop}}\nspec:\n  {spec}\n");
+    let all = |spec: &str| (0..count).map(|at| document(at, spec)).collect::<String>();
+    let files = [("base.yaml", all("ip: 10.0.0.7")), ("prod/all.yaml", all("port: 1 # ours"))];
+    let loaded = read(&[&[("trueup.yaml", SETTINGS.to_owned())][..], &files].concat(), "prod");
+    let wanted = |at: usize| ValueToAdopt {
+        key: Key::parse(&format!("shop/e{at}")).expect("a key"),
+        field: Field::of_unit("port"),
+        live: 2.into(),
+        unnamed: None,
+        tenant: None,
+    };
+    (loaded, (0..count).map(wanted).collect())
+}
+
+#[test]
+fn documents_of_one_overlay_are_edited_in_linear_time_each_at_its_line() {
+    let (loaded, wanted) = many(3);
+    let edits = adopt_into_overlay(&loaded, "prod", &wanted);
+    let lines: Vec<_> = edits.adopted.iter().filter_map(|(_, _, place)| Some(place.as_ref()?.line)).collect();
+    assert_eq!(lines, [4, 8, 12]);
+    let text = String::from_utf8_lossy(&edits.files["prod/all.yaml"]).into_owned();
+    assert_eq!(text.matches("port: 2 # ours\n").count(), 3);
+    assert_at_most_linear("an overlay", 20, many, |(loaded, wanted)| {
+        assert_eq!(adopt_into_overlay(&loaded, "prod", &wanted).adopted.len(), wanted.len());
+    });
 }
