@@ -46,11 +46,17 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
         }
         match places.get(&key).and_then(|places| places.first()) {
             Some(at) => {
-                let entry = &mut entries[*at];
-                if !matches!((&entry.item.value, &change.item.value), (Value::Map(_), Value::Map(_))) {
+                let (entry, below) = (&mut entries[*at], level.below(&key));
+                let is_merged = matches!((&entry.item.value, &change.item.value), (Value::Map(_), Value::Map(_)));
+                // A secret is one value, however it is written.
+                let is_secret = matches!(below, Level::Secret);
+                if !is_merged || is_secret {
                     entry.key_at = change.key_at;
                 }
-                merge_at(&mut entry.item, &change.item, level.below(&key));
+                merge_at(&mut entry.item, &change.item, below);
+                if is_secret {
+                    (entry.item.span, entry.item.compact) = (change.item.span, change.item.compact);
+                }
             }
             None => {
                 places.insert(key, vec![entries.len()]);

@@ -283,3 +283,26 @@ fn a_plan_names_the_line_that_sets_each_value_at_any_depth() {
         assert!(notices.contains(place), "{place}: {notices}");
     }
 }
+
+#[test]
+fn a_secret_that_an_overlay_sets_is_at_its_place_there() {
+    let service = Service::start();
+    let document = |rest: &str, form: &str, value: &str| {
+        let head = "kind: certificate\nmetadata: {name: web, namespace: shop}\nspec:\n";
+        format!("{head}{rest}  private_key:\n    {form}: {{location: 'string:///{value}'}}\n")
+    };
+    let overlay = |form: &str, value: &str| document("", form, value);
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", SETTINGS)
+        .file("web.yaml", &document("  certificate_url: string:///YQ==\n", "blindfold_secret_info", "AAAA"))
+        .file("o/prod/web.yaml", &overlay("blindfold_secret_info", "BBBB"));
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    stage.write("o/prod/web.yaml", &overlay("blindfold_secret_info", "CCCC"));
+    let place = "o/prod/web.yaml:4";
+    stage.run("plan . --env prod").code(0).stdout_contains(place).does_not_say("web.yaml:5");
+    for form in ["clear_secret_info", "blindfold_secret_inf"] {
+        stage.write("o/prod/web.yaml", &overlay(form, "DDDD"));
+        stage.run("validate . --env prod").code(1).stderr_contains(&format!("--> {place}")).does_not_say("DDDD");
+    }
+}
