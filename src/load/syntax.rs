@@ -72,7 +72,8 @@ fn of_kind(text: &str, line: &Line<'_>, at: usize, kind: &ErrorKind, finished: &
         | ErrorKind::ExpectedFlowSequenceSeparator
         | ErrorKind::InvalidFlowScalarIndent => {
             // An error on the bracket's own line is nearer to its cause than the bracket.
-            finished.bracket.filter(|bracket| *bracket < line.start).map(|bracket| open_bracket(text, bracket))
+            let bracket = || finished.bracket.filter(|bracket| *bracket < line.start);
+            variable(text, at).or_else(|| bracket().map(|bracket| open_bracket(text, bracket)))
         }
         _ => None,
     }
@@ -178,6 +179,13 @@ fn open_quote(text: &str, quote: usize) -> Cause {
     Cause::new(format!("the quote{key} is not closed"), quote..line.start + line.end(), "a quote opens here")
 }
 
+/// A variable without quotes, where its `{` opens a mapping.
+fn variable(text: &str, at: usize) -> Option<Cause> {
+    let begin = at.checked_sub(1)?;
+    let end = begin + text.get(begin..)?.strip_prefix("${")?.find('}')? + "${}".len();
+    Some(Cause::new("a variable between brackets has no quotes", begin..end, "write it in quotes"))
+}
+
 /// A `[` or `{` that is not closed.
 fn open_bracket(text: &str, at: usize) -> Cause {
     let (open, close) = if text[at..].starts_with('[') { ('[', ']') } else { ('{', '}') };
@@ -268,6 +276,9 @@ mod tests {
     fn a_mistake_is_found_where_it_is_and_not_where_the_parser_gave_up() {
         for (text, line, message) in [
             ("a: {b: [x, y], c: z\nd: e\n", 1, "`{` is not closed"),
+            ("a: {b: ${c}, d: e}\n", 1, "a variable between brackets has no quotes"),
+            ("a: [\n  ${b},\n]\n", 2, "a variable between brackets has no quotes"),
+            ("a: {\n  b: x${c}\n}\n", 2, "a variable between brackets has no quotes"),
             ("a: |\n  ['\n---\nb: {c: [x,\n  y}\n", 4, "`[` is not closed"),
             ("a: b # it's\nc: \"d\"\ne: # it's\n  'f\ng: h\n", 4, "the quote is not closed"),
             ("a: 'b'\nc: \"d\n---\ne: f\n", 2, "the quote of `c` is not closed"),
