@@ -198,8 +198,18 @@ impl Repository {
         &self.found.prefix
     }
 
-    /// Whether the working tree may lack files of its commit that nobody deleted (`git sparse-checkout`).
-    pub fn is_sparse(&self) -> bool {
+    /// What the last commit has below a directory (as for [`Repository::entries`]) and a sparse working tree lacks, although
+    /// nobody deleted it (`git sparse-checkout`).
+    ///
+    /// # Errors
+    /// Those of [`Repository::entries`].
+    pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
+        let Some(head) = self.is_sparse().then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
+        let is_missing = |entry: &&TreeEntry| self.top().join(&entry.path).symlink_metadata().is_err();
+        Ok(self.entries(&head, below)?.iter().filter(is_missing).cloned().collect())
+    }
+
+    fn is_sparse(&self) -> bool {
         let says_so = |file: PathBuf| {
             let text = crate::file::read(&file, LARGEST_SETTINGS).unwrap_or_default();
             String::from_utf8_lossy(&text).to_lowercase().contains("sparsecheckout = true")

@@ -376,6 +376,35 @@ fn a_working_tree_that_lacks_files_of_its_commit_removes_nothing() {
 }
 
 #[test]
+fn a_sparse_working_tree_removes_no_stack_and_no_definition_that_it_leaves_out() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    let elsewhere = "base_url: https://other.example.net\n";
+    for (name, more) in [("a", ""), ("b", ""), ("c", elsewhere)] {
+        stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [shop]\n{more}"));
+    }
+    stage.write("a/cart.yaml", &definition("shop/cart", 80));
+    stage.write("a/web.yaml", &definition("shop/web", 80));
+    stage.write("a/old.yaml", &definition("shop/old", 80));
+    let stage = stage.committed().applied("a");
+    std::fs::rename(stage.path("a/cart.yaml"), stage.path("b/cart.yaml")).expect("a file");
+    std::fs::rename(stage.path("a/old.yaml"), stage.path("c/old.yaml")).expect("a file");
+    commit(&stage, "moved");
+    git(&stage, "sparse-checkout set a");
+    assert!(!stage.path("b").exists());
+    // What moved to another service is deleted on this one.
+    let unknown = "is unknown: `b/cart.yaml` may define it, and the sparse working tree lacks that file\n";
+    stage.run("plan a").code(0).stdout_contains(unknown).stdout_contains("- delete  shop/old");
+    stage.run("apply a --yes --quiet").code(7);
+    assert!(service.has("shop/cart"));
+    stage.run("stacks . --changed-since HEAD").code(0).does_not_say("removed");
+    assert_eq!(stage.run("stacks . --changed-since HEAD --removed --format markdown").code(0).text(), "");
+    git(&stage, "rm -rq --sparse b");
+    git(&stage, "commit -qm removed");
+    stage.run("stacks . --changed-since HEAD~1").code(0).stdout_contains("removed: b");
+}
+
+#[test]
 fn histories_that_were_merged_into_each_other_are_not_judged() {
     let service = Service::start();
     let stage = repository(&service);

@@ -40,17 +40,11 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
 /// # Errors
 /// A file is missing, or git cannot say.
 pub fn check_whole(stack: &Stack) -> Result<()> {
-    let sparse = stack.repository.open().ok().filter(|repository| repository.is_sparse());
-    let Some((repository, head)) = sparse.and_then(|repository| Some((repository, repository.head().ok()?))) else {
-        return Ok(());
-    };
-    let (top, prefix) = (repository.top(), repository.prefix());
-    let entries = repository.entries(&head, prefix).map_err(failed)?;
-    let is_missing = |path: &&str| {
-        let below = &path[prefix.len()..];
-        is_source(path) && stack.loaded.reads(below, false) && top.join(path).symlink_metadata().is_err()
-    };
-    match entries.iter().map(|entry| entry.path.as_str()).find(is_missing) {
+    let Ok(repository) = stack.repository.open() else { return Ok(()) };
+    let prefix = repository.prefix();
+    let left_out = repository.left_out(prefix).map_err(failed)?;
+    let is_read = |path: &&str| is_source(path) && stack.loaded.reads(&path[prefix.len()..], false);
+    match left_out.iter().map(|entry| entry.path.as_str()).find(is_read) {
         None => Ok(()),
         Some(path) => Err(error!(Invalid, "the working tree is sparse and lacks `{path}` of the last commit")
             .hint("to have all files of the stack: git sparse-checkout add, or disable")

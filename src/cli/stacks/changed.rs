@@ -196,7 +196,9 @@ impl<'r> TreeThen<'r> {
                 && prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
                 && entry.kind == EntryKind::File
         });
-        let settings: Vec<&TreeEntry> = settings.collect();
+        // A sparse working tree has not removed what it leaves out.
+        let left_out: BTreeSet<String> = self.repository.left_out("")?.into_iter().map(|entry| entry.path).collect();
+        let settings: Vec<&TreeEntry> = settings.filter(|entry| !left_out.contains(&entry.path)).collect();
         let contents = self.repository.contents(&settings)?;
         let entry = |(entry, bytes): (&&TreeEntry, Vec<u8>)| {
             let there = top.join(&entry.path);

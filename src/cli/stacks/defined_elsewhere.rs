@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::api::BaseUrl;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
 use crate::cli::{Context, Stack};
-use crate::load::{self, Config, LoadOptions, StackFiles, config};
+use crate::git::{EntryKind, GitError, Repository, TreeEntry};
+use crate::load::{self, Config, LoadOptions, StackFiles, config, is_definition_path};
 use crate::model::Key;
 use crate::plan::{BlockReason, BrokenReference, Plan, Unchangeable};
 use crate::report::safe;
@@ -38,6 +39,14 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
                 definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
                 for definer in definers {
                     elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
+                }
+            }
+            if let Ok(repository) = stack.repository.open() {
+                let left_out = service.left_out(context, repository, &keys);
+                // Of what git cannot show nobody knows what it defines.
+                let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
+                for (key, reason) in left_out.unwrap_or_else(all) {
+                    elsewhere.entry(key).or_insert_with(|| unknown(reason));
                 }
             }
         }
@@ -158,6 +167,34 @@ impl Service<'_> {
             }
         }
         found
+    }
+
+    /// Those of `keys` that a file of another stack may define which a sparse working tree lacks, with that reason.
+    fn left_out(
+        &self,
+        context: &Context,
+        repository: &Repository,
+        keys: &[Key],
+    ) -> Result<Vec<(Key, String)>, GitError> {
+        let mut files = repository.left_out("")?;
+        files.retain(|file| file.kind == EntryKind::File && is_definition_path(&file.path));
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let declared = context.tenants.declared_at(repository, &repository.head()?)?;
+        let is_of = |file: &&TreeEntry| {
+            let above = declared.iter().filter(|stack| file.path.starts_with(&stack.prefix));
+            let around = above.max_by_key(|stack| stack.prefix.len());
+            around.is_some_and(|stack| stack.stacks().map_or(true, |mut all| all.any(|stack| self.is_of(stack.config))))
+        };
+        let files: Vec<&TreeEntry> = files.iter().filter(is_of).collect();
+        let mut found = Vec::new();
+        for (file, bytes) in files.iter().zip(repository.contents(&files)?) {
+            let reason = format!("`{}` may define it, and the sparse working tree lacks that file", file.path);
+            let may = keys.iter().filter(|key| load::defines(&file.path, &bytes, key) != Some(false));
+            found.extend(may.map(|key| (key.clone(), reason.clone())));
+        }
+        Ok(found)
     }
 
     /// Whether a stack with these settings can be for this service.
