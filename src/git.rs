@@ -76,6 +76,14 @@ pub enum GitError {
         /// As it was given.
         revision: String,
     },
+    /// A revision that several references have as their name.
+    #[error(
+        "`{revision}` names several references here: give the whole name of one, such as `refs/remotes/origin/main`"
+    )]
+    SeveralReferences {
+        /// As it was given.
+        revision: String,
+    },
     /// Two commits without a common ancestor.
     #[error("`{base}` and the working tree have no common ancestor")]
     NoMergeBase {
@@ -240,6 +248,9 @@ impl Repository {
         }
         match self.ask(&question(&format!("{revision}^{{commit}}"))) {
             Err(GitError::Failed { .. }) => Err(none()),
+            Err(GitError::SeveralReferences { .. }) => {
+                Err(GitError::SeveralReferences { revision: revision.to_owned() })
+            }
             answer => answer,
         }
     }
@@ -257,7 +268,7 @@ impl Repository {
             return Err(none());
         }
         // A branch of this name goes before an abbreviated id.
-        self.resolve(id).and_then(|full| if full.starts_with(id) { Ok(full) } else { Err(none()) })
+        self.resolve(id).ok().filter(|full| full.starts_with(id)).ok_or_else(none)
     }
 
     /// Whether the history ends before its beginning.
@@ -356,10 +367,14 @@ impl Repository {
     fn run(&self, arguments: &[&str], input: Vec<u8>, bounds: CallLimits) -> Result<Vec<u8>, GitError> {
         let CallOutput { status, output, complaint } =
             self.program.run(&self.view.directory, arguments, input, bounds)?;
-        if status.success() {
-            return Ok(output);
-        }
         let command = arguments.first().copied().unwrap_or_default().to_owned();
+        if status.success() {
+            // git takes one of several, and warns; what was asked quietly names one.
+            let is_asked = command == "rev-parse" && !arguments.contains(&"--quiet");
+            let is_one = !is_asked || !complaint.ends_with("is ambiguous.");
+            let revision = || arguments.last().copied().unwrap_or_default().to_owned();
+            return if is_one { Ok(output) } else { Err(GitError::SeveralReferences { revision: revision() }) };
+        }
         Err(GitError::Failed { command, message: complaint })
     }
 
@@ -381,9 +396,13 @@ impl Repository {
     }
 }
 
-/// The question for the object that a revision names.
+/// The question for the object that a revision names. git is to warn of a name that several references have, where it is
+/// neither a whole one nor an id.
 fn question(revision: &str) -> [&str; 5] {
-    ["rev-parse", "--verify", "--quiet", "--end-of-options", revision]
+    let id = revision.strip_suffix("^{commit}").unwrap_or(revision);
+    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_whole = is_id || revision == HEAD || revision.starts_with("refs/");
+    ["rev-parse", "--verify", if is_whole { "--quiet" } else { "--verify" }, "--end-of-options", revision]
 }
 
 /// What a thread that panicked left is whole: each value is set in one step.

@@ -92,6 +92,26 @@ fn a_commit_is_known_by_its_id_alone() {
 }
 
 #[test]
+fn a_name_of_several_references_is_not_taken_for_one_of_them() {
+    let (directory, repository) = repository();
+    let first = repository.head().expect("a commit");
+    let second = commit(directory.path(), "two");
+    for name in ["main", "HEAD", &second] {
+        git(directory.path(), &["tag", name, &first]);
+    }
+    let repository = || Repository::open(directory.path(), &machine()).expect("a repository");
+    for revision in ["main", "main~0"] {
+        let error = repository().resolve(revision).expect_err("two references");
+        let said = format!("`{revision}` names several references here: ");
+        assert!(error.to_string().starts_with(&said), "{error}");
+    }
+    assert_eq!(repository().head().ok(), Some(second.clone()));
+    assert_eq!(repository().merge_base("refs/heads/main").map_err(|error| error.to_string()), Ok(second.clone()));
+    assert_eq!(repository().resolve(&second).ok(), Some(second));
+    assert_eq!(repository().resolve("refs/tags/main").ok(), Some(first));
+}
+
+#[test]
 fn commits_are_put_in_their_order() {
     let (directory, repository) = repository();
     let first = repository.head().expect("a commit");
