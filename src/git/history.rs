@@ -202,7 +202,11 @@ impl Repository {
     /// The clone lacks one, they are too large together, or it took too long.
     pub fn blobs(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
         let contents = self.objects(objects, CallLimits { bytes: LARGEST_BLOBS, time: TIME })?;
-        contents.into_iter().collect::<Option<_>>().ok_or_else(|| unexpected("cat-file"))
+        let missing = || {
+            let message = "the clone lacks a file of that commit: fetch it, or clone without `--filter`".to_owned();
+            GitError::Failed { command: "cat-file".to_owned(), message }
+        };
+        contents.into_iter().collect::<Option<_>>().ok_or_else(missing)
     }
 }
 
