@@ -194,7 +194,7 @@ pub struct PlanSource {
     /// The filters of the call, as they were written.
     #[serde(default)]
     pub filters: Vec<String>,
-    /// The commit of the working tree.
+    /// The commit of the working tree; of a plan that is saved or applied only where it has the definitions of the plan.
     #[serde(default)]
     pub commit: Option<String>,
     /// The base that changes were attributed against, as it was given.

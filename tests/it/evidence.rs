@@ -4,10 +4,30 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::support::{Service, Stage, applied, definition};
+use crate::support::{Service, Stage, applied, definition, git};
 
 fn evidence(stage: &Stage, path: &str) -> Value {
     serde_json::from_str(&stage.read(path)).expect("JSON")
+}
+
+#[test]
+fn a_document_names_the_commit_only_where_it_has_what_was_applied() {
+    let service = Service::start();
+    let stage = applied(&service).committed();
+    let head = git(&stage, "rev-parse HEAD");
+    let commit = |what: &str| {
+        stage.run(&format!("apply . {what} --yes --write json=out.json --quiet")).code(0);
+        evidence(&stage, "out.json")["run"]["commit"].clone()
+    };
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    assert_eq!(commit(""), Value::Null, "it is not committed");
+    stage.remove("search.yaml");
+    assert_eq!(commit("--allow mass-change"), Value::Null, "nor is a removal");
+    git(&stage, "checkout -q .");
+    assert_eq!(commit("--only shop/cart"), head);
+    stage.run("plan . -o plan.json --quiet").code(0);
+    let saved: Value = serde_json::from_str(&stage.read("plan.json")).expect("JSON");
+    assert_eq!(saved["plan"]["source"]["commit"], head);
 }
 
 #[test]

@@ -210,12 +210,10 @@ fn removals(
 }
 
 /// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
-/// working tree, where it has the very definitions that are applied and no filter leaves a change out.
+/// working tree, where it has the very definitions that are applied and no filter leaves a change out. Where it has others,
+/// the plan names no commit either.
 pub fn stamp(stack: &Stack, plan: &mut Plan) {
-    if !stack.selection.is_all()
-        || plan.is_only_this_change()
-        || plan.changes.iter().all(|change| change.ownership.is_none())
-    {
+    if plan.changes.is_empty() {
         return;
     }
     let Ok(repository) = stack.repository.open() else { return };
@@ -223,7 +221,9 @@ pub fn stamp(stack: &Stack, plan: &mut Plan) {
     let Ok(at_head) = base::loaded_at(stack, repository, &head) else { return };
     let [at_head, here] = [&at_head.desired, &stack.loaded.desired]
         .map(|desired| desired.definitions.iter().map(|(key, definition)| (key, &definition.endpoint)));
-    if at_head.eq(here) {
+    if !at_head.eq(here) {
+        plan.source.commit = None;
+    } else if stack.selection.is_all() && !plan.is_only_this_change() {
         plan.stamp(&head);
     }
 }
