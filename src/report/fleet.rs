@@ -12,10 +12,9 @@ use super::annotation::{self, Annotation, Finding};
 use super::facts::unread;
 use super::line::{Line, Part};
 use super::view::View;
-use super::{Answer as _, TextView, Validation, time};
+use super::{Answer as _, TextView, Validation, sarif, time};
 use crate::drift::{Check, Verdict};
-use crate::model::Key;
-use crate::model::words;
+use crate::model::{Key, SourceLocation, words};
 use crate::plan::{Digest, Plan};
 use crate::run::Outcome;
 
@@ -330,19 +329,29 @@ impl<'a> Fleet<'a> {
         self.checks().fold(begin, |whole, (_, check)| whole.and(check.verdicts.whole()))
     }
 
-    /// The remarks on all of them, those that matter most first.
+    /// The remarks on all of them, each with the name of its stack, those that matter most first.
     pub fn remarks(&self) -> Vec<Annotation> {
         let undone = self.command.undone();
         let remark = |title, reason: &str| Annotation::new(Finding::Unchecked, title, reason.to_owned());
-        let failed = self.failures().map(|(part, reason)| remark(format!("{undone}: {}", part.name()), reason));
         let problems = self.problems.iter().map(|one| remark(format!("incomplete: {}", one.place), &one.message));
-        let others = self.parts.iter().flat_map(|part| match &part.outcome {
-            Ok(StackReport::Checked(check)) => annotation::of_check(check),
-            Ok(StackReport::Planned(plan)) => annotation::of_plan(plan),
-            Ok(StackReport::Validated(checked)) => checked.annotations(),
-            _ => Vec::new(),
+        let failed =
+            self.failures().map(|(part, reason)| (part, vec![remark(format!("{undone}: {}", part.name()), reason)]));
+        let others = self.parts.iter().map(|part| {
+            let remarks = match &part.outcome {
+                Ok(StackReport::Checked(check)) => annotation::of_check(check),
+                Ok(StackReport::Planned(plan)) => annotation::of_plan(plan),
+                Ok(StackReport::Validated(checked)) => checked.annotations(),
+                _ => Vec::new(),
+            };
+            let name =
+                |remark: Annotation| Annotation { title: format!("{}: {}", part.name(), remark.title), ..remark };
+            (part, remarks.into_iter().map(name).collect())
         });
-        let mut all: Vec<Annotation> = problems.chain(failed).chain(others).collect();
+        let others = failed.chain(others).flat_map(|(part, remarks)| {
+            let settings = || SourceLocation { file: sarif::settings_in(&part.directory), line: 1, column: 1 };
+            remarks.into_iter().map(move |one| Annotation { place: Some(one.place.unwrap_or_else(settings)), ..one })
+        });
+        let mut all: Vec<Annotation> = problems.chain(others).collect();
         all.sort_by_key(|remark| remark.level);
         all
     }

@@ -24,19 +24,28 @@ struct Shown<'a> {
     left_out: BTreeMap<&'static str, usize>,
 }
 
+/// The name of the file with the settings of a stack.
+const SETTINGS: &str = "trueup.yaml";
+
 /// The file to which remarks without a place belong: the settings of the stack.
 pub fn settings_file(report: &Report<'_>) -> String {
-    const FILE: &str = "trueup.yaml";
     let origin = match report {
         Report::Plan(plan) => &plan.source.origin,
         Report::Check(check) => &check.plan.source.origin,
-        Report::Fleet(_) | Report::Answer(_) => return FILE.to_owned(),
+        Report::Fleet(_) | Report::Answer(_) => return SETTINGS.to_owned(),
     };
     match origin {
-        PlanOrigin::Directory(directory) if !matches!(directory.as_str(), "" | ".") && !directory.starts_with('/') => {
-            format!("{}/{FILE}", directory.trim_end_matches('/'))
-        }
-        _ => FILE.to_owned(),
+        PlanOrigin::Directory(directory) => settings_in(directory),
+        _ => SETTINGS.to_owned(),
+    }
+}
+
+/// The settings of the stack in a directory, which is named as a call names it.
+pub(super) fn settings_in(directory: &str) -> String {
+    match directory.trim_start_matches("./").trim_end_matches('/') {
+        "" | "." => SETTINGS.to_owned(),
+        directory if directory.starts_with('/') => SETTINGS.to_owned(),
+        directory => format!("{directory}/{SETTINGS}"),
     }
 }
 

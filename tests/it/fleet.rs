@@ -94,7 +94,7 @@ fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
     stage
         .run(&format!("{line} --format github"))
         .code(1)
-        .stdout_contains("::error title=not checked%3A tenants/poor")
+        .stdout_contains("::error file=tenants/poor/trueup.yaml,line=1,col=1,title=not checked%3A tenants/poor")
         .stderr_ignored();
     stage.run(&format!("{line} --format sarif")).code(1).stdout_contains("\"not-checked\"").stderr_ignored();
     let page = stage.run(&format!("{line} --format html"));

@@ -48,6 +48,24 @@ fn one_plan_report_has_a_section_for_each_stack_and_one_digest() {
 }
 
 #[test]
+fn a_remark_on_one_of_several_stacks_names_it_and_a_file_of_it() {
+    let service = Service::start();
+    let stage = two(&service);
+    stage.write("stacks/shop/web.yaml", &definition("shop/web", 80));
+    stage.run("apply stacks/shop --yes --quiet").code(0);
+    stage.remove("stacks/shop/web.yaml");
+    let sarif = stage.run("plan -R stacks --format sarif").code(0).json();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["message"]["text"], "stacks/shop: delete shop/web: definition removed");
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "stacks/shop/trueup.yaml");
+    stage
+        .run("plan -R stacks --format github")
+        .code(0)
+        .stdout_contains("file=stacks/shop/trueup.yaml,line=1,col=1,title=stacks/shop%3A delete shop/web::");
+}
+
+#[test]
 fn a_stack_that_fails_is_a_section_and_hides_no_other() {
     let service = Service::start();
     let stage = two(&service).file("stacks/bad/trueup.yaml", "stack: bad\n").file("stacks/bad/x.yaml", "metadata: [\n");
