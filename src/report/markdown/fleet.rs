@@ -1,7 +1,7 @@
 //! The results of several stacks: a table, then each stack that has something to show, in turn.
 
 use super::marker;
-use super::report::report;
+use super::report::{needed, report};
 use super::{code_span, draw, heads, row};
 use crate::drift::Verdict;
 use crate::report::facts::check as check_facts;
@@ -10,6 +10,9 @@ use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, Stac
 use crate::report::line::{Line, code, foreign, styled};
 use crate::report::view::View;
 use crate::report::{ReportOptions, Role};
+
+/// The bytes of a section below which it shows too little.
+const LEAST: usize = 1_000;
 
 /// The results of several stacks, under the budget of one report.
 pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
@@ -49,25 +52,43 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
     let mut shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(|part| is_shown(part)).collect();
     // Mere notes take only the room that is left.
     shown.sort_by_key(|part| has_only_notes(part));
-    let end = fleet.apply_command().map(|command| format!("\nApply exactly these: {}\n", code_span(&command)));
-    let end = end.unwrap_or_default();
     let loud = shown.iter().filter(|part| !has_only_notes(part)).count();
-    let share = options.budget.saturating_sub(text.len() + end.len()) / loud.max(1);
-    for part in shown {
+    let end = |short: usize| {
+        let budget = options.budget;
+        let short = (short > 0).then(|| {
+            let stacks = line![short, " of ", Line::count(loud, "stack"), " shortened or left out for "];
+            draw(&stacks.and(line![budget, " bytes. Everything: ", code(&options.command)]))
+        });
+        let apply = fleet.apply_command().map(|command| format!("Apply exactly these: {}", code_span(&command)));
+        short.into_iter().chain(apply).map(|line| format!("\n{line}\n")).collect::<String>()
+    };
+    let left = options.budget.saturating_sub(text.len() + end(loud).len());
+    let share = (left / loud.max(1)).max(LEAST);
+    let least: Vec<String> =
+        shown.iter().map(|part| if has_only_notes(part) { String::new() } else { least(part, options) }).collect();
+    let mut reserved = least.iter().map(String::len).sum::<usize>() + end(loud).len();
+    let mut short = 0;
+    for (part, least) in shown.into_iter().zip(least) {
         let command = format!("trueup {word} {}", part.call);
         let heading = code_span(&part.name());
         let under = ReportOptions { budget: share.saturating_sub(1 + heading.len()), command, ..*options };
         let Some(one) = part.view(view).map(|view| report(&view, &under)) else { continue };
-        // What is left of a plan under any budget is never left out.
-        let is_needed = matches!(part.outcome, Ok(StackReport::Planned(_))) && !has_only_notes(part);
         // One report has one marker, and of several each is headed by the name of its stack.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);
-        let one = one.replacen(&format!("### trueup {word}: "), &format!("### {heading}: "), 1);
-        if is_needed || text.len() + one.len() + end.len() < options.budget {
-            text.push_str(&format!("\n{one}"));
-        }
+        let one = one.replacen(&format!("### trueup {word}: "), &format!("\n### {heading}: "), 1);
+        reserved -= least.len();
+        let fits = text.len() + one.len() + reserved < options.budget;
+        short += usize::from(!fits && !has_only_notes(part));
+        text.push_str(if fits { &one } else { &least });
     }
-    text + &end
+    text + &end(short)
+}
+
+/// What is never left out of the plan of a stack.
+fn least(part: &FleetPart<'_>, options: &ReportOptions<'_>) -> String {
+    let view = part.view(options.view).filter(|_| matches!(part.outcome, Ok(StackReport::Planned(_))));
+    let text = view.map(|view| needed(&view, &code_span(&part.name()), options.now));
+    text.map(|text| format!("\n{}\n", text.trim_end())).unwrap_or_default()
 }
 
 /// Whether a stack has more to show than its line of the table.

@@ -47,6 +47,17 @@ pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) ->
     }
 }
 
+/// What is never left out of a report about a plan, under a heading of its own.
+pub(super) fn needed(view: &View<'_>, heading: &str, now: Option<Timestamp>) -> String {
+    let mut text = format!("### {heading}: {}\n\n", draw(&view.headline));
+    text.extend(view.alarms.iter().map(alarm));
+    text.extend(view.settings.as_ref().map(|settings| table(settings) + "\n"));
+    text.push_str(&blocked(view.plan, now));
+    let gone = |change: &&Change| Rank::of(change) == Rank::Delete;
+    let deletes: Vec<&Change> = view.plan.changes.iter().filter(gone).collect();
+    text + &self::deletes(&deletes, &names(deletes.iter().map(|change| &change.key)))
+}
+
 /// The list of notes, folded.
 fn notes(view: &View<'_>) -> String {
     if view.notes.is_empty() {

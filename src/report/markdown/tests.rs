@@ -323,6 +323,26 @@ fn loosened_settings_and_notes_of_a_stack_in_sync_are_shown_among_several() {
 }
 
 #[test]
+fn the_plans_of_many_stacks_fit_one_comment_with_every_delete_and_say_what_they_leave_out() {
+    let plan = Plan { blocked: Vec::new(), guards: Vec::new(), ..sample_tests::plan(20, false) };
+    let deletes = plan.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })).count();
+    assert!(deletes > 0);
+    let names: Vec<String> = (0..150).map(|number| format!("tenants/t{number}")).collect();
+    let plans: Vec<(&str, &Plan)> = names.iter().map(|name| (name.as_str(), &plan)).collect();
+    let text = fleet::fleet(&fleet_of(&plans), &options(BUDGET));
+    assert!(text.len() <= BUDGET, "{}", text.len());
+    let sections: Vec<&str> = text.split("\n### `").skip(1).collect();
+    assert_eq!(sections.len(), plans.len());
+    assert!(sections.iter().all(|section| section.contains("#### ") && section.contains(" delete")), "{text}");
+    let end =
+        " of 150 stacks shortened or left out for 65,000 bytes. Everything: `trueup plan endpoints --format html`";
+    assert!(text.contains(end), "{text}");
+    // Where there is room for all, nothing is left out.
+    let text = fleet::fleet(&fleet_of(&plans[..3]), &options(BUDGET));
+    assert!(!text.contains("left out for"), "{text}");
+}
+
+#[test]
 fn no_digest_is_proposed_where_nothing_changes_or_a_list_could_not_be_read() {
     let (changed, quiet, mut unread) = (sample_tests::plan(3, false), in_sync(), in_sync());
     for scope in unread.scope.values_mut() {
