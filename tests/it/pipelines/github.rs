@@ -346,6 +346,7 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
     let before = runner.git("rev-parse HEAD");
     runner.stage.edit("shop/cart.yaml", "port: 80", "port: 81");
     runner.commit();
+    runner.git("update-ref refs/remotes/origin/main HEAD");
     runner.set("BEFORE", "");
     assert_eq!(targets(&runner.step(&stacks)).len(), 3, "a run by hand is about all stacks");
     runner.set("BEFORE", "0000000000000000000000000000000000000000");
@@ -359,6 +360,7 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
     let planned = runner.step(&plan);
     assert_eq!((planned.code, planned.handed("code").as_str()), (0, "2"), "{}", planned.errors);
     runner.set("TRUEUP_STATE", "run");
+    runner.set("BASE", &planned.handed("base"));
     runner.set("DIGEST", "00000000000000000000000000000000");
     assert_eq!(runner.step(&make).code, 6, "another plan");
     runner.set("DIGEST", &planned.handed("digest"));
@@ -371,6 +373,20 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
     assert!(journals > 0);
     let again = runner.step(&plan);
     assert_eq!((again.code, again.handed("code").as_str()), (0, "0"), "nothing is left, and nobody is asked");
+
+    // The run of an older commit that is started again reverts nothing.
+    runner.git("checkout -q HEAD~1");
+    let stale = runner.step(&plan);
+    assert_eq!(stale.code, 6, "{}", stale.errors);
+    assert!(stale.summary.contains("behind base"), "{}", stale.summary);
+    runner.set("ALLOW", "behind-base");
+    let planned = runner.step(&plan);
+    runner.set("BASE", &planned.handed("base"));
+    runner.set("DIGEST", &planned.handed("digest"));
+    assert_eq!(runner.step(&make).code, 0, "a person may mean it");
+    runner.set("ALLOW", "");
+    runner.set("BASE", "");
+    runner.git("checkout -q main");
 
     // A guard stands until somebody names it by hand, in the plan and where it is applied.
     runner.stage.remove("shop/cart.yaml");

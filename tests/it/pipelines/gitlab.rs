@@ -131,7 +131,9 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     }
 
     // A merge: the digest of the plan is what is applied.
+    runner.git("branch -qf main change");
     runner.set("CI_PIPELINE_SOURCE", "push");
+    runner.set("CI_DEFAULT_BRANCH", "main");
     runner.set("CI_COMMIT_BEFORE_SHA", &base);
     runner.set("JOBS", "plan-main apply");
     let jobs = generated(&runner);
@@ -148,6 +150,24 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     let applied = run(&mut runner, &jobs["apply shop"]);
     assert_eq!(applied.code, 0, "{}", applied.errors);
     assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+
+    // The job of an older commit that is started again reverts nothing.
+    runner.git("checkout -qf HEAD~1");
+    let stale = run(&mut runner, &jobs["plan-main shop"]);
+    assert_eq!(stale.code, 6, "{}", stale.errors);
+    assert!(stale.errors.contains("behind base"), "{}", stale.errors);
+    runner.set("ALLOW", "behind-base");
+    assert_eq!(run(&mut runner, &jobs["plan-main shop"]).code, 0);
+    let environment = runner.stage.read("digest.env");
+    for line in environment.lines() {
+        let (name, value) = line.split_once('=').expect("a variable");
+        runner.set(name, value);
+    }
+    assert_eq!(run(&mut runner, &jobs["apply shop"]).code, 0, "a person may mean it");
+    runner.set("ALLOW", "");
+    runner.set("BASE", "");
+    runner.git("checkout -qf main");
+    runner.stage.run("apply shop --yes --quiet").code(0);
 
     // A plan that a guard refuses is not offered as an apply.
     runner.stage.remove("shop/cart.yaml");

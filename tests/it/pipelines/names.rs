@@ -287,6 +287,7 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
         assert_eq!(moved.code, 0, "{}", moved.errors);
     }
     runner.commit();
+    runner.git("update-ref refs/remotes/origin/main HEAD");
     let targets = include(&scripts.step(&trap, &runner, ("apply.yaml", "stacks", "stacks")));
     assert_eq!(targets.len(), NAMES.len() + 1);
     runner.set("TRUEUP_STATE", "run");
@@ -358,6 +359,7 @@ fn no_name_of_a_repository_acts_in_a_pipeline_of_gitlab() {
     add_environments(&trap, &runner, "");
     runner.commit();
     runner.set("CI_PIPELINE_SOURCE", "merge_request_event");
+    runner.set("CI_DEFAULT_BRANCH", "change");
     runner.set("TRUEUP_STATE", "run");
     runner.set("JOBS", "plan comment plan-main apply drift");
     // Settings that are wrong end the pipeline before any job of a stack.
