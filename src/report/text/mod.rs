@@ -59,7 +59,7 @@ pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
         ChangeResult::Conflict(_) => "conflict",
         ChangeResult::Referred { .. } => "blocked: others refer to it",
         ChangeResult::Failed { .. } => "failed",
-        ChangeResult::InDoubt { .. } => "in_doubt",
+        ChangeResult::InDoubt { .. } => "in doubt",
         ChangeResult::Skipped { .. } => "not tried",
     };
     format!("{name}{result} ({} ms)", took.as_millis())
