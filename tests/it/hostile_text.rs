@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, definition};
 
 /// What acts, wherever it reaches a terminal, a log, a page or a comment.
 const ACTS: &[&str] = &[
@@ -216,6 +216,45 @@ proptest! {
         // In a definition that begins a variable.
         check(&text.replace("${", "$ {"));
     }
+}
+
+/// A directory has any name that a repository gives it, and stands in every line about one of several stacks.
+#[cfg(unix)]
+#[test]
+fn no_name_of_a_stack_acts_on_who_reads_the_lines_about_several() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for (number, act) in ACTS.iter().enumerate() {
+        let directory = format!("{number}{}", act.replace('/', "_"));
+        stage.write(&format!("{directory}/trueup.yaml"), &format!("stack: s{number}\nnamespaces: [n{number}]\n"));
+        stage.write(&format!("{directory}/cart.yaml"), &definition(&format!("n{number}/cart"), 80));
+        stage.write(&format!("bad/{directory}/trueup.yaml"), "stack: [\n");
+    }
+    let mut shown = 0;
+    for (line, format) in [
+        ("validate -R .", "text"),
+        ("plan -R .", "text"),
+        ("apply -R . --yes", "text"),
+        ("drift -R . --drift-state memories", "text"),
+        ("snapshot -R . -o shots", "text"),
+        ("stacks .", "text"),
+        ("plan -R . -o plans --format markdown", "markdown"),
+        ("plan -R . --format github", "github"),
+        ("drift -R . --format junit", "junit"),
+        ("drift -R . --format prometheus", "prometheus"),
+        ("drift -R . --format html", "html"),
+    ] {
+        if line.starts_with("apply") {
+            std::fs::remove_dir_all(stage.path("bad")).expect("the directory");
+        }
+        // The shell of the tests does not read the names that the commands quote as bash does.
+        let ran = stage.command(&line.split(' ').collect::<Vec<_>>()).output().expect("the program starts");
+        let [text, errors] = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        is_harmless(line, format, &text);
+        is_harmless(line, "stderr", &errors);
+        shown += usize::from(text.contains("zero"));
+    }
+    assert!(shown > 5, "the reports name the stacks: {shown}");
 }
 
 /// A pipeline passes names of the repository on: what clap says of a word that it does not take is untrusted as well.

@@ -42,7 +42,7 @@ pub struct Output {
 #[derive(Debug, Clone)]
 struct StackOutput {
     directory: String,
-    /// The directory, with the environment if the call is about several.
+    /// The directory, with the environment if the call is about several; what is unsafe in it is escaped.
     name: String,
 }
 
@@ -122,6 +122,7 @@ impl Output {
     /// The same streams, for the messages of one of several stacks: each begins with its name.
     #[must_use]
     pub fn of_stack(&self, directory: String, name: String) -> Self {
+        let name = safe::line(&name).into_owned();
         Self { stack: Some(StackOutput { directory, name }), ..self.clone() }
     }
 
