@@ -27,7 +27,8 @@ pub fn report(check: &Check) -> String {
     render_suites(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
 }
 
-/// The checks of several stacks as one XML document; a suite's name begins with its stack's directory.
+/// The checks of several stacks as one XML document; the names of suites and classes begin with
+/// the directory of their stack.
 pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
     let mut suites = Vec::new();
     for (part, check) in fleet.checks() {
@@ -48,6 +49,8 @@ pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
 fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
     let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
     let in_sync = check.plan.in_sync_by_list();
+    // Two cases of one class and one name may be read as one, whatever their suites are.
+    let class = |of: &str| format!("{prefix}{of}");
     for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
         let suite = suites.entry(list.namespace.as_str()).or_default();
         let outcome = match &scope.read {
@@ -58,7 +61,7 @@ fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
             }
         };
         let name = if outcome.is_empty() { format!("{} in sync", in_sync[list]) } else { "list".to_owned() };
-        suite.case(&list.to_string(), &name, &outcome);
+        suite.case(&class(&list.to_string()), &name, &outcome);
     }
     for row in facts::rows(check) {
         let suite = suites.entry(row.key.namespace.as_str()).or_default();
@@ -77,7 +80,7 @@ fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
             xml(&message),
             details.iter().map(|line| xml(line)).collect::<Vec<_>>().join("\n")
         );
-        suite.case(row.key.namespace.as_str(), &case(row.key), &outcome);
+        suite.case(&class(row.key.namespace.as_str()), &case(row.key), &outcome);
     }
     for note in check.plan.notes.iter().filter(|note| note.is_undecided()) {
         let (namespace, reason) = match note {
@@ -91,7 +94,7 @@ fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
             Note::DeletesUnknown { key, .. } => format!("{} deleted outside", case(key)),
             _ => "objects outside of namespaces".to_owned(),
         };
-        suite.case(namespace.as_str(), &name, &format!("<skipped message=\"not decided: {}\"/>", xml(reason)));
+        suite.case(&class(namespace.as_str()), &name, &format!("<skipped message=\"not decided: {}\"/>", xml(reason)));
     }
     for entry in check.acknowledged.iter().filter(|entry| entry.status == AcknowledgementStatus::Silences) {
         let one = &entry.acknowledgement;
@@ -99,7 +102,7 @@ fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
         let field = one.field.as_ref().map(|field| format!(" {field}")).unwrap_or_default();
         let outcome = format!("<skipped message=\"accepted until {}: {}\"/>", one.expires, xml(&one.reason));
         suite.skipped += 1;
-        suite.case(one.object.namespace.as_str(), &format!("{}{field}", case(&one.object)), &outcome);
+        suite.case(&class(one.object.namespace.as_str()), &format!("{}{field}", case(&one.object)), &outcome);
     }
     suites.into_iter().map(|(name, suite)| (format!("{prefix}{name}"), suite)).collect()
 }

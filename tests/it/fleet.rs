@@ -86,7 +86,8 @@ fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
         .run(&format!("{line} --format junit"))
         .code(1)
         .stdout_contains("errors=\"2\"")
-        .stdout_contains("tenants/two: shop")
+        .stdout_contains("name=\"tenants/two: shop\"")
+        .stdout_contains("classname=\"tenants/two: shop\"")
         .stderr_ignored();
     let metrics = stage.run(&format!("{line} --format prometheus"));
     metrics.code(1).stdout_contains("trueup_drift_unchecked{directory=\"tenants/poor\"} 1").stderr_ignored();
