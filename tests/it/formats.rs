@@ -70,6 +70,38 @@ fn a_plan_is_drawn_for_a_pull_request_as_a_page_and_as_remarks() {
 }
 
 #[test]
+fn a_report_that_is_cut_names_the_command_that_makes_all_of_it() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80)).committed().applied(".");
+    stage.run("snapshot . -o ../live.json --quiet").code(0);
+    for number in 0..9 {
+        stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
+    }
+    let flags = "--format markdown --budget 500";
+    stage
+        .run(&format!("plan . --base main --live ../live.json --allow mass-change {flags}"))
+        .code(0)
+        .stdout_contains("Everything: `trueup plan . --base main --allow mass-change --live ../live.json`");
+    stage
+        .run(&format!("drift . --unmanaged fail --live ../live.json {flags}"))
+        .code(2)
+        .stdout_contains("Everything: `trueup drift . --unmanaged fail --live ../live.json`");
+    let several = Stage::new().at(&service);
+    for name in ["a", "b"] {
+        several.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"));
+        for number in 0..40 {
+            several.write(&format!("{name}/{number}.yaml"), &definition(&format!("{name}/e{number}"), 80));
+        }
+    }
+    several
+        .committed()
+        .run("plan a b --base main --format markdown --budget 3000")
+        .code(0)
+        .stdout_contains("Everything: `trueup plan a --base main`")
+        .stdout_contains("Everything: `trueup plan b --base main`");
+}
+
+#[test]
 fn a_check_is_drawn_for_test_reports_and_metrics() {
     let service = Service::start();
     let stage = pending(&service);

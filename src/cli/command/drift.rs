@@ -83,7 +83,7 @@ async fn one(arguments: &DriftArgs, context: &Context, paths: &[PathBuf], shard:
         && arguments.files.output.is_none()
         && let Some(error) = plan_errors::unread(&check.plan)
     {
-        let command = format!("trueup drift {}", view.call);
+        let command = command(context, &view);
         report_files::write_beside(&Report::Check(&check), &arguments.files, (&view, &command))?;
         return Err(error);
     }
@@ -91,8 +91,13 @@ async fn one(arguments: &DriftArgs, context: &Context, paths: &[PathBuf], shard:
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
+/// The command that makes the same check, but for what it keeps of it.
+fn command(context: &Context, view: &TextView) -> String {
+    format!("trueup drift {}{}", view.call, context.call.flags("unmanaged acknowledged shard live"))
+}
+
 fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) -> Result<()> {
-    let command = format!("trueup drift {}", view.call);
+    let command = command(context, view);
     report_files::write(report, arguments.format, &arguments.files, (view, &command), context)
 }
 

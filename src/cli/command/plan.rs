@@ -78,7 +78,7 @@ fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &T
     let options = ReportOptions {
         saved: arguments.output.as_deref(),
         budget: arguments.budget,
-        command: format!("trueup plan {}{}", view.call, context.call.flags("base")),
+        command: format!("trueup plan {}{}", view.call, context.call.flags("base only_this_change allow live")),
         now: Some(context.environment.now()),
         view,
     };

@@ -9,7 +9,7 @@ use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, styled};
 use crate::report::view::View;
-use crate::report::{ReportOptions, Role};
+use crate::report::{ReportOptions, Role, safe};
 
 /// The bytes of a section below which it shows too little.
 const LEAST: usize = 1_000;
@@ -69,7 +69,12 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
     let mut reserved = least.iter().map(String::len).sum::<usize>() + end(loud).len();
     let mut short = 0;
     for (part, least) in shown.into_iter().zip(least) {
-        let command = format!("trueup {word} {}", part.call);
+        let base = match &part.outcome {
+            Ok(StackReport::Planned(plan)) => plan.source.base.as_deref(),
+            _ => None,
+        };
+        let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
+        let command = format!("trueup {word} {}{base}", part.call);
         let heading = code_span(&part.name());
         let under = ReportOptions { budget: share.saturating_sub(1 + heading.len()), command, ..*options };
         let Some(one) = part.view(view).map(|view| report(&view, &under)) else { continue };
