@@ -187,8 +187,10 @@ impl StackEntry {
             let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
             format!("# list these under `kinds:` of {settings} by hand, or they stay: {kinds}")
         });
+        // git reads what is behind `--` as a pattern, which could take the settings of other stacks as well.
+        let literal = if self.directory.contains(['*', '?', '[', ':']) { " --literal-pathspecs" } else { "" };
         [
-            format!("git checkout {} -- {settings}", safe::shell(commit)),
+            format!("git{literal} checkout {} -- {settings}", safe::shell(commit)),
             match self.by_hand {
                 Some(what) => format!("# set {what} in {settings} by hand, wherever it has others"),
                 None => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),

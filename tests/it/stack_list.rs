@@ -1,5 +1,8 @@
 //! `stacks`: the stacks of a repository, and those that changed.
 
+#[cfg(unix)]
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::support::{Stage, commit, definition, git};
@@ -195,6 +198,31 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     git(&stage, "checkout -q -- .");
     stage.run("stacks --changed-since change --removed --format markdown").code(0).stdout("");
     stage.run("stacks --removed").code(64).stderr_contains("--changed-since");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_settings_of_a_removed_stack_are_taken_back_and_no_others_whatever_it_is_called() {
+    let stage = Stage::new();
+    for (number, directory) in ["*", ":x", "[ab]", "a"].into_iter().enumerate() {
+        stage.write(&format!("{directory}/trueup.yaml"), &format!("stack: s{number}\nnamespaces: [shop]\n"));
+        stage.write(&format!("{directory}/cart.yaml"), &definition(&format!("shop/cart-{number}"), 80));
+    }
+    let stage = stage.committed();
+    for directory in ["*", ":x", "[ab]"] {
+        std::fs::remove_dir_all(stage.path(directory)).expect("the directory");
+    }
+    stage.write("a/trueup.yaml", "stack: now\nnamespaces: [shop]\n");
+    commit(&stage, "removed");
+    let report = stage.run("stacks . --changed-since HEAD~1 --removed --format markdown");
+    for command in report.code(0).text().lines().filter(|line| line.starts_with(['g', 'p'])) {
+        let ran = Command::new("sh").arg("-c").arg(command).current_dir(stage.path("")).status().expect("sh starts");
+        assert!(ran.success(), "{command}");
+    }
+    for directory in ["*", ":x", "[ab]"] {
+        assert!(stage.path(directory).join("trueup.yaml").exists(), "{directory}");
+    }
+    assert!(stage.read("a/trueup.yaml").contains("stack: now"));
 }
 
 #[test]
