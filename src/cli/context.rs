@@ -220,6 +220,8 @@ pub struct Tenants {
     pub filters: Option<RefCell<MatchedInStacks>>,
     /// What the stacks of the call define, as far as they are loaded.
     pub defined: RefCell<Vec<DefinedKeys>>,
+    /// Where stacks are searched for that may define what another stack of the call deletes.
+    pub tops: RefCell<BTreeSet<PathBuf>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
     /// The embedded service, if the stacks use one.
     pub embedded: Option<EmbeddedService>,

@@ -319,6 +319,23 @@ fn a_delete_of_what_another_stack_defines_now_is_blocked_until_that_stack_owns_i
 }
 
 #[test]
+fn a_delete_of_what_another_stack_of_the_call_defines_now_is_blocked_without_git_as_well() {
+    let service = Service::start();
+    let stage = two(&service).file("stacks/pay/card.yaml", &definition("pay/card", 80));
+    stage.edit("stacks/shop/cart.yaml", "port: 81", "port: 80");
+    stage.run("apply stacks/pay --yes --quiet").code(0);
+    stage.edit("stacks/shop/trueup.yaml", "namespaces: [shop]", "namespaces: [shop, pay]");
+    std::fs::rename(stage.path("stacks/pay/card.yaml"), stage.path("stacks/shop/card.yaml")).expect("a file");
+    let blocked = "stack shop-prod in stacks/shop defines it; transfer it first: trueup move --from pay-prod --directory stacks/shop";
+    for line in ["apply -R stacks --yes", "apply stacks/shop stacks/pay --yes"] {
+        stage.run(line).stdout_contains(blocked).stderr_ignored();
+        assert!(service.has("pay/card"), "{line}");
+    }
+    stage.run("move --from pay-prod --directory stacks/shop --yes --quiet").code(0);
+    stage.run("plan -R stacks --detailed-exitcode").code(0).stdout_contains("2 stacks: 2 in sync");
+}
+
+#[test]
 fn a_definition_for_another_service_or_an_excluded_one_blocks_no_delete() {
     let service = Service::start();
     let stage = two(&service);

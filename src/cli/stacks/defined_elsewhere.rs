@@ -1,4 +1,4 @@
-//! Deletes of endpoints that another stack of the repository defines now: a definition that is moved from one stack to
+//! Deletes of endpoints that another stack of the repository or of the call defines now: a definition that is moved from one stack to
 //! another must not cost the endpoint, so its delete is blocked until that stack owns it. What cannot be read and may
 //! define the endpoint blocks its delete with the reason.
 
@@ -15,7 +15,8 @@ use crate::model::Key;
 use crate::plan::{BlockReason, BrokenReference, Plan, Unchangeable};
 use crate::report::safe;
 
-/// Blocks the deletes of what another stack of the same repository and service defines now, or may define.
+/// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
+/// the repositories and directories that the call is about.
 pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
@@ -24,31 +25,37 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
     if keys.is_empty() {
         return;
     }
-    let (here, top) = (&stack.loaded.root, declared::top(&stack.loaded.root));
+    let here = &stack.loaded.root;
+    let mut tops = context.tenants.tops.borrow().clone();
+    tops.insert(declared::top(here));
     let configured = stack.loaded.config.base_url.as_deref();
     let service = Service { planned: &plan.service.base_url, configured, takes_unnamed: true };
     let chosen = stack.loaded.options().environment.as_deref();
     let mut elsewhere: BTreeMap<Key, BlockReason> = BTreeMap::new();
-    match context.tenants.declared(&top) {
-        Err(reason) => elsewhere.extend(keys.into_iter().map(|key| (key, unknown(reason.clone())))),
-        Ok(declared) => {
-            for other in declared.iter() {
-                let directory = top.join(&other.prefix);
-                let (own, shown) = (directory == *here, context.environment.directory_from_here(&directory));
-                let mut definers = service.definers(other, &directory, own.then_some(chosen), &keys);
-                definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
-                for definer in definers {
-                    elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
-                }
+    for top in tops {
+        let declared = match context.tenants.declared(&top) {
+            Ok(declared) => declared,
+            Err(reason) => {
+                elsewhere.extend(keys.iter().map(|key| (key.clone(), unknown(reason.clone()))));
+                continue;
             }
-            if let Ok(repository) = stack.repository.open() {
-                let left_out = service.left_out(context, repository, &keys);
-                // Of what git cannot show nobody knows what it defines.
-                let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
-                for (key, reason) in left_out.unwrap_or_else(all) {
-                    elsewhere.entry(key).or_insert_with(|| unknown(reason));
-                }
+        };
+        for other in declared.iter() {
+            let directory = top.join(&other.prefix);
+            let (own, shown) = (directory == *here, context.environment.directory_from_here(&directory));
+            let mut definers = service.definers(other, &directory, own.then_some(chosen), &keys);
+            definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
+            for definer in definers {
+                elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
             }
+        }
+    }
+    if let Ok(repository) = stack.repository.open() {
+        let left_out = service.left_out(context, repository, &keys);
+        // Of what git cannot show nobody knows what it defines.
+        let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
+        for (key, reason) in left_out.unwrap_or_else(all) {
+            elsewhere.entry(key).or_insert_with(|| unknown(reason));
         }
     }
     for blocked in plan.blocked.iter_mut().filter(|blocked| is_referred(&blocked.reason)) {

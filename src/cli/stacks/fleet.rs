@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
 use crate::cli::stack::{self, NothingSelected};
+use crate::cli::stacks::declared;
 use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::stacks::targets::Target;
 use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
@@ -98,6 +99,8 @@ pub async fn open(
     for target in targets {
         let output = context.output.of_stack(target.directory(), target.name());
         let context = context.of_stack(&target.environment, output, &tenants);
+        // One that is not there fails by itself.
+        tenants.tops.borrow_mut().extend(settings::root(&context, target.path()).map(|root| declared::top(&root)));
         let options = settings::load_options(&context);
         let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
         let settings = load::settings(target.path(), &options).ok();
