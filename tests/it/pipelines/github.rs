@@ -606,12 +606,16 @@ fn more_plans_than_comments_are_named_in_one_and_a_link_in_an_artifact_is_not_fo
     std::fs::remove_file(runner.stage.path("artifacts/plan-03/03/plan.md")).expect("the plan");
     std::os::unix::fs::symlink("../../secret", runner.stage.path("artifacts/plan-03/03/plan.md")).expect("a link");
     runner.stage.write("artifacts/plan-x/<b>/plan.md", "### not an id\n");
+    runner.stage.write("artifacts/plan-04/04/plan.md", &"- a delete\n".repeat(7_000));
     let calls = comments(&runner, &[]);
     let bodies: Vec<&str> = calls.iter().filter_map(|(_, call)| call["body"].as_str()).collect();
     assert_eq!(bodies.len(), 51);
     assert!(bodies[50].contains("### trueup: 10 more plans") && bodies[50].contains("50, 51"), "{}", bodies[50]);
     assert!(bodies.iter().all(|body| !body.contains("hidden from comments") && !body.contains("not an id")));
     assert!(bodies[3].contains("### trueup plan: failed"), "{}", bodies[3]);
+    // The forge takes 65,536 characters, and nobody sees that there were more.
+    assert!(bodies[4].len() < 65_536, "{}", bodies[4].len());
+    assert!(bodies[4].lines().nth(1).is_some_and(|line| line.contains("only the beginning")), "{}", &bodies[4][..300]);
 }
 
 /// A night of thirty stacks is one job, and an issue for each that has drifted or cannot be checked.
