@@ -215,7 +215,7 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
         unnamed_below(message, live, Keys::of(wanted), ("", Open::Unnamed), &mut found);
         found.iter().filter(|(_, value)| !is_zero(value)).count()
     };
-    align(live, wanted, &content, &is_same, Some(&unnamed))
+    align(live, wanted, &content, &is_same, &unnamed)
 }
 
 /// Whether the definition names a text or number that is another one live, as of most of two items that are not the same.

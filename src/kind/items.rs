@@ -10,14 +10,14 @@ type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
 
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours. Of several that are the same, it is the one
-/// that names most of it, where `unnamed` counts what an item does not name of a live one. `content` says of what is nearly
+/// that names most of it, as `unnamed` counts what an item does not name of a live one. `content` says of what is nearly
 /// always the same that it may be.
 pub(super) fn align(
     live: &[Json],
     wanted: &[Json],
     content: &dyn Fn(&Json) -> String,
     is_same: Test<'_>,
-    unnamed: Option<&dyn Fn(&Json, &Json) -> usize>,
+    unnamed: &dyn Fn(&Json, &Json) -> usize,
 ) -> Vec<Option<usize>> {
     if let ([one], [other]) = (live, wanted) {
         return vec![(!are_named_apart(one, other)).then_some(0)];
@@ -34,18 +34,16 @@ pub(super) fn align(
     let is_same = |index: usize, of: usize| is_same(&live[index], &wanted[of]);
     fill_equal(&mut to, &mut is_taken, &|index| content(&live[index]), &|of| content(&wanted[of]), &is_same);
     fill_same(&mut to, &mut is_taken, &is_same);
-    if let Some(unnamed) = unnamed {
-        let distance = |index: usize, of: usize| is_same(index, of).then(|| unnamed(&live[index], &wanted[of]));
-        exchange(&mut to, &mut is_taken, &distance);
-        fill_same(&mut to, &mut is_taken, &is_same);
-    }
+    let distance = |index: usize, of: usize| is_same(index, of).then(|| unnamed(&live[index], &wanted[of]));
+    exchange(&mut to, &mut is_taken, &distance);
+    fill_same(&mut to, &mut is_taken, &is_same);
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
     to
 }
 
 /// For each item of a list the item of the list before that it is, however it changed.
 pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
-    align(now, before, &Json::to_string, &|now, before| now == before, None)
+    align(now, before, &Json::to_string, &|now, before| now == before, &|_, _| 0)
 }
 
 /// Pairs what is left and the same, and has one content: in a long list that is nearly all, in whatever order.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trueup::cli::definition::{self, DefinitionOptions};
 use trueup::kind::{self, FieldKind};
 use trueup::model::{LiveItem, Ownership};
-use trueup::plan::ActionKind;
+use trueup::plan::{ActionKind, Change};
 
 use super::round_trip::{Bench, Object, STACK};
 use super::{count, kinds, load, specs};
@@ -102,7 +102,7 @@ fn what_is_pulled_of_an_odd_answer_changes_nothing_or_is_no_definition() {
                 .changes
                 .iter()
                 .filter(|change| change.action.kind() != ActionKind::Annotate)
-                .flat_map(|change| change.fields())
+                .flat_map(Change::fields)
                 .map(|field| format!("{}: {} -> {}", field.field, field.before, field.after))
                 .collect();
             assert!(
