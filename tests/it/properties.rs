@@ -80,6 +80,16 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Object>) {
     }
 }
 
+fn has_equal_items(value: &Json) -> bool {
+    match value {
+        Json::Object(entries) => entries.values().any(has_equal_items),
+        Json::Array(items) => {
+            (0..items.len()).any(|at| items[..at].contains(&items[at]) || has_equal_items(&items[at]))
+        }
+        _ => false,
+    }
+}
+
 /// Adds a key that the model does not know at every level of an object, with its place as its value, and returns where.
 fn plant(value: &mut Json, path: &str, planted: &mut Vec<String>) {
     match value {
@@ -171,6 +181,8 @@ proptest! {
         from in strategies::endpoint(Key::parse("shop/a").expect("a key")),
         to in strategies::endpoint(Key::parse("shop/a").expect("a key")),
     ) {
+        // Of two equal items nobody knows which one goes.
+        prop_assume!(!has_equal_items(&serde_json::to_value(&from).expect("JSON")));
         for difference in diff::compare(&from, &to, CompareOptions::default()) {
             let field = &difference.field;
             let mut raw = serde_json::to_value(&from).expect("JSON");

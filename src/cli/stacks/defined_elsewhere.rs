@@ -1,6 +1,6 @@
-//! Deletes of endpoints that another stack of the repository or of the call defines now: a definition that is moved from one stack to
-//! another must not cost the endpoint, so its delete is blocked until that stack owns it. What cannot be read and may
-//! define the endpoint blocks its delete with the reason.
+//! Deletes of endpoints that another stack of the repository or of the call defines now: a definition that is moved from
+//! one stack to another must not cost the endpoint, so its delete is blocked until that stack owns it. What cannot be read
+//! and may define the endpoint blocks its delete with the reason.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

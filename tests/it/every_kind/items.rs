@@ -145,8 +145,8 @@ fn edit(bench: &mut Bench, number: usize) -> Option<Edit> {
     let unnamed: Vec<&'static Field> = message.fields.iter().filter(is_unnamed).collect();
     let unnamed = (!unnamed.is_empty()).then(|| unnamed[bench.specs.below(unnamed.len())]);
     let edit = Edit { name: format!("a{number}"), spec, path, field, before, after, unnamed };
-    let is_told = |items| is_told(bench, &edit.with(items), &edit.path);
-    (!edit.after.is_empty() && edit.after != edit.before && is_told(&edit.before) && is_told(&edit.after))
+    let is_distinct = |items| is_distinct(bench, &edit.with(items), &edit.path);
+    (!edit.after.is_empty() && edit.after != edit.before && is_distinct(&edit.before) && is_distinct(&edit.after))
         .then_some(edit)
 }
 
@@ -158,7 +158,7 @@ fn is_written(field: &Field) -> bool {
 }
 
 /// Whether no item above the list at this path is like another one.
-fn is_told(bench: &Bench, spec: &Value, path: &str) -> bool {
+fn is_distinct(bench: &Bench, spec: &Value, path: &str) -> bool {
     let mut found = Vec::new();
     lists(bench.kind.spec, spec, "", &mut found);
     found.into_iter().filter(|(above, _)| path.starts_with(&format!("{above}/"))).all(|(above, field)| {
