@@ -62,7 +62,8 @@ fn a_remark_on_one_of_several_stacks_names_it_and_a_file_of_it() {
     stage
         .run("plan -R stacks --format github")
         .code(0)
-        .stdout_contains("file=stacks/shop/trueup.yaml,line=1,col=1,title=stacks/shop%3A delete shop/web::");
+        .stdout_contains("file=stacks/shop/trueup.yaml,line=1,col=1,title=stacks/shop%3A delete ")
+        .stdout_contains("shop/web::");
 }
 
 #[test]
