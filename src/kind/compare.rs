@@ -42,7 +42,12 @@ fn agrees_below(message: &Message, live: Keys<'_>, wanted: Keys<'_>, known: &[&s
 
 fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
     let Some(message) = field.message() else { return live == wanted };
-    let agrees = |live: &Json, wanted: &Json| agrees_value(message, live, wanted);
+    let agrees = |live: &Json, wanted: &Json| match (live, wanted) {
+        (Json::Object(live), Json::Object(wanted)) => {
+            agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
+        }
+        _ => live == wanted,
+    };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
             items.len() == wants.len() && items.iter().zip(wants).all(|(item, want)| agrees(item, want))
@@ -52,15 +57,6 @@ fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
             live.len() == wanted.len() && live.iter().all(is_equal)
         }
         _ => agrees(live, wanted),
-    }
-}
-
-fn agrees_value(message: &Message, live: &Json, wanted: &Json) -> bool {
-    match (live, wanted) {
-        (Json::Object(live), Json::Object(wanted)) => {
-            agrees_below(message, Keys::All(live), Keys::All(wanted), known_in(message))
-        }
-        _ => live == wanted,
     }
 }
 

@@ -31,7 +31,7 @@ fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
 }
 
 /// What no answer shows of the keys of a message; `None` where that is nothing.
-pub(super) fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
+fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
     if !message.hides() && !has_unknown(message, keys) {
         return None;
     }
