@@ -251,10 +251,15 @@ impl FieldKind {
     pub fn has(&self, text: &str) -> bool {
         match self {
             FieldKind::Timestamp => utc(text).is_some(),
-            FieldKind::Duration => text.strip_suffix('s').is_some_and(|seconds| seconds.parse::<f64>().is_ok()),
+            FieldKind::Duration => text.strip_suffix('s').is_some_and(is_decimal),
             _ => false,
         }
     }
+}
+
+/// Whether a text is a number without an exponent.
+fn is_decimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)) && text.parse::<f64>().is_ok()
 }
 
 /// A time of RFC 3339 as the service writes it. The last day of the year 9999, which is that of what never ends, has times

@@ -176,3 +176,13 @@ fn the_last_time_of_the_year_9999_is_a_time() {
         assert!(!FieldKind::Timestamp.has(none), "{none}");
     }
 }
+
+#[test]
+fn a_duration_is_a_number_of_seconds_without_an_exponent() {
+    for duration in ["0s", "1.5s", "-3s", "86400.000000001s"] {
+        assert!(FieldKind::Duration.has(duration), "{duration}");
+    }
+    for none in ["1", "s", "infs", "nans", "1e3s", "1.5.2s", "1m", "+ 1s"] {
+        assert!(!FieldKind::Duration.has(none), "{none}");
+    }
+}

@@ -346,7 +346,9 @@ impl Reader<'_> {
             }
             FieldKind::Duration => {
                 let text = message::text(value, place)?;
-                let seconds = text.strip_suffix('s').filter(|seconds| seconds.parse::<f64>().is_ok());
+                let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b'-';
+                let seconds = text.strip_suffix('s').filter(|seconds| seconds.bytes().all(is_digit));
+                let seconds = seconds.and_then(|seconds| seconds.parse::<f64>().ok());
                 seconds.ok_or_else(|| place.wrong("seconds such as 1.5s", &text))?;
                 scalar(text.into())
             }
