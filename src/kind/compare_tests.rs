@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::super::{canonical, merged, message, named, significant, units};
+use super::super::{Flag, canonical, merged, message, named, pruned, significant, units};
 use super::*;
 
 const POOL: &str = "views.origin_pool.CreateSpecType+";
@@ -159,4 +159,16 @@ fn the_zero_of_an_option_beside_a_secret_is_no_choice() {
         canonical(discovery, access(json!({"in_cluster": true}))),
         canonical(discovery, access(json!({"in_cluster": false})))
     );
+}
+
+#[test]
+fn a_request_repeats_the_zero_of_an_option_where_no_other_is_chosen() {
+    let discovery = crate::kind::find("discovery").expect("a kind").message();
+    let sent = |access: Json| {
+        let spec = json!({"discovery_k8s": {"access_info": access}});
+        pruned(discovery, &spec, Flag::CreateOnly)["discovery_k8s"]["access_info"].clone()
+    };
+    assert_eq!(sent(json!({"in_cluster": false})), json!({"in_cluster": false}));
+    let secret = json!({"clear_secret_info": {"url": "string:///eA=="}});
+    assert_eq!(sent(json!({"in_cluster": false, "kubeconfig_url": secret})), json!({"kubeconfig_url": secret}));
 }

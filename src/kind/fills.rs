@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use super::hidden::is_hidden;
 use super::mirror::drop_mirrors;
-use super::spec::{is_group, is_unchosen, is_zero_of, keys_of};
+use super::spec::{is_beside_secret, is_group, is_unchosen, is_zero_of, keys_of};
 use super::walk::{Keys, each_message_mut, is_zero};
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Message, open_value};
 
@@ -96,8 +96,9 @@ pub(super) fn digested_below<'v>(message: &Message, keys: Keys<'v>, namespace: &
     let entry = |(key, value): (&'v str, &'v Json)| {
         let field = known(key)?;
         let group = message.group_of(key);
-        let is_nothing =
-            is_zero_of(field, value) && (group.is_none() || is_unchosen(message, field, value, &zeros, &is_written));
+        let is_no_choice =
+            || is_beside_secret(message, field) || is_unchosen(message, field, value, &zeros, &is_written);
+        let is_nothing = is_zero_of(field, value) && (group.is_none() || is_no_choice());
         if is_nothing {
             return None;
         }

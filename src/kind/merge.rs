@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::compare::aligned;
 use super::items::{fill_places, is_of_messages};
 use super::mirror::drop_twin;
-use super::spec::{Zeros, keys_of, tidy_field, unit_of, without_zeros};
+use super::spec::{Zeros, keys_of, tidy, tidy_field, unit_of};
 use super::walk::{Keys, each_message};
 use super::{Field, FieldKind, Flag, Message};
 
@@ -117,7 +117,8 @@ pub fn pruned(spec: &Message, live: &Json, absent: Flag) -> Json {
 
 fn pruned_below(message: &Message, live: &Json, absent: Flag) -> Json {
     let Json::Object(entries) = live else { return live.clone() };
-    let known = without_zeros(message, entries.clone());
+    let mut known = entries.clone();
+    tidy(message, &mut known, Zeros::Chosen);
     let of_entry = |(key, value): (&String, &Json)| {
         let Some(field) = message.field(&message.spelled(key)) else {
             return Some((key.clone(), value.clone()));

@@ -17,6 +17,8 @@ use super::{Field, FieldKind, Flag, Message, sealed};
 pub(super) enum Zeros {
     /// None: what a service shows of a field that was never set says nothing.
     Dropped,
+    /// What may be the choice of a group: a request repeats it.
+    Chosen,
     /// All: a definition that writes one names the field.
     Kept,
 }
@@ -116,8 +118,8 @@ pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros
             return false;
         }
         if field.is(Flag::Secret) {
-            // Of a live spec nothing is kept, of a definition its mark.
-            return sealed::digest_of(value).is_some();
+            // Of a live spec nothing is kept but in a request, of a definition its mark.
+            return sealed::digest_of(value).is_some() || zeros == Zeros::Chosen && !is_zero(value);
         }
         tidy_field(field, value, zeros);
         if zeros == Zeros::Kept || !is_zero_of(field, value) {
@@ -129,7 +131,8 @@ pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros
     });
     let is_written = |key: &str| keys.contains_key(key);
     let is_unchosen = |field: &&Field| {
-        keys.get(field.name).is_some_and(|zero| is_unchosen(message, field, zero, &zero_options, &is_written))
+        zeros == Zeros::Dropped && is_beside_secret(message, field)
+            || keys.get(field.name).is_some_and(|zero| is_unchosen(message, field, zero, &zero_options, &is_written))
     };
     let unchosen: Vec<&str> = zero_options.iter().copied().filter(is_unchosen).map(|field| field.name).collect();
     for key in unchosen {
@@ -152,11 +155,14 @@ pub(super) fn is_unchosen(
         _ => Json::from(0),
     };
     let is_chosen = |name: &&str| is_written(name) && !zeros.iter().any(|zero| zero.name == *name);
-    // What is chosen may be a secret, which no answer shows.
-    let is_secret = |name: &&str| message.field(name).is_some_and(|field| field.is(Flag::Secret));
-    let members = message.group_of(option.name).map(|group| group.members.as_slice()).unwrap_or_default();
-    members.iter().any(|name| is_chosen(name) || is_secret(name))
+    message.group_of(option.name).is_some_and(|group| group.members.iter().any(is_chosen))
         || option.rules.iter().any(|(_, rule)| rule.broken(option, &zero).is_some())
+}
+
+/// Whether a secret may be chosen in the place of this option, which no answer would show.
+pub(super) fn is_beside_secret(message: &Message, option: &Field) -> bool {
+    let is_secret = |name: &&str| message.field(name).is_some_and(|field| field.is(Flag::Secret));
+    message.group_of(option.name).is_some_and(|group| group.members.iter().any(is_secret))
 }
 
 /// Brings the value of a field into its canonical form.
