@@ -172,3 +172,13 @@ fn a_request_repeats_the_zero_of_an_option_where_no_other_is_chosen() {
     let secret = json!({"clear_secret_info": {"url": "string:///eA=="}});
     assert_eq!(sent(json!({"in_cluster": false, "kubeconfig_url": secret})), json!({"kubeconfig_url": secret}));
 }
+
+#[test]
+fn equal_items_are_in_order_whatever_else_is_in_them() {
+    let definition = crate::kind::find("api_definition").expect("a kind").message();
+    let message = definition.field("non_api_endpoints").and_then(Field::message).expect("a message");
+    let (plain, more) = (json!({"path": "/a"}), json!({"method": "PUT", "path": "/a"}));
+    let in_order = [Some(0), Some(1)];
+    assert_eq!(aligned(message, &[more.clone(), plain.clone()], &[plain.clone(), plain.clone()]), in_order);
+    assert_eq!(aligned(message, &[plain.clone(), more.clone()], &[more, plain]), [Some(1), Some(0)]);
+}

@@ -1,7 +1,7 @@
 //! Which item of a live list is which of a definition's. Never by position alone: what a definition does not name would
 //! move from one item to another.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use serde_json::Value as Json;
 
@@ -38,6 +38,7 @@ pub(super) fn align(
     exchange(&mut to, &mut is_taken, &distance);
     fill_same(&mut to, &mut is_taken, &is_same);
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
+    keep_order(&mut to, &|of| wanted[of].to_string());
     to
 }
 
@@ -76,6 +77,19 @@ fn fill_same(to: &mut [Option<usize>], is_taken: &mut [bool], is_same: &dyn Fn(u
             is_taken[of] = true;
             next = of + 1;
         }
+    }
+}
+
+/// Gives the items of a definition that are equal, by their `text`, their live ones in order: to exchange two would say that
+/// they moved.
+fn keep_order(to: &mut [Option<usize>], text: &dyn Fn(usize) -> String) {
+    let texts: Vec<Option<String>> = to.iter().map(|of| of.map(text)).collect();
+    let mut places: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+    for (text, of) in texts.iter().zip(&*to).filter_map(|(text, of)| text.as_deref().zip(*of)) {
+        places.entry(text).or_default().insert(of);
+    }
+    for (text, of) in texts.iter().zip(to) {
+        *of = text.as_deref().and_then(|text| places.get_mut(text)?.pop_first());
     }
 }
 
