@@ -64,6 +64,17 @@ fn the_files_take_over_just_what_was_changed_outside() {
 }
 
 #[test]
+fn the_drift_of_an_object_whose_definition_came_from_another_stack_is_taken_over() {
+    let service = Service::start();
+    let stage = applied(&service).file("other/trueup.yaml", "stack: other\nnamespaces: [shop]\n");
+    std::fs::rename(stage.path("stack/search.yaml"), stage.path("other/search.yaml")).expect("a file");
+    service.change("shop/search", |object| object["spec"]["dns_name"] = json!("other.example.net"));
+    stage.run("drift other").code(3).stdout_contains("pull --drift other");
+    stage.run("pull --drift other").code(0).stdout_contains("shop/search").stdout_contains("spec.target");
+    assert_eq!(stage.read("other/search.yaml"), SEARCH.replace("search.example.net", "other.example.net"));
+}
+
+#[test]
 fn what_cannot_be_edited_in_place_is_reported() {
     let service = Service::start();
     let stage = applied(&service);

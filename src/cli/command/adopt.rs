@@ -10,7 +10,7 @@ use crate::kind;
 use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::model::{Field, Json, Key, Live, LiveItem, SourceLocation};
-use crate::plan::{ActionKind, BlockReason, Cause, Change, Note, Plan, Unchangeable};
+use crate::plan::{ActionKind, Cause, Change, Note, Plan};
 
 /// What `pull --drift` takes beside its filters.
 #[derive(Debug, Args)]
@@ -134,20 +134,12 @@ fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
 fn deleted(plan: &Plan) -> impl Iterator<Item = &Change> {
     let is_deleted =
         |change: &&Change| change.action.kind() == ActionKind::Create && change.cause == Some(Cause::Drift);
-    plan.changes.iter().filter(is_deleted)
+    changes(plan).filter(is_deleted)
 }
 
 /// What differs, also where no apply can change it: a definition can.
 fn changes(plan: &Plan) -> impl Iterator<Item = &Change> {
-    let blocked = plan.blocked.iter().filter(|held| {
-        matches!(
-            held.reason,
-            BlockReason::Unchangeable(
-                Unchangeable::Immutable { .. } | Unchangeable::Secret { .. } | Unchangeable::UnknownOption { .. }
-            )
-        )
-    });
-    plan.changes.iter().chain(blocked.filter_map(|held| held.change.as_ref()))
+    plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()))
 }
 
 /// What was changed outside, and nothing else.
