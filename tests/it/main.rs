@@ -69,6 +69,7 @@ mod secrets;
 mod several;
 mod snapshot;
 mod stack_list;
+mod stories;
 mod strategies;
 mod strictest;
 mod support;

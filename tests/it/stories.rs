@@ -1,0 +1,523 @@
+//! Random stories of two stacks of a repository: edits of files, changes in the console, and commands in any order, some cut
+//! off by faults. Whatever happens, nobody's work is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::support::objects::{self, Specs};
+
+use crate::support::{Service, Stage, git};
+
+const STACKS: [&str; 2] = ["a", "b"];
+/// The kinds, with the plural of their paths.
+const KINDS: [(&str, &str); 4] = [
+    ("endpoint", "endpoints"),
+    ("healthcheck", "healthchecks"),
+    ("ip_prefix_set", "ip_prefix_sets"),
+    ("origin_pool", "origin_pools"),
+];
+/// Fields that the files name at times, by their kind, and only the console else.
+const OPTIONAL: [(&str, &str, &str); 5] = [
+    ("healthcheck", "/spec", "jitter_percent"),
+    ("healthcheck", "/spec/http_health_check", "headers"),
+    ("origin_pool", "/spec", "loadbalancer_algorithm"),
+    ("origin_pool", "/spec", "endpoint_selection"),
+    ("ip_prefix_set", "/spec", "ipv6_prefixes"),
+];
+const ALLOW: &str = "--allow mass-change --allow empty-namespace";
+
+/// `kind/name`
+type Id = String;
+type Objects = BTreeMap<Id, Value>;
+
+fn kind_of(id: &str) -> &str {
+    id.split('/').next().expect("a kind")
+}
+
+fn name_of(id: &str) -> &str {
+    id.rsplit('/').next().expect("a name")
+}
+
+/// The key as commands write it.
+fn key_of(id: &str) -> String {
+    format!("{}:shop/{}", kind_of(id), name_of(id))
+}
+
+fn plural_of(id: &str) -> &'static str {
+    KINDS.iter().find(|(kind, _)| *kind == kind_of(id)).expect("a kind").1
+}
+
+struct Story {
+    at: String,
+    service: Service,
+    stage: Stage,
+    random: Specs,
+    /// What was done, for a failure.
+    told: Vec<String>,
+    /// Objects of others, as they made them.
+    foreign: Objects,
+    /// Fields that a definition named once.
+    named: BTreeSet<(Id, String)>,
+    /// What the console set where no definition ever did.
+    unnamed: BTreeMap<(Id, String), Value>,
+    /// The stack of the last whole apply, what was live before, and the run, where nothing has happened since.
+    applied: Option<(usize, Objects)>,
+}
+
+impl Story {
+    fn new(seed: u64) -> Self {
+        let service = Service::start();
+        let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).filter(|kind| *kind != "endpoint").collect();
+        let settings = |stack: &str| {
+            format!(
+                "stack: {stack}\nnamespaces: [shop]\nallow_empty: true\nkinds: [{}]\nrate_limit: 10000\n",
+                kinds.join(", ")
+            )
+        };
+        let mut stage = Stage::new().at(&service);
+        for stack in STACKS {
+            stage = stage.file(&format!("{stack}/trueup.yaml"), &settings(stack));
+        }
+        let stage = stage.committed();
+        Self {
+            at: format!("TRUEUP_SEED={seed}"),
+            service,
+            stage,
+            random: Specs::new(seed),
+            told: Vec::new(),
+            foreign: Objects::new(),
+            named: BTreeSet::new(),
+            unnamed: BTreeMap::new(),
+            applied: None,
+        }
+    }
+
+    fn number(&mut self, most: usize) -> usize {
+        self.random.below(most)
+    }
+
+    fn one<T: Clone>(&mut self, of: &[T]) -> Option<T> {
+        (!of.is_empty()).then(|| of[self.number(of.len())].clone())
+    }
+
+    #[track_caller]
+    fn holds(&self, holds: bool, what: &str) {
+        assert!(holds, "{}: {what}\n{}", self.at, self.told.join("\n"));
+    }
+
+    /// The definitions of each stack, as its files say.
+    fn defined(&self) -> [Objects; 2] {
+        STACKS.map(|stack| {
+            let files = std::fs::read_dir(self.stage.path(stack)).expect("a directory");
+            let names = files.map(|file| file.expect("a file").file_name().into_string().expect("UTF-8"));
+            let of = |name: String| {
+                let text = self.stage.read(&format!("{stack}/{name}"));
+                let value: Value = serde_yaml::from_str(&text).expect("YAML");
+                let id = format!("{}/{}", value["kind"].as_str()?, value["metadata"]["name"].as_str()?);
+                Some((id, value))
+            };
+            names.filter_map(of).collect()
+        })
+    }
+
+    /// What is live, without what the service and the program write.
+    fn live(&self) -> Objects {
+        let mut objects = Objects::new();
+        for (kind, plural) in KINDS {
+            let path = format!("/api/config/namespaces/shop/{plural}?report_fields=all");
+            let list: Value = serde_json::from_str(&self.service.send("GET", &path, None).1).expect("JSON");
+            // The service makes endpoints of its own for pools.
+            let is_own = |item: &&Value| !item["name"].as_str().is_some_and(|name| name.starts_with("ves-io-"));
+            for item in list["items"].as_array().expect("items").iter().filter(is_own) {
+                let id = format!("{kind}/{}", item["name"].as_str().expect("a name"));
+                objects.insert(id.clone(), self.get(&id).expect("it is there"));
+            }
+        }
+        objects
+    }
+
+    fn get(&self, id: &str) -> Option<Value> {
+        let path = format!("/api/config/namespaces/shop/{}/{}", plural_of(id), name_of(id));
+        let (status, body) = self.service.send("GET", &path, None);
+        (status == 200).then(|| {
+            let mut object: Value = serde_json::from_str(&body).expect("JSON");
+            let mut metadata = object["metadata"].take();
+            if let Some(annotations) = metadata["annotations"].as_object_mut() {
+                annotations.retain(|key, _| !key.starts_with("trueup/"));
+            }
+            json!({"metadata": metadata, "spec": object["spec"]})
+        })
+    }
+
+    /// A definition with some of its optional fields.
+    fn definition(&mut self, id: &str) -> Value {
+        let number = self.number(40);
+        let mut spec = match kind_of(id) {
+            "endpoint" => json!({"dns_name": format!("h{number}.example.net"), "port": 80 + number,
+                "where": {"site": {"ref": [{"name": "ce01", "namespace": "system"}]}}}),
+            "healthcheck" => json!({"http_health_check": {"path": format!("/{number}"), "use_origin_server_name": {}},
+                "timeout": 1 + number % 5, "interval": 10 + number, "unhealthy_threshold": 2, "healthy_threshold": 3}),
+            "ip_prefix_set" => {
+                let items = |at: usize| json!({"ipv4_prefix": format!("10.{}.0.0/16", (number + at * 7) % 50)});
+                json!({"ipv4_prefixes": (0..=number % 4).map(items).collect::<Value>()})
+            }
+            _ => json!({"origin_servers": [{"public_ip": {"ip": format!("192.0.2.{number}")}}], "port": 80 + number,
+                "no_tls": {}, "healthcheck": [{"name": format!("n{}", number % 3)}]}),
+        };
+        for (kind, above, key) in OPTIONAL {
+            if kind == kind_of(id) && self.random.once_in(4) {
+                let value = self.optional(key);
+                spec.pointer_mut(above.trim_start_matches("/spec")).expect("a mapping")[key] = value;
+            }
+        }
+        let mut metadata = json!({"name": name_of(id), "namespace": "shop"});
+        if self.random.once_in(2) {
+            metadata["labels"] = json!({"team": format!("t{}", number % 3)});
+        }
+        if self.random.once_in(3) {
+            metadata["description"] = format!("number {number}").into();
+        }
+        json!({"kind": kind_of(id), "metadata": metadata, "spec": spec})
+    }
+
+    fn optional(&mut self, key: &str) -> Value {
+        let number = 10 + self.number(30);
+        match key {
+            "headers" => json!({"x-one": format!("v{number}")}),
+            "loadbalancer_algorithm" => json!(["ROUND_ROBIN", "LEAST_REQUEST", "RANDOM"][number % 3]),
+            "endpoint_selection" => json!(["LOCAL_ONLY", "LOCAL_PREFERRED"][number % 2]),
+            "ipv6_prefixes" => json!([{"ipv6_prefix": format!("2001:db8:{number}::/48")}]),
+            _ => number.into(),
+        }
+    }
+
+    fn path(stack: usize, id: &str) -> String {
+        format!("{}/{}-{}.json", STACKS[stack], kind_of(id), name_of(id))
+    }
+
+    fn edit(&mut self) {
+        let (stack, kind, name) = (self.number(2), self.number(4), self.number(3));
+        let id = format!("{}/n{name}", KINDS[kind].0);
+        let defined = self.defined();
+        // Nobody defines an object twice.
+        let stack = (0..2).find(|stack| defined[*stack].contains_key(&id)).unwrap_or(stack);
+        let document = self.definition(&id);
+        self.told.push(format!("write {} {document}", Self::path(stack, &id)));
+        self.stage.write(&Self::path(stack, &id), &format!("{document}\n"));
+    }
+
+    fn remove(&mut self) {
+        let stack = self.number(2);
+        let ids: Vec<Id> = self.defined()[stack].keys().cloned().collect();
+        let Some(id) = self.one(&ids) else { return };
+        self.told.push(format!("remove {}", Self::path(stack, &id)));
+        self.stage.remove(&Self::path(stack, &id));
+    }
+
+    fn move_file(&mut self) {
+        let stack = self.number(2);
+        let ids: Vec<Id> = self.defined()[stack].keys().cloned().collect();
+        let Some(id) = self.one(&ids) else { return };
+        let (from, to) = (Self::path(stack, &id), Self::path(1 - stack, &id));
+        self.told.push(format!("mv {from} {to}"));
+        std::fs::rename(self.stage.path(&from), self.stage.path(&to)).expect("a file");
+    }
+
+    /// Somebody changes an object in the console.
+    fn console_change(&mut self) {
+        let ids: Vec<Id> = self.live().into_keys().collect();
+        let Some(id) = self.one(&ids) else { return };
+        let mut object = self.live_whole(&id);
+        let optional: Vec<(&str, &str)> =
+            OPTIONAL.iter().filter(|(kind, ..)| *kind == kind_of(&id)).map(|(_, above, key)| (*above, *key)).collect();
+        let number = self.number(50);
+        match self.one(&optional).filter(|_| !number.is_multiple_of(3)) {
+            Some((above, key)) => {
+                let value = self.optional(key);
+                object.pointer_mut(above).expect("a mapping")[key] = value;
+            }
+            None => object["metadata"]["labels"]["console"] = format!("c{number}").into(),
+        }
+        if number.is_multiple_of(5) {
+            match kind_of(&id) {
+                "endpoint" | "origin_pool" => object["spec"]["port"] = (2000 + number).into(),
+                "healthcheck" => object["spec"]["interval"] = (50 + number).into(),
+                _ => object["spec"]["ipv4_prefixes"][0]["ipv4_prefix"] = format!("172.16.{number}.0/24").into(),
+            }
+        }
+        self.told.push(format!("console change {id} {}", object["spec"]));
+        let path = format!("/api/config/namespaces/shop/{}/{}", plural_of(&id), name_of(&id));
+        let (status, answer) = self.service.send("PUT", &path, Some(&object.to_string()));
+        self.holds(status == 200, &answer);
+        let now = self.get(&id).expect("it is there");
+        if let Some(foreign) = self.foreign.get_mut(&id) {
+            *foreign = now.clone();
+        }
+        self.note_unnamed(&id, &now);
+    }
+
+    fn live_whole(&self, id: &str) -> Value {
+        let path = format!("/api/config/namespaces/shop/{}/{}", plural_of(id), name_of(id));
+        let object: Value = serde_json::from_str(&self.service.send("GET", &path, None).1).expect("JSON");
+        json!({"metadata": object["metadata"], "spec": object["spec"]})
+    }
+
+    /// What the console set in this object where no definition ever did.
+    fn note_unnamed(&mut self, id: &str, now: &Value) {
+        self.note_named();
+        for (kind, above, key) in OPTIONAL {
+            let place = (id.to_owned(), format!("{above}/{key}"));
+            if kind == kind_of(id) && !self.named.contains(&place) {
+                let value = now.pointer(&place.1).filter(|value| !is_nothing(value));
+                match value {
+                    Some(value) => drop(self.unnamed.insert(place, value.clone())),
+                    None => drop(self.unnamed.remove(&place)),
+                }
+            }
+        }
+    }
+
+    fn note_named(&mut self) {
+        for (id, document) in self.defined().iter().flatten() {
+            for (kind, above, key) in OPTIONAL {
+                let place = (id.clone(), format!("{above}/{key}"));
+                if kind == kind_of(id) && document.pointer(&place.1).is_some() {
+                    self.unnamed.remove(&place);
+                    self.named.insert(place);
+                }
+            }
+        }
+    }
+
+    fn console_delete(&mut self) {
+        let ids: Vec<Id> = self.live().into_keys().collect();
+        let Some(id) = self.one(&ids) else { return };
+        let path = format!("/api/config/namespaces/shop/{}/{}", plural_of(&id), name_of(&id));
+        let (status, _) = self.service.send("DELETE", &path, None);
+        self.told.push(format!("console delete {id}: {status}"));
+        if status == 200 {
+            self.foreign.remove(&id);
+            self.unnamed.retain(|(of, _), _| *of != id);
+        }
+    }
+
+    fn console_create(&mut self) {
+        let kind = self.number(3);
+        let id = format!("{}/x{}", KINDS[kind].0, self.number(3));
+        if self.get(&id).is_some() {
+            return;
+        }
+        let mut document = self.definition(&id);
+        document.as_object_mut().expect("a mapping").remove("kind");
+        let path = format!("/api/config/namespaces/shop/{}", plural_of(&id));
+        let (status, answer) = self.service.send("POST", &path, Some(&document.to_string()));
+        self.holds(status == 200, &answer);
+        self.told.push(format!("console create {id}"));
+        let now = self.get(&id).expect("it is there");
+        self.foreign.insert(id, now);
+    }
+
+    fn writes(&self) -> usize {
+        ["POST", "PUT", "DELETE"].iter().map(|method| self.service.requests(method)).sum()
+    }
+
+    /// Runs a command; its exit code and what it printed.
+    fn run(&mut self, line: &str) -> (i32, String) {
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        let output = self.stage.command(&words).stdin(std::process::Stdio::null()).output().expect("it starts");
+        let code = output.status.code().unwrap_or(-1);
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"));
+        let said: String = stderr.lines().take(6).map(|line| format!("\n      {line}")).collect();
+        self.told.push(format!("$ trueup {line}  -> {code}{said}"));
+        self.holds((0..64).contains(&code) && !stderr.contains("panicked"), &stderr);
+        (code, stdout)
+    }
+
+    /// What holds after every command; `before` is what was live, and `stack` that of which the command may delete.
+    fn check(&mut self, before: &Objects, is_rollback: bool) {
+        let (now, defined) = (self.live(), self.defined());
+        for (id, foreign) in &self.foreign {
+            self.holds(now.get(id) == Some(foreign), &format!("{id} of others: {foreign} is {:?}", now.get(id)));
+        }
+        if !is_rollback {
+            for id in defined.iter().flat_map(|stack| stack.keys()).filter(|id| before.contains_key(*id)) {
+                self.holds(now.contains_key(id), &format!("{id} is defined and was deleted"));
+            }
+        }
+        self.unnamed.retain(|(id, _), _| now.contains_key(id));
+        for ((id, path), value) in &self.unnamed {
+            let live = now[id].pointer(path);
+            self.holds(live == Some(value), &format!("{id}{path}: {value} is {live:?}"));
+        }
+    }
+
+    fn apply(&mut self) {
+        let stack = self.number(2);
+        let name = STACKS[stack];
+        self.note_named();
+        let before = self.live();
+        match self.number(6) {
+            0 => {
+                let ids: Vec<Id> = self.defined()[stack].keys().cloned().collect();
+                let Some(id) = self.one(&ids) else { return };
+                self.run(&format!("apply {name} --yes --quiet --only {} {ALLOW}", key_of(&id)));
+                let now = self.live();
+                for other in before.keys().filter(|other| **other != id) {
+                    self.holds(before.get(other) == now.get(other), &format!("{other} was left out of the apply"));
+                }
+            }
+            1 => {
+                let verb = ["create", "replace", "delete"][self.number(3)];
+                let (fault, after) = (
+                    ["cut: before", "cut: after", "status: {code: 503}", "status: {code: 403}"][self.number(4)],
+                    self.number(3),
+                );
+                let kind = KINDS[self.number(4)].0;
+                self.told.push(format!("fault: {kind}-{verb} {fault} after {after}"));
+                self.service
+                    .misbehave(&format!("rules: [{{operation: {kind}-{verb}, after: {after}, for: 1, {fault}}}]"));
+                self.run(&format!("apply {name} --yes --quiet {ALLOW}"));
+                self.service.misbehave("rules: []");
+                self.check(&before, false);
+                if self.random.once_in(2) {
+                    self.run(&format!("apply --resume last --config {name}/trueup.yaml --yes --quiet"));
+                }
+            }
+            2 => {
+                // What was saved is what is done, whatever happens to the files in between.
+                let saved = format!("plan {name} --output ../plan.json {ALLOW}");
+                if self.run(&saved).0 == 0 {
+                    self.edit();
+                    if self.random.once_in(2) {
+                        self.console_change();
+                    }
+                    self.run("apply ../plan.json --yes --quiet");
+                }
+            }
+            3 => drop(self.run(&format!("apply a b --yes --quiet {ALLOW}"))),
+            _ => {
+                let writes = self.writes();
+                let (code, _) = self.run(&format!("apply {name} --yes --quiet {ALLOW}"));
+                let has_run = self.writes() > writes;
+                if code == 0 {
+                    let (now, defined) = (self.live(), self.defined());
+                    for (id, document) in &defined[stack] {
+                        let live = now.get(id);
+                        let is_as_written = live.is_some_and(|live| {
+                            covers(&live["spec"], &document["spec"]) && covers(&live["metadata"], &document["metadata"])
+                        });
+                        self.holds(is_as_written, &format!("{id} was applied: {document} is {live:?}"));
+                    }
+                    let (code, plan) = self.run(&format!("plan {name} --format json"));
+                    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+                    let is_in_sync = code == 0 && plan["plan"]["changes"].as_array().is_some_and(Vec::is_empty);
+                    self.holds(is_in_sync, &format!("after an apply: {}", plan["plan"]["changes"]));
+                    self.check(&before, false);
+                    self.applied = has_run.then_some((stack, before));
+                    return;
+                }
+            }
+        }
+        self.check(&before, false);
+    }
+
+    fn rollback(&mut self, applied: Option<(usize, Objects)>) {
+        let stack = applied.as_ref().map_or_else(|| self.number(2), |(stack, _)| *stack);
+        let before = self.live();
+        self.note_named();
+        let (code, _) =
+            self.run(&format!("rollback last --config {}/trueup.yaml --yes --quiet {ALLOW}", STACKS[stack]));
+        if let (Some((_, then)), 0) = (applied, code) {
+            let now = self.live();
+            for id in then.keys().chain(now.keys()) {
+                self.holds(
+                    then.get(id) == now.get(id),
+                    &format!("{id} was {:?} and is {:?}", then.get(id), now.get(id)),
+                );
+            }
+        }
+        self.check(&before, true);
+    }
+
+    fn pull(&mut self) {
+        let stack = STACKS[self.number(2)];
+        let (before, writes) = (self.live(), self.writes());
+        let (code, _) = self.run(&format!("pull --drift {stack}"));
+        if code == 0 {
+            let (code, drift) = self.run(&format!("drift {stack} --format json"));
+            let drift: Value = serde_json::from_str(&drift).expect("JSON");
+            let is_taken_over = ["in_sync", "pending"].contains(&drift["verdict"].as_str().unwrap_or_default());
+            self.holds(is_taken_over, &format!("after a pull: {code} {}", drift["verdicts"]));
+        }
+        self.holds(self.writes() == writes, "a pull writes nothing");
+        self.note_named();
+        self.check(&before, false);
+    }
+
+    fn look(&mut self) {
+        let stack = STACKS[self.number(2)];
+        let writes = self.writes();
+        let command = ["plan", "drift", "validate"][self.number(3)];
+        let rest = ["", " --base HEAD", " --format json", " --format markdown"][self.number(4)];
+        let rest = if command == "validate" || command == "drift" && rest.contains("base") { "" } else { rest };
+        self.run(&format!("{command} {stack}{rest}"));
+        self.holds(self.writes() == writes, "a look writes nothing");
+    }
+
+    fn step(&mut self) {
+        let applied = self.applied.take();
+        match self.number(24) {
+            0..=5 => self.edit(),
+            6 => self.remove(),
+            7 => self.move_file(),
+            8..=11 => self.console_change(),
+            12 => self.console_delete(),
+            13 => self.console_create(),
+            14..=18 => self.apply(),
+            19..=20 => self.rollback(applied),
+            21 => self.pull(),
+            22 => self.look(),
+            _ => {
+                self.told.push("commit".to_owned());
+                git(&self.stage, "add -A");
+                git(&self.stage, "commit -q --allow-empty -m step");
+            }
+        }
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    matches!(value, Value::Null)
+        || *value == json!(0)
+        || *value == json!("")
+        || *value == json!([])
+        || *value == json!({})
+}
+
+/// Whether a live value has all that a definition names.
+fn covers(live: &Value, written: &Value) -> bool {
+    match (live, written) {
+        (Value::Object(live), Value::Object(written)) => {
+            written.iter().all(|(key, value)| live.get(key).is_some_and(|live| covers(live, value)))
+        }
+        (Value::Array(live), Value::Array(written)) => {
+            live.len() == written.len() && live.iter().zip(written).all(|(live, written)| covers(live, written))
+        }
+        (live, written) => live == written,
+    }
+}
+
+#[test]
+fn whatever_happens_in_two_stacks_nobodys_work_is_lost() {
+    let seed = objects::seed();
+    for story in 0..4 {
+        let mut story = Story::new(seed * 1000 + story);
+        for _ in 0..10 {
+            story.edit();
+        }
+        for _ in 0..60 {
+            story.step();
+        }
+    }
+}
