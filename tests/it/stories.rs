@@ -61,6 +61,8 @@ struct Story {
     named: BTreeSet<(Id, String)>,
     /// What the console set where no definition ever did.
     unnamed: BTreeMap<(Id, String), Value>,
+    /// Whether the service misbehaves during the next command.
+    is_faulty: bool,
     /// The stack of the last whole apply, what was live before, and the run, where nothing has happened since.
     applied: Option<(usize, Objects)>,
 }
@@ -89,6 +91,7 @@ impl Story {
             foreign: Objects::new(),
             named: BTreeSet::new(),
             unnamed: BTreeMap::new(),
+            is_faulty: false,
             applied: None,
         }
     }
@@ -221,7 +224,11 @@ impl Story {
         let Some(id) = self.one(&ids) else { return };
         let (from, to) = (Self::path(stack, &id), Self::path(1 - stack, &id));
         self.told.push(format!("mv {from} {to}"));
-        std::fs::rename(self.stage.path(&from), self.stage.path(&to)).expect("a file");
+        std::fs::copy(self.stage.path(&from), self.stage.path(&to)).expect("a file");
+        // At times it stays in both.
+        if !self.random.once_in(4) {
+            self.stage.remove(&from);
+        }
     }
 
     /// Somebody changes an object in the console.
@@ -322,10 +329,34 @@ impl Story {
         ["POST", "PUT", "DELETE"].iter().map(|method| self.service.requests(method)).sum()
     }
 
+    /// One answer of the service is wrong, or one request is lost.
+    fn misbehave(&mut self) {
+        let kind = KINDS[self.number(4)].0;
+        let verb = ["create", "replace", "delete", "list", "get"][self.number(5)];
+        let faults: &[&str] = match verb {
+            "list" => {
+                &["partial: {missing: 1}", "foreign: {namespace: shared}", "garbage: {}", "truncate: {bytes: 90}"]
+            }
+            "get" => &["garbage: {}", "html: {}", "status: {code: 503}", "status: {code: 403}"],
+            _ => &["cut: before", "cut: after", "status: {code: 503}", "status: {code: 403}", "garbage: {}"],
+        };
+        let (fault, after) = (faults[self.number(faults.len())], self.number(3));
+        let rule = format!("{{operation: {kind}-{verb}, after: {after}, for: 1, {fault}}}");
+        self.told.push(format!("fault {rule}"));
+        self.service.misbehave(&format!("rules: [{rule}]"));
+    }
+
     /// Runs a command; its exit code and what it printed.
     fn run(&mut self, line: &str) -> (i32, String) {
+        let is_faulty = std::mem::take(&mut self.is_faulty);
+        if is_faulty {
+            self.misbehave();
+        }
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
         let output = self.stage.command(&words).stdin(std::process::Stdio::null()).output().expect("it starts");
+        if is_faulty {
+            self.service.misbehave("rules: []");
+        }
         let code = output.status.code().unwrap_or(-1);
         let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"));
         let said: String = stderr.lines().take(6).map(|line| format!("\n      {line}")).collect();
@@ -368,17 +399,8 @@ impl Story {
                 }
             }
             1 => {
-                let verb = ["create", "replace", "delete"][self.number(3)];
-                let (fault, after) = (
-                    ["cut: before", "cut: after", "status: {code: 503}", "status: {code: 403}"][self.number(4)],
-                    self.number(3),
-                );
-                let kind = KINDS[self.number(4)].0;
-                self.told.push(format!("fault: {kind}-{verb} {fault} after {after}"));
-                self.service
-                    .misbehave(&format!("rules: [{{operation: {kind}-{verb}, after: {after}, for: 1, {fault}}}]"));
+                self.is_faulty = true;
                 self.run(&format!("apply {name} --yes --quiet {ALLOW}"));
-                self.service.misbehave("rules: []");
                 self.check(&before, false);
                 if self.random.once_in(2) {
                     self.run(&format!("apply --resume last --config {name}/trueup.yaml --yes --quiet"));
@@ -467,6 +489,7 @@ impl Story {
 
     fn step(&mut self) {
         let applied = self.applied.take();
+        self.is_faulty = self.random.once_in(4);
         match self.number(24) {
             0..=5 => self.edit(),
             6 => self.remove(),
