@@ -1,7 +1,8 @@
-//! Random stories of two stacks of a repository: edits of files, changes in the console, and commands in any order, some cut
-//! off by faults. Whatever happens, nobody's work is lost.
+//! Random stories of two stacks of a repository, one with an overlay: edits of files, changes in the console, and commands in
+//! any order, some cut off by faults. Whatever happens, nobody's work is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -26,6 +27,8 @@ const OPTIONAL: [(&str, &str, &str); 5] = [
     ("ip_prefix_set", "/spec", "ipv6_prefixes"),
 ];
 const ALLOW: &str = "--allow mass-change --allow empty-namespace";
+/// The overlay of the first stack.
+const OVERLAY: &str = "a/o";
 
 /// `kind/name`
 type Id = String;
@@ -72,9 +75,11 @@ impl Story {
         let service = Service::start();
         let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).filter(|kind| *kind != "endpoint").collect();
         let settings = |stack: &str| {
+            let overlay = if OVERLAY.starts_with(stack) { ", overlay: o" } else { "" };
+            let kinds = kinds.join(", ");
             format!(
-                "stack: {stack}\nnamespaces: [shop]\nallow_empty: true\nkinds: [{}]\nrate_limit: 10000\n",
-                kinds.join(", ")
+                "namespaces: [shop]\nallow_empty: true\nkinds: [{kinds}]\nrate_limit: 10000\nenvironments:\n  prod: \
+                {{stack: {stack}{overlay}}}\n"
             )
         };
         let mut stage = Stage::new().at(&service);
@@ -111,17 +116,63 @@ impl Story {
 
     /// The definitions of each stack, as its files say.
     fn defined(&self) -> [Objects; 2] {
-        STACKS.map(|stack| {
-            let files = std::fs::read_dir(self.stage.path(stack)).expect("a directory");
-            let names = files.map(|file| file.expect("a file").file_name().into_string().expect("UTF-8"));
-            let of = |name: String| {
-                let text = self.stage.read(&format!("{stack}/{name}"));
-                let value: Value = serde_yaml::from_str(&text).expect("YAML");
-                let id = format!("{}/{}", value["kind"].as_str()?, value["metadata"]["name"].as_str()?);
-                Some((id, value))
-            };
-            names.filter_map(of).collect()
-        })
+        let mut defined = STACKS.map(|stack| self.documents(&self.stage.path(stack)));
+        for kind in ["", "healthcheck", "ip_prefix_set", "origin_pool"] {
+            for (id, over) in self.documents(&self.stage.path(OVERLAY).join("shop").join(kind)) {
+                if over.get("$remove").is_some() {
+                    defined[0].remove(&id);
+                } else if let Some(document) = defined[0].get_mut(&id) {
+                    merge(document, &over);
+                }
+            }
+        }
+        defined
+    }
+
+    /// The documents in the files of a directory.
+    fn documents(&self, directory: &Path) -> Objects {
+        let Ok(files) = std::fs::read_dir(directory) else { return Objects::new() };
+        let files = files.map(|file| file.expect("a file").path()).filter(|path| path.is_file());
+        let of = |path: PathBuf| {
+            let text = std::fs::read_to_string(path).expect("UTF-8");
+            let value: Value = serde_yaml::from_str(&text).expect("YAML");
+            let kind = value["kind"].as_str().unwrap_or("endpoint");
+            let id = format!("{kind}/{}", value["metadata"]["name"].as_str()?);
+            Some((id, value))
+        };
+        files.filter_map(of).collect()
+    }
+
+    fn overlay_path(id: &str) -> String {
+        let kind = if kind_of(id) == "endpoint" { String::new() } else { format!("{}/", kind_of(id)) };
+        format!("{OVERLAY}/shop/{kind}{}.yaml", name_of(id))
+    }
+
+    /// Somebody writes an overlay.
+    fn overlay(&mut self) {
+        let ids: Vec<Id> = self.defined()[0].keys().cloned().collect();
+        let Some(id) = self.one(&ids) else { return };
+        let number = self.number(40);
+        let spec = match (kind_of(&id), number % 3) {
+            ("endpoint", _) => json!({"port": 300 + number}),
+            ("origin_pool", 0) => json!({"port": 300 + number}),
+            ("origin_pool", _) => json!({"loadbalancer_algorithm": self.optional("loadbalancer_algorithm")}),
+            ("healthcheck", 0) => json!({"timeout": 6 + number % 4}),
+            ("healthcheck", _) => json!({"http_health_check": {"headers": {"x-two": format!("v{number}")}}}),
+            _ => json!({"ipv4_prefixes": [{"ipv4_prefix": format!("10.{}.0.0/16", 60 + number)}]}),
+        };
+        let document =
+            json!({"kind": kind_of(&id), "metadata": {"name": name_of(&id), "namespace": "shop"}, "spec": spec});
+        self.told.push(format!("write {} {document}", Self::overlay_path(&id)));
+        self.stage.write(&Self::overlay_path(&id), &format!("{document}\n"));
+    }
+
+    /// An overlay of what is not defined would be an error.
+    fn forget_overlay(&self, stack: usize, id: &str) {
+        if stack == 0 {
+            // There may be none.
+            let _ = std::fs::remove_file(self.stage.path(&Self::overlay_path(id)));
+        }
     }
 
     /// What is live, without what the service and the program write.
@@ -201,13 +252,24 @@ impl Story {
 
     fn edit(&mut self) {
         let (stack, kind, name) = (self.number(2), self.number(4), self.number(3));
-        let id = format!("{}/n{name}", KINDS[kind].0);
+        self.write_definition(stack, &format!("{}/n{name}", KINDS[kind].0));
+    }
+
+    fn write_definition(&mut self, stack: usize, id: &str) {
+        let document = self.definition(id);
         let defined = self.defined();
         // Nobody defines an object twice.
-        let stack = (0..2).find(|stack| defined[*stack].contains_key(&id)).unwrap_or(stack);
-        let document = self.definition(&id);
-        self.told.push(format!("write {} {document}", Self::path(stack, &id)));
-        self.stage.write(&Self::path(stack, &id), &format!("{document}\n"));
+        let is_in = |id: &str| (0..2).find(|stack| defined[*stack].contains_key(id));
+        let path = Self::path(is_in(id).unwrap_or(stack), id);
+        self.told.push(format!("write {path} {document}"));
+        self.stage.write(&path, &format!("{document}\n"));
+        // What it refers to is there, at least at first.
+        if let Some(check) = document["spec"]["healthcheck"][0]["name"].as_str() {
+            let check = format!("healthcheck/{check}");
+            if is_in(&check).is_none() {
+                self.write_definition(stack, &check);
+            }
+        }
     }
 
     fn remove(&mut self) {
@@ -216,6 +278,7 @@ impl Story {
         let Some(id) = self.one(&ids) else { return };
         self.told.push(format!("remove {}", Self::path(stack, &id)));
         self.stage.remove(&Self::path(stack, &id));
+        self.forget_overlay(stack, &id);
     }
 
     fn move_file(&mut self) {
@@ -228,6 +291,7 @@ impl Story {
         // At times it stays in both.
         if !self.random.once_in(4) {
             self.stage.remove(&from);
+            self.forget_overlay(stack, &id);
         }
     }
 
@@ -348,6 +412,7 @@ impl Story {
 
     /// Runs a command; its exit code and what it printed.
     fn run(&mut self, line: &str) -> (i32, String) {
+        let line = &if line.contains("plan.json --yes") { line.to_owned() } else { format!("{line} --env prod") };
         let is_faulty = std::mem::take(&mut self.is_faulty);
         if is_faulty {
             self.misbehave();
@@ -465,7 +530,8 @@ impl Story {
     fn pull(&mut self) {
         let stack = STACKS[self.number(2)];
         let (before, writes) = (self.live(), self.writes());
-        let (code, _) = self.run(&format!("pull --drift {stack}"));
+        let into = if OVERLAY.starts_with(stack) && self.random.once_in(2) { "overlay" } else { "base" };
+        let (code, _) = self.run(&format!("pull --drift {stack} --into {into}"));
         if code == 0 {
             let (code, drift) = self.run(&format!("drift {stack} --format json"));
             let drift: Value = serde_json::from_str(&drift).expect("JSON");
@@ -491,7 +557,8 @@ impl Story {
         let applied = self.applied.take();
         self.is_faulty = self.random.once_in(4);
         match self.number(24) {
-            0..=5 => self.edit(),
+            0..=4 => self.edit(),
+            5 => self.overlay(),
             6 => self.remove(),
             7 => self.move_file(),
             8..=11 => self.console_change(),
@@ -518,6 +585,21 @@ fn is_nothing(value: &Value) -> bool {
         || *value == json!({})
 }
 
+/// Lays an overlay over a document.
+fn merge(document: &mut Value, over: &Value) {
+    match (document, over) {
+        (Value::Object(entries), Value::Object(over)) => {
+            for (key, value) in over {
+                match value {
+                    Value::Null => drop(entries.remove(key)),
+                    value => merge(entries.entry(key.as_str()).or_insert(Value::Null), value),
+                }
+            }
+        }
+        (document, over) => over.clone_into(document),
+    }
+}
+
 /// Whether a live value has all that a definition names.
 fn covers(live: &Value, written: &Value) -> bool {
     match (live, written) {
@@ -534,13 +616,23 @@ fn covers(live: &Value, written: &Value) -> bool {
 #[test]
 fn whatever_happens_in_two_stacks_nobodys_work_is_lost() {
     let seed = objects::seed();
+    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
     for story in 0..4 {
         let mut story = Story::new(seed * 1000 + story);
         for _ in 0..10 {
             story.edit();
         }
-        for _ in 0..60 {
+        for _ in 0..80 {
             story.step();
         }
+        for line in story.told.iter().filter_map(|line| line.strip_prefix("$ trueup ")) {
+            let command = line.split(' ').next().expect("a command");
+            let code = line.lines().next().and_then(|line| line.rsplit(' ').next()).expect("a code");
+            *codes.entry(format!("{command} {code}")).or_default() += 1;
+        }
+    }
+    eprintln!("{codes:?}");
+    for command in ["apply 0", "rollback 0", "plan 0"] {
+        assert!(codes.contains_key(command), "TRUEUP_SEED={seed}: {codes:?}");
     }
 }
