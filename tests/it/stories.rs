@@ -529,7 +529,7 @@ impl Story {
 
     fn pull(&mut self) {
         let stack = STACKS[self.number(2)];
-        let (before, writes) = (self.live(), self.writes());
+        let (before, writes, files) = (self.live(), self.writes(), self.defined());
         let into = if OVERLAY.starts_with(stack) && self.random.once_in(2) { "overlay" } else { "base" };
         let (code, _) = self.run(&format!("pull --drift {stack} --into {into}"));
         if code == 0 {
@@ -539,6 +539,16 @@ impl Story {
             self.holds(is_taken_over, &format!("after a pull: {code} {}", drift["verdicts"]));
         }
         self.holds(self.writes() == writes, "a pull writes nothing");
+        for (files, now) in files.iter().zip(self.defined()) {
+            for (id, written) in files {
+                let is_right = match (now.get(id), before.get(id)) {
+                    (Some(now), Some(live)) => is_taken(written, now, live),
+                    (Some(now), None) => now == written,
+                    (None, live) => live.is_none(),
+                };
+                self.holds(is_right, &format!("{id} was {written}, is {:?}, live {:?}", now.get(id), before.get(id)));
+            }
+        }
         self.note_named();
         self.check(&before, false);
     }
@@ -583,6 +593,21 @@ fn is_nothing(value: &Value) -> bool {
         || *value == json!("")
         || *value == json!([])
         || *value == json!({})
+}
+
+/// Whether what is written another way now is as it is live.
+fn is_taken(written: &Value, now: &Value, live: &Value) -> bool {
+    match (written, now) {
+        _ if written == now => true,
+        (Value::Object(entries), Value::Object(now)) => {
+            let nothing = Value::Null;
+            let keys = entries.keys().chain(now.keys());
+            let [of, to] = [entries, now].map(|entries| |key: &String| entries.get(key).unwrap_or(&nothing));
+            keys.into_iter().all(|key| is_taken(of(key), to(key), &live[key.as_str()]))
+        }
+        (_, Value::Null) => is_nothing(live),
+        (_, now) => covers(live, now),
+    }
 }
 
 /// Lays an overlay over a document.
