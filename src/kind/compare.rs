@@ -206,10 +206,12 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
     };
     // An item that names little is the same as many.
     let unnamed = |live: &Json, wanted: &Json| {
-        let mut found = Vec::new();
-        let live = (Keys::of(live), known_in(message));
-        unnamed_below(message, live, Keys::of(wanted), ("", Open::Unnamed), &mut found);
-        found.iter().filter(|(_, value)| !is_zero(value)).count()
+        let count = |which: Open| {
+            let mut found = Vec::new();
+            unnamed_below(message, (Keys::of(live), known_in(message)), Keys::of(wanted), ("", which), &mut found);
+            found.iter().filter(|(_, value)| !is_zero(value)).count()
+        };
+        (count(Open::Unnamed), count(Open::Default))
     };
     align(live, wanted, &content, &is_same, &unnamed)
 }

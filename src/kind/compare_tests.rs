@@ -182,3 +182,14 @@ fn equal_items_are_in_order_whatever_else_is_in_them() {
     assert_eq!(aligned(message, &[more.clone(), plain.clone()], &[plain.clone(), plain.clone()]), in_order);
     assert_eq!(aligned(message, &[plain.clone(), more.clone()], &[more, plain]), [Some(1), Some(0)]);
 }
+
+#[test]
+fn items_with_the_defaults_of_the_service_are_in_order() {
+    let policy = crate::kind::find("alert_policy").expect("a kind").message();
+    let message = policy.field("routes").and_then(Field::message).expect("a message");
+    let live = [json!({"notification_parameters": {"individual": {}}, "send": {}}), json!({"any": {}, "send": {}})];
+    let wanted = [json!({}), json!({"any": {}, "send": {}})];
+    assert_eq!(aligned(message, &live, &wanted), [Some(0), Some(1)]);
+    let live = [json!({"group": {"groups": []}, "send": {}}), json!({"send": {}})];
+    assert_eq!(aligned(message, &live, &[json!({"send": {}}), json!({})]), [Some(0), Some(1)]);
+}

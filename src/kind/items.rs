@@ -1,23 +1,26 @@
 //! Which item of a live list is which of a definition's. Never by position alone: what a definition does not name would
 //! move from one item to another.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value as Json;
 
 /// Whether a live item is one of a definition.
 type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
 
+/// How many values of a live item one of a definition does not name, and how many that the service fills.
+type Unnamed = (usize, usize);
+
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours. Of several that are the same, it is the one
-/// that names most of it, as `unnamed` counts what an item does not name of a live one. `content` says of what is nearly
-/// always the same that it may be.
+/// that names most of it, as `unnamed` counts what an item does not name of a live one. `content` is one of what is nearly
+/// always the same: in a long list that is most, in whatever order.
 pub(super) fn align(
     live: &[Json],
     wanted: &[Json],
     content: &dyn Fn(&Json) -> String,
     is_same: Test<'_>,
-    unnamed: &dyn Fn(&Json, &Json) -> usize,
+    unnamed: &dyn Fn(&Json, &Json) -> Unnamed,
 ) -> Vec<Option<usize>> {
     if let ([one], [other]) = (live, wanted) {
         return vec![(!are_named_apart(one, other)).then_some(0)];
@@ -31,84 +34,67 @@ pub(super) fn align(
             is_taken[*of] = true;
         }
     }
-    let is_same = |index: usize, of: usize| is_same(&live[index], &wanted[of]);
-    fill_equal(&mut to, &mut is_taken, &|index| content(&live[index]), &|of| content(&wanted[of]), &is_same);
-    fill_same(&mut to, &mut is_taken, &is_same);
-    let distance = |index: usize, of: usize| is_same(index, of).then(|| unnamed(&live[index], &wanted[of]));
-    exchange(&mut to, &mut is_taken, &distance);
-    fill_same(&mut to, &mut is_taken, &is_same);
+    let distance =
+        |index: usize, of: usize| is_same(&live[index], &wanted[of]).then(|| unnamed(&live[index], &wanted[of]));
+    let mut of_content: HashMap<String, [Vec<usize>; 2]> = HashMap::new();
+    let [lives, wants] = left(&to, &is_taken);
+    lives.into_iter().for_each(|index| of_content.entry(content(&live[index])).or_default()[0].push(index));
+    wants.into_iter().for_each(|of| of_content.entry(content(&wanted[of])).or_default()[1].push(of));
+    let mut unclear = BTreeSet::new();
+    for left in of_content.into_values() {
+        fill_closest(&mut to, &mut is_taken, &left, &distance);
+        unclear.extend(left[0].iter().filter(|_| left[0].len() > 1 || left[1].len() > 1));
+    }
+    let left = left(&to, &is_taken);
+    fill_closest(&mut to, &mut is_taken, &left, &distance);
+    unclear.extend(&left[0]);
+    keep_order(&mut to, &unclear, &distance);
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
-    keep_order(&mut to, &|of| wanted[of].to_string());
     to
 }
 
 /// For each item of a list the item of the list before that it is, however it changed.
 pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
-    align(now, before, &Json::to_string, &|now, before| now == before, &|_, _| 0)
+    align(now, before, &Json::to_string, &|now, before| now == before, &|_, _| (0, 0))
 }
 
-/// Pairs what is left and the same, and has one content: in a long list that is nearly all, in whatever order.
-fn fill_equal(
+/// The live items that are not paired, and the items of the definition.
+fn left(to: &[Option<usize>], is_taken: &[bool]) -> [Vec<usize>; 2] {
+    let lives = (0..to.len()).filter(|index| to[*index].is_none());
+    [lives.collect(), (0..is_taken.len()).filter(|of| !is_taken[*of]).collect()]
+}
+
+/// Pairs what is the same among these items, the closest first. `distance` is nothing for what is not the same.
+fn fill_closest(
     to: &mut [Option<usize>],
     is_taken: &mut [bool],
-    content: &dyn Fn(usize) -> String,
-    content_of: &dyn Fn(usize) -> String,
-    is_same: &dyn Fn(usize, usize) -> bool,
+    [lives, wants]: &[Vec<usize>; 2],
+    distance: &dyn Fn(usize, usize) -> Option<Unnamed>,
 ) {
-    let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
-    for of in (0..is_taken.len()).filter(|of| !is_taken[*of]) {
-        places.entry(content_of(of)).or_default().push_back(of);
-    }
-    for (index, place) in to.iter_mut().enumerate().filter(|(_, place)| place.is_none()) {
-        let free = places.get_mut(&content(index));
-        *place = free.and_then(|free| free.pop_front_if(|of| is_same(index, *of)));
-        place.iter().for_each(|of| is_taken[*of] = true);
-    }
-}
-
-/// Pairs what is left and the same.
-fn fill_same(to: &mut [Option<usize>], is_taken: &mut [bool], is_same: &dyn Fn(usize, usize) -> bool) {
-    let mut next = 0;
-    for (index, place) in to.iter_mut().enumerate().filter(|(_, place)| place.is_none()) {
-        // Behind the last that was found first, so that equal items keep their order.
-        let is_free = |of: &usize| !is_taken[*of] && is_same(index, *of);
-        if let Some(of) = (next..is_taken.len()).find(is_free).or_else(|| (0..next).find(is_free)) {
-            *place = Some(of);
+    let each = lives.iter().flat_map(|index| wants.iter().map(|of| (*index, *of)));
+    let mut pairs: Vec<_> = each.filter_map(|(index, of)| Some((distance(index, of)?, index, of))).collect();
+    pairs.sort_unstable();
+    for (_, index, of) in pairs {
+        if to[index].is_none() && !is_taken[of] {
+            to[index] = Some(of);
             is_taken[of] = true;
-            next = of + 1;
         }
     }
 }
 
-/// Gives the items of a definition that are equal, by their `text`, their live ones in order: to exchange two would say that
-/// they moved.
-fn keep_order(to: &mut [Option<usize>], text: &dyn Fn(usize) -> String) {
-    let texts: Vec<Option<String>> = to.iter().map(|of| of.map(text)).collect();
-    let mut places: HashMap<&str, BTreeSet<usize>> = HashMap::new();
-    for (text, of) in texts.iter().zip(&*to).filter_map(|(text, of)| text.as_deref().zip(*of)) {
-        places.entry(text).or_default().insert(of);
-    }
-    for (text, of) in texts.iter().zip(to) {
-        *of = text.as_deref().and_then(|text| places.get_mut(text)?.pop_first());
-    }
-}
-
-/// Parts what is paired for one that is left, on either side, and closer. `distance` is nothing for what is not the same.
-fn exchange(to: &mut [Option<usize>], is_taken: &mut [bool], distance: &dyn Fn(usize, usize) -> Option<usize>) {
-    if !to.contains(&None) && !is_taken.contains(&false) {
-        return;
-    }
-    for index in 0..to.len() {
-        let paired = to[index].and_then(|of| Some((of, distance(index, of)?)));
-        let Some((of, now)) = paired.filter(|(_, now)| *now > 0) else { continue };
-        let is_closer = |index, of| distance(index, of).is_some_and(|distance| distance < now);
-        if let Some(closer) = (0..to.len()).find(|other| to[*other].is_none() && is_closer(*other, of)) {
-            to[index] = None;
-            to[closer] = Some(of);
-        } else if let Some(closer) = (0..is_taken.len()).find(|of| !is_taken[*of] && is_closer(index, *of)) {
-            is_taken[of] = false;
-            is_taken[closer] = true;
-            to[index] = Some(closer);
+/// Exchanges the items of a definition that two live ones are, where no more is unnamed in their order: nothing moved.
+fn keep_order(to: &mut [Option<usize>], unclear: &BTreeSet<usize>, distance: &dyn Fn(usize, usize) -> Option<Unnamed>) {
+    let sum = |one: Option<Unnamed>, other: Option<Unnamed>| {
+        one.zip(other).map(|(one, other)| (one.0 + other.0, one.1 + other.1))
+    };
+    for first in unclear {
+        for second in unclear.range(first + 1..) {
+            let Some((of, other)) = to[*first].zip(to[*second]).filter(|(of, other)| of > other) else { continue };
+            let now = sum(distance(*first, of), distance(*second, other));
+            let in_order = sum(distance(*first, other), distance(*second, of));
+            if in_order.is_some() && in_order <= now {
+                to.swap(*first, *second);
+            }
         }
     }
 }

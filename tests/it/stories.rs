@@ -588,11 +588,7 @@ impl Story {
 }
 
 fn is_nothing(value: &Value) -> bool {
-    matches!(value, Value::Null)
-        || *value == json!(0)
-        || *value == json!("")
-        || *value == json!([])
-        || *value == json!({})
+    [json!(null), json!(0), json!(""), json!([]), json!({}), json!("ROUND_ROBIN")].contains(value)
 }
 
 /// Whether what is written another way now is as it is live.
