@@ -16,13 +16,13 @@ use crate::sandbox::state::{SandboxState, Shared};
 
 type ItemPath = Path<(String, String)>;
 
-/// The list with its filters as query parameters, as the uniform layout has it.
-pub async fn list_by_parameters(
-    State(service): Shared,
-    Path(namespace): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Answer {
-    list(&service, &namespace, &ddos::DdosFilter::read(|name| Ok(parameter(query.as_deref(), name)))?)
+/// The list with its filters as query parameters, as the uniform layout has it; with an `event_id`, that event.
+pub async fn list_by_parameters(service: Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery) -> Answer {
+    let parameter = |name: &str| parameter(query.as_deref(), name);
+    match parameter("event_id") {
+        id if id.is_empty() => list(&service.0, &namespace, &ddos::DdosFilter::read(|name| Ok(parameter(name)))?),
+        id => show(service, Path((namespace, id))).await,
+    }
 }
 
 /// The list with its filters in the body, as the published layout has it.

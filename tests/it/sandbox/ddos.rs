@@ -49,6 +49,8 @@ async fn ddos_events_are_listed_shown_and_edited_in_both_layouts() {
 
     let event = bench.get(&format!("{uniform}/open-one")).await.json();
     assert_eq!(event, bench.get(&format!("{published}/event/open-one")).await.json());
+    assert_eq!(event, bench.get(&format!("{uniform}?event_id=open-one")).await.json());
+    assert_eq!(bench.get(&format!("{uniform}?event_id=absent")).await.status, 404);
     assert_eq!(event["event"]["end_time"], Value::Null);
     assert_eq!(event["event"]["attachments"][0]["size_bytes"], "12345");
     assert_eq!(event["event"]["has_attachment"], false);

@@ -53,6 +53,13 @@ async fn health_needs_no_token() {
 }
 
 #[tokio::test]
+async fn a_sandbox_at_every_address_is_named_by_one_that_a_client_takes() {
+    let bench = Bench::with(|options| options.listen = "0.0.0.0:0".parse().unwrap()).await;
+    let url = bench.running.base_url();
+    assert!(trueup::api::BaseUrl::parse(&url).is_ok_and(|url| url.is_loopback()), "{url}");
+}
+
+#[tokio::test]
 async fn the_log_shows_each_request_and_whether_it_took_effect() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("requests.jsonl");
