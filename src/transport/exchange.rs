@@ -45,7 +45,8 @@ pub(crate) async fn send(
         error if error.is_connect() => SendError::NotConnected(error),
         error => cut(error),
     })?;
-    let is_packed = answer.headers().get(CONTENT_ENCODING).is_some_and(|encoding| encoding == "gzip");
+    let is_gzip = |name: &[u8]| name.eq_ignore_ascii_case(b"gzip") || name.eq_ignore_ascii_case(b"x-gzip");
+    let is_packed = answer.headers().get(CONTENT_ENCODING).is_some_and(|encoding| is_gzip(encoding.as_bytes()));
     Ok(Answer { packed: is_packed.then(Unpacker::default), answer })
 }
 
