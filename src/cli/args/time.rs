@@ -20,7 +20,8 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     if text == "now" {
         return Some(now);
     }
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+    // Fewer digits are a year or a date without dashes, which nobody means as seconds.
+    if text.len() > 8 && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Timestamp::from_second(text.parse().ok()?).ok();
     }
     // The library reads `ago` as well, and as a negative length.
@@ -120,6 +121,9 @@ mod tests {
             ("--1h", None),
             ("1mo", None),
             ("1763715600", Some("2025-11-21T09:00:00Z")),
+            ("2026", None),
+            ("20261121", None),
+            ("100000000", Some("1973-03-03T09:46:40Z")),
             ("2026-11-21T13:00:00+02:00", Some("2026-11-21T11:00:00Z")),
             ("yesterday", None),
             ("1h ", Some("2026-11-21T11:00:00Z")),
