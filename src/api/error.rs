@@ -204,7 +204,8 @@ impl Failure {
             Failure::Connect { .. } | Failure::Tls { .. } | Failure::NotBuilt { .. } | Failure::NotCleared => {
                 Certainty::NotSent
             }
-            Failure::Redirected { .. } => Certainty::Refused,
+            // 302 and 303 may point to what came of a request that was carried out.
+            Failure::Redirected { status: 301 | 307 | 308, .. } => Certainty::Refused,
             Failure::Status(refusal) => match refusal.status {
                 // 408: the service gave up on a request that it may have read whole.
                 408 => Certainty::Unknown,
@@ -218,6 +219,7 @@ impl Failure {
             | Failure::TooLarge { .. }
             | Failure::TimedOut { .. }
             | Failure::Cut { .. }
+            | Failure::Redirected { .. }
             | Failure::Echo => Certainty::Unknown,
         }
     }
