@@ -13,7 +13,7 @@ use super::reader::{Reader, Writer, unbuilt};
 use super::request::{Request, RequestError};
 use super::retry::AttemptHistory;
 use super::turn::WriteFailure;
-use super::wire::{count, nullable};
+use super::wire::{nullable, number_text};
 
 /// Which events a list contains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -85,20 +85,11 @@ pub struct Attachment {
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
     /// Bytes.
-    #[serde(default, deserialize_with = "count", serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub size_bytes: Option<u64>,
+    #[serde(default, deserialize_with = "number_text", skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<String>,
     /// What the service says beyond that.
     #[serde(flatten)]
     pub others: serde_json::Map<String, Json>,
-}
-
-#[expect(clippy::ref_option, reason = "serde calls it with a reference")]
-fn as_text<S: serde::Serializer>(bytes: &Option<u64>, into: S) -> Result<S::Ok, S::Error> {
-    match bytes {
-        Some(bytes) => into.collect_str(bytes),
-        None => into.serialize_none(),
-    }
 }
 
 impl DdosEvent {
@@ -159,8 +150,8 @@ impl DdosEdit {
             "description": self.description.as_ref().unwrap_or(&event.description),
             "event_attachments": attachments,
         });
-        if let Some(end) = self.end_time.as_ref().or(event.end_time.as_ref()) {
-            body["end_time"] = end.as_str().into();
+        if let Some(end) = self.end_time.as_deref().or(event.end()) {
+            body["end_time"] = end.into();
         }
         let parameters = [("namespace", namespace.as_str()), ("event_id", event.id.as_str())];
         Request::build(Operation::DdosEdit, layout, &parameters, Some(&body))
@@ -242,7 +233,7 @@ pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Res
 }
 
 /// Makes `edit` on the event that was shown as `shown`: reads it again before each try, and writes only where it is
-/// still the same.
+/// still the same, if it is not as wanted by now.
 ///
 /// # Errors
 /// [`DdosEditError::Moved`] where it was changed meanwhile; nothing was changed then.
@@ -260,6 +251,9 @@ pub async fn edit(
     loop {
         let turn = writer.turn(1).await;
         let now = show(turn.reader(), namespace, &shown.id).await.map_err(DdosEditError::Unread)?;
+        if edit.changes(&now).is_empty() {
+            return Ok(());
+        }
         if now != *shown {
             return Err(DdosEditError::Moved { id: neutral(&shown.id, 100), now: Box::new(now) });
         }
@@ -286,7 +280,7 @@ mod tests {
             "has_attachment": true, "future": {"x": 1},
             "attachments": [{"attachment_id": "a1", "attachment_type": "ATTACHMENT_TYPE_PCAP", "name": "last.pcap",
                              "gos_name": "g", "size_bytes": "12345", "start_time": null},
-                            {"attachment_id": "a2", "size_bytes": null}]
+                            {"attachment_id": "a2", "size_bytes": null}, {"attachment_id": "a3", "size_bytes": -1}]
         }))
         .expect("an event")
     }
@@ -296,7 +290,7 @@ mod tests {
         let event = event();
         let now = "2024-01-01T02:00:00Z".parse().expect("a time");
         assert!(event.is_open(now) && event.end().is_none() && event.description.is_empty());
-        assert_eq!(event.attachments[0].size_bytes, Some(12345));
+        assert_eq!(event.attachments[0].size_bytes.as_deref(), Some("12345"));
         assert_eq!(event.others["future"], json!({"x": 1}));
         let until = |end: &str| DdosEvent { end_time: Some(end.to_owned()), ..event.clone() };
         assert!(!until("2024-01-01T02:00:00Z").is_open(now) && until("2024-01-01T02:00:01Z").is_open(now));
@@ -308,14 +302,17 @@ mod tests {
         let edit = DdosEdit { description: Some("seen".to_owned()), name: Some("net_1234".to_owned()), end_time: None };
         assert_eq!(edit.changes(&event()), [("description", String::new(), "seen".to_owned())]);
         let namespace = Namespace::parse("system").expect("a name");
-        let request = edit.request(Layout::Uniform, &namespace, &event()).expect("a request");
+        // What means that there is no end is not sent back as one.
+        let event = DdosEvent { end_time: Some("0001-01-01T00:00:00Z".to_owned()), ..event() };
+        let request = edit.request(Layout::Uniform, &namespace, &event).expect("a request");
         assert_eq!(request.path_and_query, "/api/config/namespaces/system/events/6c1d");
         assert_eq!(
             serde_json::from_slice::<Json>(&request.body.expect("a body")).expect("JSON"),
             json!({"namespace": "system", "event_id": "6c1d", "name": "net_1234", "description": "seen",
                    "event_attachments": [{"attachment_id": "a1", "attachment_type": "ATTACHMENT_TYPE_PCAP",
                                           "name": "last.pcap", "gos_name": "g", "size_bytes": "12345"},
-                                         {"attachment_id": "a2", "attachment_type": "", "name": ""}]})
+                                         {"attachment_id": "a2", "attachment_type": "", "name": ""},
+                                         {"attachment_id": "a3", "attachment_type": "", "name": "", "size_bytes": "-1"}]})
         );
     }
 }

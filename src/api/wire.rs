@@ -15,6 +15,15 @@ pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
     Ok(as_count(&Json::deserialize(from)?))
 }
 
+/// A number as a text, whichever of the two it is; nothing where it is unset.
+pub(super) fn number_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(match Json::deserialize(from)? {
+        Json::Null => None,
+        Json::String(text) => Some(text),
+        other => Some(other.to_string()),
+    })
+}
+
 /// See [`count`].
 pub(super) fn as_count(value: &Json) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())

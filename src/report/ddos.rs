@@ -82,7 +82,7 @@ fn attachments(attachments: &[Attachment]) -> Table<'_> {
     let mut table = Table::new(["ATTACHMENT", "TYPE", "BYTES", "ID"]).right([2]);
     for one in attachments {
         let kind = one.attachment_type.trim_start_matches("ATTACHMENT_TYPE_").to_lowercase();
-        let bytes = one.size_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+        let bytes = one.size_bytes.clone().unwrap_or_default();
         table.row([code(&one.name), code(kind), code(bytes), code(&one.attachment_id)]);
     }
     table

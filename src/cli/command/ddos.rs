@@ -273,6 +273,6 @@ fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
 
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
     context.output.rendered_notice(&report::ddos::conflict(shown, now, wanted, &context.output.message_view()));
-    let message = format!("nothing was sent; show it again: trueup ddos show {}", safe::shell(&shown.id));
+    let message = format!("nothing was changed; show it again: trueup ddos show {}", safe::shell(&shown.id));
     error!(Refused, "{message}").sum()
 }
