@@ -1,7 +1,7 @@
 //! DDoS events: the list with its filters, one event with its attachments, and the edit as
 //! read-compare-write, because the service has no version for them.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,10 @@ use super::retry::AttemptHistory;
 use super::turn::WriteFailure;
 use super::wire::{nullable, number_text};
 
-/// Which events a list contains.
+/// Days of [`DdosFilter::recent`].
+pub const DAYS: i64 = 90;
+
+/// Which events a list contains; without an end, it is the time of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DdosFilter {
     /// From this time on, RFC 3339.
@@ -26,6 +29,16 @@ pub struct DdosFilter {
     pub network_id: Option<String>,
     /// Of this mitigation.
     pub mitigation_id: Option<String>,
+}
+
+impl DdosFilter {
+    /// The events in which an open one or an abbreviated id is looked for: those of the last [`DAYS`] days. Without a start the
+    /// service takes three days, and an event is open until somebody ends it.
+    #[must_use]
+    pub fn recent(now: Timestamp) -> Self {
+        let start = now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(now);
+        Self { start_time: Some(start.to_string()), ..Self::default() }
+    }
 }
 
 /// A DDoS event (API.md 8.1).
@@ -177,22 +190,6 @@ pub enum DdosEditError {
     },
 }
 
-/// The request of a list.
-///
-/// # Errors
-/// A namespace that no path can contain.
-pub fn list_request(layout: Layout, namespace: &Namespace, filter: &DdosFilter) -> Result<Request, RequestError> {
-    let filters = [
-        ("start_time", &filter.start_time),
-        ("end_time", &filter.end_time),
-        ("network_id", &filter.network_id),
-        ("mitigation_id", &filter.mitigation_id),
-    ];
-    let mut parameters = vec![("namespace", namespace.as_str())];
-    parameters.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))));
-    Request::build(Operation::DdosList, layout, &parameters, None)
-}
-
 #[derive(Deserialize)]
 struct EventList {
     #[serde(deserialize_with = "nullable")]
@@ -209,7 +206,15 @@ struct OneEvent {
 /// # Errors
 /// Any failure.
 pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -> Result<Vec<DdosEvent>, ApiError> {
-    let request = list_request(reader.layout(), namespace, filter);
+    let filters = [
+        ("start_time", &filter.start_time),
+        ("end_time", &filter.end_time),
+        ("network_id", &filter.network_id),
+        ("mitigation_id", &filter.mitigation_id),
+    ];
+    let mut parameters = vec![("namespace", namespace.as_str())];
+    parameters.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))));
+    let request = Request::build(Operation::DdosList, reader.layout(), &parameters, None);
     let list: EventList = reader.question(Operation::DdosList, request).await?.json()?;
     Ok(list.events)
 }

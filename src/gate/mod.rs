@@ -15,6 +15,8 @@ use crate::plan::{Action, Change, Plan, afterwards, targets};
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
 const SYSTEM: &str = "system";
+/// By how much the clock of this machine may differ from that of the service.
+const CLOCKS: SignedDuration = SignedDuration::from_mins(1);
 
 /// What a gate has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +47,9 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
         findings.extend(check_sites(reader, &sites(plan), gates.upgrade).await);
     }
     if gates.ddos != GateMode::Off {
-        let found = ddos::list(reader, &system, &ddos::DdosFilter::default()).await;
+        let found = ddos::list(reader, &system, &ddos::DdosFilter::recent(now)).await;
+        // The ends of events are times of the service.
+        let now = reader.date().unwrap_or(now);
         findings.extend(judge_ddos(found.map_err(|error| error.to_string()), gates.ddos, now));
     }
     if gates.events != GateMode::Off {
@@ -143,17 +147,22 @@ async fn check_events(reader: &Reader, system: Namespace, gates: &Gates, now: Ti
         limit: Some(1),
         ..events::EventQuery::new(system)
     };
-    let text = match events::query(reader, &query).await {
-        Ok(page) => match page.total_hits {
-            Some(hits) if hits <= gates.events_threshold => return None,
-            Some(hits) => {
-                format!(
-                    "{hits} security events in the last {} minutes, more than {}",
-                    gates.events_minutes, gates.events_threshold
-                )
-            }
-            None => "the service does not say how many security events there are".to_owned(),
-        },
+    let found = events::query(reader, &query).await.map(|page| page.total_hits).map_err(|error| error.to_string());
+    judge_events(found, reader.date().unwrap_or(now).duration_since(now), gates)
+}
+
+fn judge_events(found: Result<Option<u64>, String>, clocks: SignedDuration, gates: &Gates) -> Option<GateFinding> {
+    let Gates { events_minutes: minutes, events_threshold: threshold, .. } = gates;
+    let text = match found {
+        Ok(Some(hits)) if hits > *threshold => {
+            format!("{hits} security events in the last {minutes} minutes, more than {threshold}")
+        }
+        Ok(Some(_)) if clocks.abs() < CLOCKS => return None,
+        Ok(Some(_)) => {
+            "the clock of this machine is not that of the service: others than the latest security events were counted"
+                .to_owned()
+        }
+        Ok(None) => "the service does not say how many security events there are".to_owned(),
         Err(error) => format!("the security events are unknown: {error}"),
     };
     Some(GateFinding { gate: "events", mode: gates.events, text })
@@ -178,6 +187,22 @@ mod tests {
             assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS event: `flood`");
         }
         assert!(judge(Err("403".to_owned()), GateMode::Warn).is_some());
+    }
+
+    #[test]
+    fn few_events_are_believed_only_where_the_clocks_agree() {
+        let gates = Gates { events: GateMode::Block, events_minutes: 15, events_threshold: 10, ..Gates::default() };
+        let judge = |found, minutes| {
+            let found = judge_events(found, SignedDuration::from_mins(minutes), &gates);
+            found.map(|finding| finding.text).unwrap_or_default()
+        };
+        assert_eq!(judge(Ok(Some(10)), 0), "");
+        for minutes in [-30, 30] {
+            assert!(judge(Ok(Some(0)), minutes).starts_with("the clock of this machine is not that of the service"));
+            assert_eq!(judge(Ok(Some(11)), minutes), "11 security events in the last 15 minutes, more than 10");
+        }
+        assert!(judge(Ok(None), 0).starts_with("the service does not say"));
+        assert_eq!(judge(Err("403".to_owned()), 0), "the security events are unknown: 403");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
+use crate::api::ddos::{self, DAYS, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::command::prelude::*;
@@ -40,7 +40,7 @@ pub enum DdosCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup ddos list --since 7d\n  trueup ddos list --network 3b0c2d64 --format json")]
 pub struct DdosListArgs {
-    /// From this time on: 15m, 1h, 2d ago, RFC 3339, or seconds since 1970
+    /// From this time on: 15m, 1h, 2d ago, RFC 3339, or seconds since 1970; without it the service covers 3 days
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// Up to this time
@@ -95,9 +95,6 @@ pub struct DdosEditArgs {
     pub yes: bool,
 }
 
-/// Days in which an abbreviated id is looked for.
-const DAYS: i64 = 90;
-
 /// Reads of an event after its edit, at most; about 2 s with the waits between them.
 const MOST_READS: u32 = 4;
 /// The first of these waits; each further one doubles it.
@@ -117,11 +114,11 @@ impl Execute for DdosArgs {
 }
 
 async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
-    let now = context.environment.now();
-    let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
+    let (since, until) = (arguments.since.as_deref(), arguments.until.as_deref());
+    let range = TimeRange::read(since, until, context.environment.now())?;
     let filter = DdosFilter {
         start_time: range.since.map(|time| time.to_string()),
-        end_time: range.until.or(range.since.map(|_| now)).map(|time| time.to_string()),
+        end_time: range.until.map(|time| time.to_string()),
         network_id: arguments.network.clone(),
         mitigation_id: arguments.mitigation.clone(),
     };
@@ -162,10 +159,7 @@ async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Contex
         Err(error) if error.is_absent() && !id.is_empty() => error,
         Err(error) => return Err(error).with_status(ExitStatus::Failed),
     };
-    let now = context.environment.now();
-    let since = now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(now);
-    let filter =
-        DdosFilter { start_time: Some(since.to_string()), end_time: Some(now.to_string()), ..DdosFilter::default() };
+    let filter = DdosFilter::recent(context.environment.now());
     let mut events = ddos::list(reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
     events.retain(|event| event.id.starts_with(id));
     match events.as_slice() {
