@@ -53,5 +53,6 @@ pub use settings::{
 };
 pub use trace::{RequestIds, TraceParent};
 pub use turn::{WriteDeparture, WriteFailure};
+pub use wire::MOST_COUNTED;
 
 pub use crate::transport::{Clearance, Identity, Pkcs12Error, Proxies, SANDBOX_HOST, TlsError, TlsTrust};

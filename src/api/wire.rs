@@ -10,7 +10,10 @@ pub(super) fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }
 
-/// An integer as a number or as a text of digits; anything else is nothing.
+/// A larger number counts nothing, and 65,536 of those that are not may be added.
+pub const MOST_COUNTED: u64 = 1 << 48;
+
+/// An integer as a number or as a text of digits, below [`MOST_COUNTED`]; anything else is nothing.
 pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     Ok(as_count(&Json::deserialize(from)?))
 }
@@ -26,5 +29,5 @@ pub(super) fn number_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<S
 
 /// See [`count`].
 pub(super) fn as_count(value: &Json) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+    value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|count| *count < MOST_COUNTED)
 }

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use crate::api::MOST_COUNTED;
 use crate::api::upgrades::{
     self, Application, ApplicationObject, Installed, Progress, Stage, UpgradeProgress, UpgradeState,
 };
@@ -124,7 +125,7 @@ fn counted<'a>(statuses: impl Iterator<Item = &'a UpgradeState>) -> Option<(u64,
 }
 
 fn steps(progress: &Progress) -> Option<(u64, u64)> {
-    let all = u64::try_from(progress.total).ok().filter(|all| *all > 0)?;
+    let all = u64::try_from(progress.total).ok().filter(|all| (1..MOST_COUNTED).contains(all))?;
     Some((u64::try_from(progress.completed).unwrap_or_default().min(all), all))
 }
 
@@ -216,6 +217,17 @@ mod tests {
               argo          scheduled
         validation          unknown
         ");
+    }
+
+    #[test]
+    fn a_number_of_steps_that_is_too_large_is_not_shown() {
+        let node = json!({"name": "a", "progress": {"completed": i64::MAX, "total": i64::MAX}});
+        let progress =
+            json!({"status": "FAILED", "node_level_upgrade": {"results": [node.clone(), node.clone(), node]}});
+        let progress: UpgradeProgress = serde_json::from_value(progress).expect("a status");
+        let namespace = Namespace::parse("system").expect("a name");
+        let upgrade = SiteUpgrade { namespace: &namespace, site: "ce", progress: Some(&progress) };
+        assert!(!upgrade.text(&TextView::default()).contains('/'));
     }
 
     #[test]
