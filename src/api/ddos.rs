@@ -192,7 +192,6 @@ pub enum DdosEditError {
 
 #[derive(Deserialize)]
 struct EventList {
-    #[serde(deserialize_with = "nullable")]
     events: Vec<DdosEvent>,
 }
 

@@ -23,6 +23,7 @@ const DEEPEST: usize = 64;
 const FEW: usize = 64;
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct List<I> {
     items: Option<Vec<I>>,
     #[serde(default)]
@@ -172,17 +173,26 @@ pub(super) fn describe(error: &serde_json::Error) -> String {
 
 /// The items of a list that says of itself that it is whole.
 fn whole<I>(list: List<I>) -> Result<Vec<I>, String> {
-    let errors = match &list.errors {
+    no_errors(&list.errors)?;
+    list.items.ok_or_else(|| "the answer holds no `items`".to_owned())
+}
+
+/// Checks the `errors` with which the service answers in the place of a part of what was asked for.
+///
+/// # Errors
+/// There are some: the answer is not whole.
+pub(super) fn no_errors(errors: &Json) -> Result<(), String> {
+    let errors = match errors {
         Json::Null => &[],
         Json::Array(errors) => errors.as_slice(),
         other => std::slice::from_ref(other),
     };
-    if !errors.is_empty() {
-        let quoted: Vec<String> = errors.iter().take(QUOTED_ERRORS).map(list_error).collect();
-        let (count, plural) = (errors.len(), if errors.len() == 1 { "error" } else { "errors" });
-        return Err(format!("the service reported {count} {plural} in it ({})", quoted.join("; ")));
+    if errors.is_empty() {
+        return Ok(());
     }
-    list.items.ok_or_else(|| "the answer holds no `items`".to_owned())
+    let quoted: Vec<String> = errors.iter().take(QUOTED_ERRORS).map(list_error).collect();
+    let (count, plural) = (errors.len(), if errors.len() == 1 { "error" } else { "errors" });
+    Err(format!("the service reported {count} {plural} in it ({})", quoted.join("; ")))
 }
 
 fn list_error(error: &Json) -> String {

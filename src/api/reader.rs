@@ -7,6 +7,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::kind::KindName;
@@ -15,6 +17,7 @@ use crate::model::{Json, Key, Layout, Namespace, ReferredDelete};
 use super::base_url::BaseUrl;
 use super::client::Client;
 use super::error::{ApiError, Failure};
+use super::live::no_errors;
 use super::objects::{self, ListParameters, ResponseFormat};
 use super::operations::{Operation, OperationEffect};
 use super::request::{ReadRequest, Request, RequestError};
@@ -62,8 +65,11 @@ pub(super) struct RequestAnswer {
 }
 
 impl RequestAnswer {
-    pub(super) fn json<'body, T: serde::Deserialize<'body>>(&'body self) -> Result<T, ApiError> {
-        self.answer.json().map_err(|failure| self.request.failed(failure))
+    /// What the answer says, if it says of itself that it is whole.
+    pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        let WholeAnswer { errors, answer } = self.answer.json().map_err(|failure| self.request.failed(failure))?;
+        no_errors(&errors).map_err(|reason| self.unreadable(reason))?;
+        Ok(answer)
     }
 
     pub(super) fn body(&self) -> &[u8] {
@@ -74,6 +80,16 @@ impl RequestAnswer {
     pub(super) fn unreadable(&self, reason: String) -> ApiError {
         self.request.failed(Failure::NotJson { reason })
     }
+}
+
+/// An answer with what the service says of it.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct WholeAnswer<T> {
+    #[serde(default)]
+    errors: Json,
+    #[serde(flatten)]
+    answer: T,
 }
 
 /// The failure of a request that could not be built.
@@ -138,8 +154,8 @@ impl Reader {
     ///
     /// # Errors
     /// Any failure, after the repeats that its operation allows.
-    pub async fn ask(&self, look: &ReadRequest) -> Result<Response, ApiError> {
-        self.client.send(look.request(), self.turn.as_deref()).await
+    pub async fn ask(&self, look: ReadRequest) -> Result<Response, ApiError> {
+        Ok(self.answered(look.into_request()).await?.answer)
     }
 
     /// One endpoint as JSON, in this format.
@@ -174,9 +190,9 @@ impl Reader {
     /// Sends a request that reads; anything but a 200 is not an answer to it.
     async fn answered(&self, request: Request) -> Result<RequestAnswer, ApiError> {
         let answer = self.client.send(&request, self.turn.as_deref()).await?;
-        match answer.is_whole() {
-            true => Ok(RequestAnswer { request, answer }),
-            false => Err(request.failed(Failure::Odd { reason: format!("with the status {}", answer.status) })),
+        match answer.whole() {
+            Ok(answer) => Ok(RequestAnswer { request, answer }),
+            Err(failure) => Err(request.failed(failure)),
         }
     }
 

@@ -236,8 +236,8 @@ impl Request {
 
 impl ReadRequest {
     /// The request.
-    pub fn request(&self) -> &Request {
-        &self.0
+    pub(super) fn into_request(self) -> Request {
+        self.0
     }
 }
 

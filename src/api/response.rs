@@ -90,10 +90,24 @@ impl Response {
             .map_err(|error| Failure::NotJson { reason: neutral(&error.to_string(), 200) })
     }
 
-    /// Whether a read was answered whole: a 206 or a 203 is not the service's own whole answer, and a 202
+    /// The answer to a read, if it is a whole one: a 206 or a 203 is not the service's own whole answer, and a 202
     /// or a 204 is none at all.
-    pub(super) fn is_whole(&self) -> bool {
-        self.status == 200
+    ///
+    /// # Errors
+    /// [`Failure::Odd`] and [`Failure::NotJson`].
+    pub(super) fn whole(self) -> Result<Self, Failure> {
+        match self.status {
+            200 => self.no_array().map(|()| self),
+            status => Err(Failure::Odd { reason: format!("with the status {status}") }),
+        }
+    }
+
+    /// Every answer is an object. An array would be taken for the fields of one in their order.
+    fn no_array(&self) -> Result<(), Failure> {
+        match self.body.trim_ascii_start().first() {
+            Some(b'[') => Err(Failure::NotJson { reason: "it is an array".to_owned() }),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the answer is the one that a write promises (API.md 1.5 to 1.7): to a create the object with
@@ -101,7 +115,7 @@ impl Response {
     ///
     /// # Errors
     /// [`Failure::Odd`] and [`Failure::NotJson`]: whether the write took effect is not known.
-    pub(super) fn acknowledges(&self, operation: Operation, key: Option<&Key>) -> Result<(), Failure> {
+    pub fn acknowledges(&self, operation: Operation, key: Option<&Key>) -> Result<(), Failure> {
         let odd = |reason: &str| Err(Failure::Odd { reason: reason.to_owned() });
         // Some gateways answer to a create with 201.
         let is_create = operation == Operation::ObjectCreate;
@@ -111,6 +125,10 @@ impl Response {
         // The common form of all but a create.
         if !is_create && self.body.as_ref() == b"{}" {
             return Ok(());
+        }
+        self.no_array()?;
+        if std::str::from_utf8(&self.body).is_err() {
+            return Err(Failure::NotJson { reason: "it is not UTF-8".to_owned() });
         }
         // The words of the parser repeat a value of another type, which may be a secret that was sent.
         let written: WriteAnswer = serde_json::from_slice(&self.body).map_err(|error| Failure::NotJson {
@@ -304,6 +322,9 @@ mod tests {
         assert!(!acknowledged(replace, 201, "{}"));
         assert!(!acknowledged(delete, 200, CART));
         assert!(!acknowledged(replace, 200, r#"{"ok":true}"#));
+        for body in [&b"[]"[..], b"{\"a\":\"\xff\"}"] {
+            assert!(Response { status: 200, body: body.into() }.acknowledges(Operation::DdosEdit, None).is_err());
+        }
     }
 
     fn request(operation: Operation) -> Request {

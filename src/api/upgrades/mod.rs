@@ -5,7 +5,7 @@ mod version;
 
 use serde::Deserialize;
 
-use crate::model::{Layout, Namespace};
+use crate::model::{Json, Layout, Namespace};
 
 pub use status::{
     Application, ApplicationObject, ImageDownload, Installed, NodeUpgrade, NodesUpgrade, ObjectCondition, OsNode,
@@ -51,7 +51,6 @@ pub async fn versions(
 ) -> Result<Vec<String>, ApiError> {
     #[derive(Deserialize)]
     struct Versions {
-        #[serde(deserialize_with = "nullable")]
         sw_versions: Vec<String>,
     }
     let request = versions_request(reader.layout(), namespace, current_os, current_sw);
@@ -74,11 +73,17 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
     struct Inner {
         #[serde(default)]
         sw_upgrade_progress: Option<UpgradeProgress>,
+        #[serde(flatten)]
+        others: serde_json::Map<String, Json>,
     }
     let parameters = [("namespace", namespace.as_str()), ("name", site)];
     let request = Request::build(Operation::UpgradeStatus, reader.layout(), &parameters, None);
-    let answer: Answer = reader.question(Operation::UpgradeStatus, request).await?.json()?;
-    Ok(answer.upgrade_status.sw_upgrade_progress)
+    let answer = reader.question(Operation::UpgradeStatus, request).await?;
+    let Inner { sw_upgrade_progress, others } = answer.json::<Answer>()?.upgrade_status;
+    match others.values().all(Json::is_null) || sw_upgrade_progress.is_some() {
+        true => Ok(sw_upgrade_progress),
+        false => Err(answer.unreadable("it says of another upgrade than that of the software".to_owned())),
+    }
 }
 
 #[cfg(test)]

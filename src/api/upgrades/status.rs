@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::wire::nullable;
-use crate::model::neutral;
+use crate::model::{Json, neutral};
 
 /// How far something is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -96,7 +96,12 @@ macro_rules! part {
     ($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-        pub struct $type { $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of),+ }
+        pub struct $type {
+            $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of,)+
+            /// What the service says beyond that.
+            #[serde(flatten)]
+            pub others: serde_json::Map<String, Json>,
+        }
     };
 }
 
@@ -297,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_read_leniently_and_an_unknown_word_is_kept() {
+    fn a_status_is_read_leniently_and_what_is_unknown_is_kept() {
         let progress: UpgradeProgress = serde_json::from_value(json!({
             "site": "ce01", "status": "Completed", "retries": null, "image_download": null,
             "site_level_upgrade": {"status": "IN_PROGRESS", "progress": {"completed": 2, "total": 5},
@@ -307,8 +312,11 @@ mod tests {
         .expect("a status");
         assert_eq!(progress.status, UpgradeState::Completed);
         assert_eq!(progress.image_download.status, UpgradeState::Unknown);
-        assert_eq!(progress.site_level_upgrade.progress, Progress { completed: 2, total: 5 });
+        let Progress { completed, total, .. } = progress.site_level_upgrade.progress;
+        assert_eq!((completed, total), (2, 5));
+        assert_eq!(progress.others["future"], json!(1));
         assert_eq!(progress.site_level_upgrade.results[0].status, UpgradeState::Other("REWINDING".to_owned()));
         assert!(!progress.site_level_upgrade.results[0].status.is_final());
+        assert!(serde_json::from_value::<UpgradeProgress>(json!([])).is_err(), "an array is no object without fields");
     }
 }

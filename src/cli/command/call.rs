@@ -51,8 +51,8 @@ impl Execute for CallArgs {
         };
         let request = request(self, operation, layout)?;
         let connection = service::connect(context, &config).await?;
-        let answer = match request.into_read() {
-            Ok(look) => connection.reader()?.ask(&look).await.with_status(ExitStatus::Failed)?,
+        let (answer, promised) = match request.into_read() {
+            Ok(look) => (connection.reader()?.ask(look).await.with_status(ExitStatus::Failed)?, Ok(())),
             Err(request) => {
                 context.output.rendered_notice(&operations::request(&request, &context.output.message_view()));
                 if !self.yes {
@@ -60,10 +60,16 @@ impl Execute for CallArgs {
                 }
                 let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
                 context.output.note_change();
-                answer
+                let promised = answer.acknowledges(operation, None);
+                (answer, promised)
             }
         };
-        report(context, answer.status, &answer.body)
+        let reported = report(context, answer.status, &answer.body);
+        promised.map_err(|failure| {
+            error!(Partly, "the call is not confirmed: {failure}")
+                .hint("it may have taken effect; check before you repeat it")
+        })?;
+        reported
     }
 }
 
@@ -123,7 +129,7 @@ fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus> {
             Ok(ExitStatus::Done)
         }
         None if body.iter().all(u8::is_ascii_whitespace) => {
-            context.output.message(&format!("done: the service answered {status} without a body"));
+            context.output.message(&format!("the service answered {status} without a body"));
             Ok(ExitStatus::Done)
         }
         None => Err(error!(Failed, "the service answered {status} with a body that is not valid JSON")),

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
-use trueup::api::{self, Certainty};
+use trueup::api::ddos::{self, DdosFilter};
+use trueup::api::events::{self, EventQuery};
+use trueup::api::{self, Certainty, upgrades};
 use trueup::kind::KindName;
 use trueup::model::{ListRead, Scope};
 
@@ -70,6 +72,34 @@ async fn a_list_that_is_cut_off_anywhere_is_unknown() {
                 read => assert!(end < whole.len(), "{framing:?} {is_packed}: {read:?}"),
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_concluded_from_an_answer_that_is_not_whole_or_of_another_kind() {
+    let whole = r#"{"events":[],"sw_versions":[],"upgrade_status":{},"event":{"id":"e1"},"total_hits":"0"}"#;
+    let bodies = [
+        whole.replace(r#""total_hits""#, r#""errors":[{"code":"EPARTIAL","message":"half of it"}],"total_hits""#),
+        r#"{"events":null,"sw_versions":null,"upgrade_status":[],"event":null}"#.to_owned(),
+        r#"{"events":{},"sw_versions":{},"upgrade_status":{"sw_upgrade_progress":[]},"event":[]}"#.to_owned(),
+        r#"{"events":"","sw_versions":"","upgrade_status":{"another_upgrade":{"status":"IN_PROGRESS"}}}"#.to_owned(),
+        "[[]]".to_owned(),
+        "[null]".to_owned(),
+        " [[], null, null, null]".to_owned(),
+    ];
+    for (body, is_whole) in bodies.into_iter().map(|body| (body, false)).chain([(whole.to_owned(), true)]) {
+        let bench = Bench::start(vec![super::server::json(200, &body)]).await;
+        let (reader, shop) = (bench.reader(), shop());
+        let reads = [
+            events::query(reader, &EventQuery::new(shop.clone())).await.is_ok(),
+            ddos::list(reader, &shop, &DdosFilter::default()).await.is_ok(),
+            ddos::show(reader, &shop, "e1").await.is_ok(),
+            upgrades::versions(reader, &shop, None, None).await.is_ok(),
+            upgrades::status(reader, &shop, "ce01").await.is_ok(),
+        ];
+        assert_eq!(reads, [is_whole; 5], "{body}");
+        let live = api::fetch(reader, &BTreeSet::from([shop.clone()]), &BTreeSet::from([KindName::ENDPOINT])).await;
+        assert!(matches!(live.lists[&Scope::endpoints(shop)], ListRead::Unknown { .. }), "{body}");
     }
 }
 

@@ -298,7 +298,7 @@ async fn any_operation_is_called_by_its_name() {
     let bench = Bench::start(vec![reply(200, r#"{"ok":true}"#)]).await;
     let parameters = [("namespace".to_owned(), "system".to_owned()), ("name".to_owned(), "ce01".to_owned())];
     let request = Request::named("svc-api-cemanagement-upgrade-statu-get", Layout::Uniform, &parameters, None).unwrap();
-    let answer = bench.reader().ask(&request.into_read().unwrap()).await.unwrap();
+    let answer = bench.reader().ask(request.into_read().unwrap()).await.unwrap();
     assert_eq!(answer.body.as_ref(), br#"{"ok":true}"#);
     assert_eq!(bench.server.seen()[0].line, "GET /api/config/namespaces/system/upgrade_status/ce01");
     let parameters = [("namespace".to_owned(), "shop".to_owned()), ("name".to_owned(), "cart".to_owned())];

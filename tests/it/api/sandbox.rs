@@ -110,6 +110,6 @@ async fn an_operation_called_by_name_is_answered() {
     let (_running, writer) = meet(Layout::Uniform).await;
     let parameters = [("namespace".to_owned(), "shop".to_owned())];
     let request = Request::named("svc-api-servicemesh-endpoint-list", Layout::Uniform, &parameters, None).unwrap();
-    let answer = writer.reader().ask(&request.into_read().unwrap()).await.unwrap();
+    let answer = writer.reader().ask(request.into_read().unwrap()).await.unwrap();
     assert_eq!(answer.json::<serde_json::Value>().unwrap(), json!({"items": [], "errors": []}));
 }

@@ -148,3 +148,27 @@ fn ddos_events_versions_and_statuses_can_be_called() {
         assert_eq!(status["upgrade_status"]["sw_upgrade_progress"]["status"], "FAILED");
     }
 }
+
+#[test]
+fn a_call_is_done_only_with_a_whole_answer_and_a_change_only_with_the_promised_one() {
+    let (service, stage) = staged();
+    let answered = |operation: &str, code: u16, body: &str| {
+        let action = format!("status: {{code: {code}, body: '{body}'}}");
+        service.misbehave(&format!("rules: [{{operation: {operation}, {action}}}]"));
+    };
+    let list = "call svc-api-ddos-event-create --param namespace=system";
+    for (code, body) in [(206, r#"{"events":[]}"#), (204, ""), (200, "[]"), (200, "OK")] {
+        answered("ddos-event-list", code, body);
+        stage.run(list).code(1).stderr_contains("error: ");
+    }
+    stage.write("edit.json", r#"{"description": "called"}"#);
+    let edit =
+        "call svc-api-ddos-event-update --param namespace=system --param event_id=open-one --body edit.json --yes";
+    for (code, body) in [(200, r#"{"code":13,"message":"internal"}"#), (202, "{}"), (200, "OK"), (200, "")] {
+        answered("ddos-event-edit", code, body);
+        let shown = if body.starts_with('{') { format!("{body}\n") } else { String::new() };
+        stage.run(edit).code(7).stderr_contains("may have taken effect").stdout(&shown);
+    }
+    service.misbehave("rules: []");
+    stage.run(edit).code(0).stderr_contains("PUT");
+}
