@@ -72,7 +72,7 @@ impl RateLimit {
     pub const CAREFUL: RateLimit = RateLimit { per_second: 10.0, burst: 20 };
 }
 
-/// The slowest pace that refusals lead to.
+/// The slowest pace that refusals lead to, where none that is slower was asked for.
 const SLOWEST: Duration = Duration::from_secs(5);
 /// The pace after the first refusal where there was no limit.
 const FIRST_SLOW: Duration = Duration::from_millis(100);
@@ -106,9 +106,8 @@ pub(super) struct Admission {
 
 impl RateLimiter {
     pub(super) fn new(rate: Option<RateLimit>, now: Instant) -> Self {
-        let base = rate.map_or(Duration::ZERO, |rate| {
-            Duration::try_from_secs_f64(1.0 / rate.per_second).unwrap_or(SLOWEST).min(SLOWEST)
-        });
+        let base =
+            rate.map_or(Duration::ZERO, |rate| Duration::try_from_secs_f64(1.0 / rate.per_second).unwrap_or(SLOWEST));
         let burst = rate.map_or(1, |rate| rate.burst.max(1));
         Self { base, burst, state: Mutex::new(LimiterState { interval: base, next: now, pauses: 0 }) }
     }
@@ -135,7 +134,7 @@ impl RateLimiter {
     /// After a refusal: nothing leaves for `pause`, and from then on at half the pace.
     pub(super) fn slow(&self, now: Instant, pause: Duration) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST);
+        state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST.max(self.base));
         state.pauses = state.pauses.wrapping_add(1);
         // The credit of the burst is spent: the next one waits out the whole pause.
         state.next = state.next.max(now + pause + state.interval * (self.burst - 1));
@@ -162,6 +161,16 @@ mod tests {
         let waits: Vec<u128> = (0..6).map(|_| throttle.admit(now, 1).wait.as_millis()).collect();
         assert_eq!(waits, [0, 0, 0, 100, 200, 300]);
         assert_eq!(throttle.admit(now + Duration::from_mins(1), 1).wait, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_limit_below_the_pace_after_refusals_is_kept() {
+        let now = Instant::now();
+        let throttle = RateLimiter::new(Some(RateLimit { per_second: 0.1, burst: 1 }), now);
+        let wait = || throttle.admit(now, 1).wait.as_secs();
+        assert_eq!([wait(), wait()], [0, 10]);
+        throttle.slow(now, Duration::ZERO);
+        assert_eq!([wait(), wait()], [20, 30]);
     }
 
     #[test]
