@@ -110,9 +110,10 @@ impl ProcessEnvironment {
         self
     }
 
-    /// The text of a variable; nothing if it is not set, empty, or not UTF-8.
+    /// The text of a variable; nothing if it is not set or empty. One that is not UTF-8 is set, to what is no name, address or
+    /// token: what it should have said is not left out.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).and_then(|value| value.to_str())
+        self.variables.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
     }
 
     /// All variables that are UTF-8.
@@ -218,5 +219,22 @@ mod tests {
                 stderr_is_terminal: false,
             }
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_no_text_is_an_error_where_it_is_used() {
+        use std::os::unix::ffi::OsStringExt as _;
+
+        let names = ["TRUEUP_ENV", "TRUEUP_TOKEN", "HTTPS_PROXY"];
+        let value = || OsString::from_vec(b"pr\xfcfung".to_vec());
+        let environment = ProcessEnvironment {
+            variables: names.map(|name| (name.to_owned(), value())).into(),
+            ..ProcessEnvironment::with(&[])
+        };
+        let [named, token, _] = names.map(|name| environment.variable(name).expect("it is set"));
+        assert!(crate::model::Name::parse(named).is_err() && crate::api::Secret::new(token).is_err());
+        let proxies = crate::api::Proxies::read(|name| environment.variable(name).map(str::to_owned));
+        assert!(proxies.any().is_err());
     }
 }
