@@ -83,7 +83,7 @@ pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
     let closing =
         RunClosing { ended: options.clock.now().to_string(), verification: looked.verification.clone(), interrupted };
     // A closing line that cannot be written leaves a run that reads as unfinished: it can be resumed,
-    // and finds everything done.
+    // and finds everything done. The recorder knows what it lacks.
     let _ = recorder.close(closing).await;
     Outcome {
         run: options.run.clone(),

@@ -88,9 +88,13 @@ impl Journal {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
                 let directory = Directory::private(place, RUNS)?;
-                let mut file = directory.append_new(&format!("{}.jsonl", header.run))?;
-                let written = file.write_all(&first).and_then(|()| file.sync_all());
-                written.map_err(JournalError::io("write", &path))?;
+                let name = format!("{}.jsonl", header.run);
+                let mut file = directory.append_new(&name)?;
+                if let Err(error) = file.write_all(&first).and_then(|()| file.sync_all()) {
+                    // Nothing is sent, so it would be no run.
+                    let _ = directory.remove(Path::new(&name));
+                    return Err(JournalError::io("write", &path)(error));
+                }
                 // The name of a new file is on disk only when its directory is.
                 directory.flush()?;
                 (Medium::File(file, lock), None)
@@ -127,6 +131,11 @@ impl Journal {
     /// The file, or the object of the run.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Why it lacks something, if so.
+    pub fn failure(&self) -> Option<RecordError> {
+        self.queue.lock().failed.clone()
     }
 
     fn add(&self, entry: &Line<'_>, urgency: Urgency, notified: Option<Notified>) -> Result<(), RecordError> {

@@ -1,7 +1,8 @@
 //! A run that wrote and whose answer cannot be written ends as partly done, whatever began it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::support::{Service, Stage, definition};
 
@@ -62,4 +63,42 @@ fn a_saved_plan_on_a_full_disk_ends_with_7_since_it_wrote() {
     stage.run("plan . -o plan.json").code(0);
     partly(&stage, "apply plan.json --yes");
     assert!(service.has("shop/a") && service.has("shop/b"));
+}
+
+#[test]
+fn a_run_whose_record_lacks_its_end_ends_with_7_and_says_so() {
+    const BLOCK: usize = 512;
+    let service = Service::start();
+    let stage = stage(&service);
+    let apply = |blocks: usize, padding: usize| {
+        let apply = stage.command(&["apply", ".", "--yes", "--quiet", "--approved-by", &"x".repeat(padding)]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]);
+        shell.arg(apply.get_program()).args(apply.get_args()).current_dir(stage.path("")).env_clear();
+        shell.envs(apply.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = shell.stdin(Stdio::null()).output().expect("a shell");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let runs = || {
+        let runs = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
+        runs.map(|run| run.expect("a run").path()).collect::<BTreeSet<_>>()
+    };
+    for port in ["80", "81"] {
+        stage.edit("a.yaml", "port: 80", &format!("port: {port}"));
+        assert_eq!(apply(1000, BLOCK), (Some(0), String::new()));
+    }
+    let journal = std::fs::read_to_string(runs().last().expect("a run")).expect("its journal");
+    stage.edit("a.yaml", "port: 81", "port: 82");
+    let (code, errors) = apply(1, BLOCK);
+    assert_eq!((code, runs().len()), (Some(6), 2), "what sent nothing is no run: {errors}");
+    // There is room for the intent of such a run, and not for all that follows it.
+    let intents = journal.find("{\"outcome\"").expect("a result") + 50 - BLOCK;
+    let padding = BLOCK - intents % BLOCK;
+    assert!(intents + padding + 100 < journal.len() - BLOCK + padding, "{journal}");
+    let (code, errors) = apply((intents + padding) / BLOCK, padding);
+    assert_eq!((code, &service.get("shop/a")["spec"]["port"]), (Some(7), &82.into()), "{errors}");
+    assert!(errors.contains("the record of the run is not complete: cannot write `"), "{errors}");
+    assert!(errors.contains("the changes were made; to see each result: trueup show "), "{errors}");
+    stage.run("history").code(0).stdout_contains("1 write in doubt").stderr_ignored();
+    stage.run("apply --resume last --yes --quiet").code(0);
 }

@@ -59,7 +59,7 @@ impl Execute for CallArgs {
                     prompt::confirm(context, "call it", "give --yes")?;
                 }
                 let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
-                context.output.note_change();
+                context.output.note_change("the call was made");
                 let promised = answer.acknowledges(operation, None);
                 (answer, promised)
             }

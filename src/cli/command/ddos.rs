@@ -220,13 +220,13 @@ async fn write(
     };
     match (settled(writer.reader(), namespace, &event.id, wanted).await, lost) {
         (Ok(left), _) if left.is_empty() => {
-            context.output.note_change();
+            context.output.note_change("the event was edited");
             context.output.answer_line(&format!("Edited DDoS event {}.", event.id));
             Ok(ExitStatus::Done)
         }
         (_, Some(error)) => Err(prompt::unconfirmed(error)),
         (Ok(left), None) => {
-            context.output.note_change();
+            context.output.note_change("the event was edited");
             Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))
                 .hint(format!("see the event: trueup ddos show {}", safe::shell(&event.id))))
         }

@@ -51,8 +51,8 @@ struct StackOutput {
 struct CommandProgress {
     /// Why the answer is not whole.
     failed: Option<String>,
-    /// Something was changed on the service.
-    changed: bool,
+    /// What was changed on the service, where something was.
+    changed: Option<String>,
     /// An answer was written, or begun.
     answered: bool,
 }
@@ -208,16 +208,16 @@ impl Output {
         self.progress().failed.get_or_insert(reason);
     }
 
-    /// Notes that the command changed something on the service.
-    pub fn note_change(&self) {
-        self.progress().changed = true;
+    /// Notes that the command changed something on the service: `what` is a hint of an error that follows.
+    pub fn note_change(&self, what: impl Into<String>) {
+        self.progress().changed = Some(what.into());
     }
 
     /// How the command ends, where it would end like this had its answer gone out.
     pub fn ended(&self, ending: ExitStatus) -> ExitStatus {
         let (failed, changed, answered) = {
             let mut progress = self.progress();
-            (progress.failed.take(), progress.changed, progress.answered)
+            (progress.failed.take(), progress.changed.take(), progress.answered)
         };
         let Some(reason) = failed else {
             if !answered && ending != ExitStatus::Done {
@@ -225,12 +225,8 @@ impl Output {
             }
             return ending;
         };
-        let ending = ending.without_answer(changed);
-        let error = CommandError::new(ending, anyhow::anyhow!(reason));
-        self.error(&match changed {
-            true => error.hint("the changes were made; to see each result: trueup show last"),
-            false => error,
-        });
+        let ending = ending.without_answer(changed.is_some());
+        self.error(&CommandError::new(ending, anyhow::anyhow!(reason)).hint_each(changed));
         ending
     }
 

@@ -214,7 +214,7 @@ impl<'a> PendingRun<'a> {
         let (journal, options) = self.begin(&progress, stop).await?;
         let writer = self.connection.writer()?;
         let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
-        document::write(self.context, &self.decision.write, is_one_of_several, &outcome.run);
+        self.keep(&journal, is_one_of_several, &outcome.run);
         Ok(outcome)
     }
 
@@ -231,7 +231,7 @@ impl<'a> PendingRun<'a> {
         let writer = self.connection.writer()?;
         let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
         drop(progress);
-        document::write(self.context, &self.decision.write, false, &outcome.run);
+        self.keep(&journal, false, &outcome.run);
         let earlier = record.made().into_iter().cloned().collect();
         Ok(self.report(&outcome, &earlier))
     }
@@ -293,10 +293,19 @@ impl<'a> PendingRun<'a> {
         Ok((journal, options))
     }
 
+    /// Writes the documents of a run that ended. What its journal lacks is an error at the end of the command.
+    fn keep(&self, journal: &Journal, is_one_of_several: bool, run: &RunId) {
+        if let Some(error) = journal.failure() {
+            self.context.output.note_unwritten(format!("the record of the run is not complete: {error}"));
+        }
+        document::write(self.context, &self.decision.write, is_one_of_several, run);
+    }
+
     /// Reports the outcome of the plan. `earlier` are the changes that a resumed run had made.
     fn report(&self, outcome: &Outcome, earlier: &BTreeSet<Key>) -> ExitStatus {
         if outcome.has_effect() {
-            self.context.output.note_change();
+            let show = format!("trueup show {}{}", outcome.run, self.view.flags);
+            self.context.output.note_change(format!("the changes were made; to see each result: {show}"));
         }
         let applied = Applied { outcome, plan: &self.plan, earlier };
         self.context.output.report_with(

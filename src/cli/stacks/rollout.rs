@@ -60,7 +60,8 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     }
     let was_applied = results.iter().flatten().flatten().any(Outcome::has_effect);
     if was_applied {
-        context.output.note_change();
+        let list = format!("trueup history{}", context.call.flags("state"));
+        context.output.note_change(format!("the changes were made; to see the runs: {list}"));
         // Something was done, and not everything.
         if !matches!(status, ExitStatus::Done | ExitStatus::Interrupted | ExitStatus::Bug) {
             status = ExitStatus::Partly;
