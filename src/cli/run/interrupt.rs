@@ -1,19 +1,23 @@
 //! Ctrl-C during a run: trueup starts no new calls, waits for those in flight, and writes the outcome. A
 //! second Ctrl-C ends the program at once, as a kill would: the journal records what was in flight.
 
+use std::time::Duration;
+
 use tokio::sync::watch;
 
 use crate::cli::{ExitStatus, Output};
+
+/// Signals that arrive within this time are one interrupt: `timeout` sends its own to the program and to the group of the program.
+const ONE_INTERRUPT: Duration = Duration::from_millis(200);
 
 /// Becomes `true` when a person interrupts the command. `output` says so, and at a second interrupt what is `left`.
 pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         interrupted().await;
-        let tell = async {
-            output.notice("interrupted: no new changes start; those in flight finish");
-            stop.send_replace(true);
-        };
+        stop.send_replace(true);
+        tokio::time::sleep(ONE_INTERRUPT).await;
+        let tell = async { output.notice("interrupted: no new changes start; those in flight finish") };
         // The second is waited for first: one that came between would be lost.
         tokio::join!(biased; interrupted(), tell);
         output.clear_lines();

@@ -277,8 +277,9 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     let mut apply = apply.spawn().expect("the program starts");
     let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
     stderr.find(|line| line.contains("done")).expect("a change is done");
-    let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", apply.id())]).status().expect("a shell");
-    assert!(kill.success());
+    // `timeout` sends its signal to the program, and to its group.
+    let twice = format!("kill -INT {0}; sleep 0.05; kill -INT {0}", apply.id());
+    assert!(Command::new("sh").args(["-c", &twice]).status().expect("a shell").success());
     assert!(stderr.any(|line| line.contains("those in flight finish")));
     let lines: Vec<String> = stderr.collect();
     let mut said = String::new();
