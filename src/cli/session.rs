@@ -417,7 +417,7 @@ fn configuration(context: &Context, plan: &Plan) -> Result<Config> {
         let error = error!(Refused, "the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
         let made_for = plan.source.environment.as_ref().filter(|_| context.chosen_environment().is_none());
         let error = error.hint_each(made_for.map(|name| format!("the plan was made with --env {}", safe::shell(name))));
-        return Err(error.hint(settings::configuration_of(&plan.source.origin.to_string())).hint("nothing was sent"));
+        return Err(error.hint(settings::stack_of(context, &plan.source.origin.to_string())).hint("nothing was sent"));
     }
     policy::check_plan(context, (&config, settings::directory(context)), plan)?;
     Ok(config)

@@ -165,14 +165,18 @@ pub fn stack(context: &Context, config: &Config) -> Result<Option<String>> {
 
 /// The stack of the flag or of the environment.
 fn stack_named(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>> {
-    let flag = global.stack.as_deref().map(|name| (name, "--stack"));
-    let named = flag.or_else(|| environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")));
-    let Some((name, source)) = named else { return Ok(None) };
+    let Some((name, source)) = stack_text(global, environment) else { return Ok(None) };
     match Name::parse(name) {
         Ok(name) => Ok(Some(name.to_string())),
         Err(error) => Err(error!(Usage, "`{source}` is `{name}`, which {error}")
             .hint("give a name such as shop-prod, as `stack:` of trueup.yaml does")),
     }
+}
+
+/// What names the stack of the call, and by what.
+fn stack_text<'c>(global: &'c GlobalArgs, environment: &'c ProcessEnvironment) -> Option<(&'c str, &'static str)> {
+    let flag = global.stack.as_deref().map(|name| (name, "--stack"));
+    flag.or_else(|| environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")))
 }
 
 /// The settings that flags and variables of the process override, each with its value and the source.
@@ -433,10 +437,14 @@ fn root_of(directory: &Path) -> Option<PathBuf> {
     load::root(directory, &load::LoadOptions::default()).ok()
 }
 
-/// How to name the configuration of a plan that was made for `directory`, as the plan says.
-pub fn configuration_of(directory: &str) -> String {
+/// How to name the stack of a plan that was made for `directory`, as the plan says.
+pub fn stack_of(context: &Context, directory: &str) -> String {
+    if let Some((_, source)) = stack_text(&context.global, &context.environment) {
+        return format!("`{source}` names that one, whatever a configuration says");
+    }
     let file = Path::new(directory).join(config::FILE);
-    if file.is_file() {
+    let is_used = || root(context, self::directory(context)).ok() == root_of(Path::new(directory));
+    if file.is_file() && !is_used() {
         let file = file.strip_prefix(".").unwrap_or(&file);
         return format!("to use its configuration: --config {}", safe::shell(&file.to_string_lossy()));
     }

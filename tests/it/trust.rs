@@ -113,6 +113,13 @@ fn a_saved_plan_never_chooses_its_configuration() {
         .run("apply plan.json --yes --config other/trueup.yaml")
         .code(6)
         .stderr_contains("the settings name stack `other`");
+    // A flag decides before any configuration, and a configuration that is used already is not proposed.
+    let refused = stage.run_words(&["apply", "plan.json", "--config", "my stack/trueup.yaml", "--stack", "other"]);
+    refused.code(6).stderr_contains("`--stack` names that one").does_not_say("--config");
+    stage.edit("my stack/trueup.yaml", "stack: s\n", "stack: t\n");
+    let refused = stage.run_words(&["apply", "plan.json", "--config", "my stack/trueup.yaml"]);
+    refused.code(6).stderr_contains("name its configuration with --config DIR/trueup.yaml, or its stack with --stack");
+    stage.edit("my stack/trueup.yaml", "stack: t\n", "stack: s\n");
     assert_eq!(service.requests("POST"), 0);
     let with = |words: &[&str]| {
         let words: Vec<&str> = words.iter().copied().chain(["--config", "my stack/trueup.yaml"]).collect();

@@ -456,12 +456,15 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
     }
     match refusal {
         ApprovalError::OtherDigest { base, .. } => {
-            blocks.item(match base {
-                true => line!["if it was reviewed without --base: leave that out here, too"],
-                false => {
-                    line!["if it was reviewed with --base: give the same --base here, or what is behind it goes unseen"]
-                }
-            });
+            // Only what is planned in this call has a base.
+            if view.make.is_none() {
+                blocks.item(match base {
+                    true => line!["if it was reviewed without --base: leave that out here, too"],
+                    false => line![
+                        "if it was reviewed with --base: give the same --base here, or what is behind it goes unseen"
+                    ],
+                });
+            }
             blocks.item(line!["plan again: ", code(view.plan_command())]);
         }
         ApprovalError::Guards { .. } | ApprovalError::Changes { .. } => {
