@@ -1,7 +1,7 @@
 //! The digest of a plan: a hash of what the plan does and against what. It approves exactly the plan that was
 //! reviewed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use data_encoding::HEXLOWER;
@@ -74,6 +74,9 @@ struct Covered<'p> {
     undone: Option<&'p RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     handed_over: Option<(&'p str, &'p str)>,
+    /// What is blocked and counts for a guard.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    staying: BTreeSet<&'p Key>,
 }
 
 /// Key, action, what is wanted, the before-image, the ownership annotations, who refers to what goes, and
@@ -121,6 +124,7 @@ impl Plan {
             settings: &self.settings,
             undone: self.undone(),
             handed_over: self.handed_over(),
+            staying: super::guard::staying(self).collect(),
         };
         let mut changes: Vec<&Change> = self.changes.iter().collect();
         let changes = share::each(&mut changes, || |change: &mut &Change| hash(&covering(change)));

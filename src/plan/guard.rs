@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{ActionKind, BlockReason, Plan, ScopeRead};
 use crate::kind::KindName;
 use crate::model::policy::{GuardName, Guards};
-use crate::model::{Namespace, Scope};
+use crate::model::{Key, Namespace, Scope};
 
 /// A guard that refuses the plan until it is allowed by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -102,12 +102,9 @@ pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
             namespaces.entry(&scope.namespace).or_default().insert(scope.kind, share);
         }
     }
-    // What is referred to or defined elsewhere was counted as removable, and stays without being meant to.
-    let stays =
-        |reason: &BlockReason| matches!(reason, BlockReason::Referred { .. } | BlockReason::DefinedElsewhere { .. });
-    for blocked in plan.blocked.iter().filter(|blocked| stays(&blocked.reason)) {
-        let share = namespaces.entry(&blocked.key.namespace).or_default().entry(blocked.key.kind);
-        let share = share.or_insert_with(|| ChangeShare::of(blocked.key.kind));
+    for key in staying(plan) {
+        let share = namespaces.entry(&key.namespace).or_default().entry(key.kind);
+        let share = share.or_insert_with(|| ChangeShare::of(key.kind));
         share.removable = share.removable.saturating_sub(1);
     }
     for change in &plan.changes {
@@ -137,6 +134,13 @@ pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
     }
     guards.extend(behind_base(plan));
     guards
+}
+
+/// What is referred to or defined elsewhere: it was counted as removable, and stays without being meant to.
+pub(super) fn staying(plan: &Plan) -> impl Iterator<Item = &Key> {
+    let stays =
+        |reason: &BlockReason| matches!(reason, BlockReason::Referred { .. } | BlockReason::DefinedElsewhere { .. });
+    plan.blocked.iter().filter(move |blocked| stays(&blocked.reason)).map(|blocked| &blocked.key)
 }
 
 /// Objects that a plan deletes at least before it is said that they are all of their kind: to delete the only one is a

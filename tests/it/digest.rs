@@ -69,6 +69,28 @@ fn guards_that_are_cut_out_of_a_file_still_stand() {
 }
 
 #[test]
+fn what_is_blocked_and_counts_for_a_guard_is_part_of_the_digest() {
+    let service = Service::start();
+    let stage =
+        Stage::stack(&service, "shop").file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nallow_empty: true\n");
+    for name in ["a", "b", "c"] {
+        stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    service.refer_to("shop/a");
+    for name in ["a", "b", "c"] {
+        stage.remove(&format!("{name}.yaml"));
+    }
+    stage.run("plan . -o p.json").code(0).stdout_contains("--allow empty-namespace");
+    let (mut file, deletes) = (saved(&stage), service.requests("DELETE"));
+    file["plan"]["blocked"] = json!([]);
+    stage.write("p.json", &forge(&file).expect("a plan"));
+    let digest = file["digest"].as_str().expect("a digest");
+    stage.run(&format!("apply p.json --digest {digest}")).code(6).stderr_contains("this plan's digest is not");
+    assert_eq!(service.requests("DELETE"), deletes);
+}
+
+#[test]
 fn a_forged_file_that_lowers_its_guards_or_counts_is_still_refused_without_a_digest() {
     type Forgery = (&'static str, fn(&mut Value));
     let forgeries: [Forgery; 5] = [

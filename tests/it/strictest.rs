@@ -87,11 +87,7 @@ fn a_namespace_is_emptied_only_on_request_although_one_object_stays_because_it_i
         stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
     }
     stage.run("apply . --yes --quiet").code(0);
-    let mut seed = json!({"metadata": service.get("shop/a")["metadata"], "spec": service.get("shop/a")["spec"]});
-    seed["referring_objects"] =
-        json!([{"kind": "cluster", "namespace": "shop", "name": "x", "tenant": "t", "uid": "u"}]);
-    service.delete("shop/a");
-    service.plant(&json!([seed]));
+    service.refer_to("shop/a");
     for name in ["a", "b", "c"] {
         stage.remove(&format!("{name}.yaml"));
     }

@@ -1,7 +1,7 @@
 //! A service that a test through the binary talks to, and what somebody else does to its objects.
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use trueup::sandbox::{self, Clock, LogEntry, RequiredToken, Running, SandboxOptions, Storage};
 
@@ -120,6 +120,15 @@ impl Service {
     pub fn plant(&self, seeds: &Value) {
         let (status, answer) = self.send("PUT", "/sandbox/endpoints", Some(&seeds.to_string()));
         assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Makes an object refer to the endpoint `key`, which has another uid then.
+    #[track_caller]
+    pub fn refer_to(&self, key: &str) {
+        let live = self.get(key);
+        let by = json!([{"kind": "cluster", "namespace": "shop", "name": "x", "tenant": "t", "uid": "u"}]);
+        self.delete(key);
+        self.plant(&json!([{"metadata": live["metadata"], "spec": live["spec"], "referring_objects": by}]));
     }
 
     /// Every request so far.
