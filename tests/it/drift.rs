@@ -89,6 +89,25 @@ fn two_reports_in_one_file_are_refused_before_anything_is_read() {
 }
 
 #[test]
+fn a_verdict_is_reported_also_where_what_goes_beside_it_cannot_be_written() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    stage.write("blocking", "a file");
+    std::fs::create_dir(stage.path(".state.json.lock")).expect("a directory");
+    for (file, error) in [
+        ("--write html=blocking/a.html", "cannot create `blocking/a.html`"),
+        ("--drift-state state.json", "`state.json` is not a regular file"),
+    ] {
+        let ran = stage.run(&format!("drift . {file} --write json=b.json"));
+        ran.code(1).stdout_contains("DRIFT  1 of ").stderr_contains(error);
+        let report: serde_json::Value = serde_json::from_str(&stage.read("b.json")).expect("JSON");
+        assert_eq!(report["verdict"], "drift");
+        stage.remove("b.json");
+    }
+}
+
+#[test]
 fn what_was_changed_outside_and_is_blocked_is_restored_by_no_command() {
     let service = Service::start();
     let stage = applied(&service);

@@ -84,7 +84,7 @@ async fn one(arguments: &DriftArgs, context: &Context, paths: &[PathBuf], shard:
         && let Some(error) = plan_errors::unread(&check.plan)
     {
         let command = command(context, &view);
-        report_files::write_beside(&Report::Check(&check), &arguments.files, (&view, &command))?;
+        report_files::write_beside(&Report::Check(&check), &arguments.files, (&view, &command), context);
         return Err(error);
     }
     answer(arguments, context, &Report::Check(&check), &view)?;
@@ -163,7 +163,14 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     });
     if kept.is_kept() {
         let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
-        drift_state = kept.update(|state| state.remember(record, now)).await?;
+        match kept.update(|state| state.remember(record, now)).await {
+            Ok(stored) => drift_state = stored,
+            // The verdict is known, so it is reported before the command fails.
+            Err(error) => {
+                drift_state.remember(record, now);
+                context.output.note_unwritten(error.to_string());
+            }
+        }
     }
     let mut check = Check { elsewhere, ..Check::new(plan, verdicts, now) };
     check.drift_state = kept.is_kept().then_some(drift_state);

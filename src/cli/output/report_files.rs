@@ -10,7 +10,7 @@ use crate::report::{self, Format, Palette, Report, ReportOptions, TextView, left
 /// Writes the report in `format` and in those of the files. `command` is the one that makes it.
 ///
 /// # Errors
-/// A file cannot be written.
+/// The file of the answer cannot be written.
 pub fn write(
     report: &Report<'_>,
     format: Format,
@@ -18,7 +18,7 @@ pub fn write(
     (view, command): (&TextView, &str),
     context: &Context,
 ) -> Result<()> {
-    write_beside(report, files, (view, command))?;
+    write_beside(report, files, (view, command), context);
     match &files.output {
         Some(path) => into(path, report, format, files, (view, command))?,
         None => context.output.report_with(report, format, &options(files, view, command)),
@@ -46,12 +46,14 @@ pub fn check(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the report in the files that the call wants beside its answer.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn write_beside(report: &Report<'_>, files: &ReportFileArgs, (view, command): (&TextView, &str)) -> Result<()> {
-    files.write.iter().try_for_each(|written| into(&written.path, report, written.format, files, (view, command)))
+/// Writes the report in the files that the call wants beside its answer. One that cannot be written is an error at the end
+/// of the command: the answer goes first.
+pub fn write_beside(report: &Report<'_>, files: &ReportFileArgs, drawn: (&TextView, &str), context: &Context) {
+    for WrittenReport { format, path } in &files.write {
+        if let Err(error) = into(path, report, *format, files, drawn) {
+            context.output.note_unwritten(error.to_string());
+        }
+    }
 }
 
 fn into(
