@@ -11,6 +11,9 @@ use crate::report::safe;
 const SETTINGS: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
                         config policy state env stack var sandbox";
 
+/// How a sealed secret begins, which only a request contains: a variable may have one.
+const SEALED: &str = "string:///";
+
 /// What was typed behind the name of the command, by the ids of the arguments.
 #[derive(Debug, Clone, Default)]
 pub struct Call(BTreeMap<String, Vec<String>>);
@@ -61,7 +64,13 @@ impl Call {
             let between = if id == "sandbox" { '=' } else { ' ' };
             match values.as_slice() {
                 [] => vec![flag],
-                values => values.iter().map(|value| format!("{flag}{between}{}", safe::shell(value))).collect(),
+                values => {
+                    let shown = |value: &String| match value.split_once(SEALED).filter(|_| id == "var") {
+                        Some((before, _)) => safe::shell(&format!("{before}{SEALED}…")),
+                        None => safe::shell(value),
+                    };
+                    values.iter().map(|value| format!("{flag}{between}{}", shown(value))).collect()
+                }
             }
         };
         given.flat_map(words).collect()
@@ -112,6 +121,13 @@ mod tests {
         assert_eq!(call.with("paths", []).with("sandbox", ["a b".to_owned()]).with("var", []).about(""), {
             ". --env prod --sandbox='a b'"
         });
+    }
+
+    #[test]
+    fn a_variable_is_repeated_without_the_sealed_secret_in_it() {
+        let call = call("plan --var a=1 --var key=string:///QUJD");
+        assert_eq!(call.settings(), " --var a=1 --var 'key=string:///…'");
+        assert_eq!(call.values("var"), ["a=1", "key=string:///QUJD"]);
     }
 
     #[test]
