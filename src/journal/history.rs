@@ -171,8 +171,22 @@ impl RunHead {
 /// # Errors
 /// The directory cannot be read. A single file that cannot be read is part of the answer.
 pub fn history(state: &StateStore) -> Result<RunHistory, JournalError> {
+    history_of(state, stored::files(state)?)
+}
+
+/// The same of what can have continued a run: the later ones of its stack, and itself.
+///
+/// # Errors
+/// Those of [`history`].
+pub fn history_since(state: &StateStore, record: &RunRecord) -> Result<RunHistory, JournalError> {
+    let (first, stack) = (stored::path(state, record.run()), record.header.plan.stack.as_deref());
+    let is_later = |path: &PathBuf| *path >= first && stored::is_named_for(path, stack);
+    history_of(state, stored::files(state)?.into_iter().filter(is_later).collect())
+}
+
+fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, JournalError> {
     let mut history = RunHistory::default();
-    stored::each(state, stored::files(state)?, |path, bytes| match bytes.and_then(|bytes| parse(&path, &bytes)) {
+    stored::each(state, paths, |path, bytes| match bytes.and_then(|bytes| parse(&path, &bytes)) {
         Ok(record) => history.runs.push(RunSummary::of(&record)),
         Err(error) => history.unreadable.push((path, error)),
     })?;

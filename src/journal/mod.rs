@@ -14,8 +14,8 @@ mod write;
 
 pub use error::JournalError;
 pub use history::{
-    LastAction, Retention, RunHistory, RunOwner, find, find_newest, find_of, history, last_actions, naming_time,
-    open_run, prune, run_name,
+    LastAction, Retention, RunHistory, RunOwner, find, find_newest, find_of, history, history_since, last_actions,
+    naming_time, open_run, prune, run_name,
 };
 pub use read::{load, parse, read};
 pub use stored::unlock;

@@ -18,7 +18,7 @@ pub fn find(context: &Context, name: &str) -> Result<RunDocument> {
     let store = settings::state_store(context)?;
     let record =
         journal::find(store, name).map_err(|error| settings::store_error(context, ExitStatus::Invalid, error))?;
-    let history = journal::history(store).map_err(|error| settings::store_failed(context, error))?;
+    let history = journal::history_since(store, &record).map_err(|error| settings::store_failed(context, error))?;
     let known = history.runs.into_iter().find(|summary| summary.run == *record.run());
     let mut document = RunDocument::of(&record, known.as_ref().and_then(|summary| summary.resumed_by.clone()));
     document.run.superseded_by = known.and_then(|summary| summary.superseded_by);
