@@ -27,7 +27,7 @@ pub struct RollbackArgs {
     /// Save the plan to a file for `trueup apply FILE`, and change nothing
     #[arg(long, short, value_name = "FILE", value_parser = output_file())]
     pub output: Option<PathBuf>,
-    /// Allow what a guard blocks: mass-change, empty-namespace, protected=KEY, recreate=KEY, referred=KEY; repeatable
+    /// Allow what a guard blocks: mass-change, empty-namespace, foreign-stack=KEY, protected=KEY, recreate=KEY, referred=KEY; repeatable
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completer::allowances))]
     pub allow: Vec<String>,
     #[command(flatten)]

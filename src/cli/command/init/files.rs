@@ -35,6 +35,8 @@ plan.json
 live.json
 # A token belongs into a secret store, never into a repository.
 *.token
+# A command that was killed can leave a file that it was writing.
+.trueup-*.tmp
 ";
 
 /// What a new stack is.
