@@ -387,8 +387,9 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
             holder.run,
             context.call.settings()
         )),
-        JournalError::NoLast { there, .. } if !there.is_empty() => {
-            Some(format!("to see them with their commands: trueup history{}", context.call.settings()))
+        JournalError::NoLast { there, .. } if there.is_empty() => None,
+        JournalError::NoLast { .. } | JournalError::NoRun { .. } => {
+            Some(format!("to see the runs with their commands: trueup history{}", context.call.settings()))
         }
         JournalError::Io { what: "create", .. } | JournalError::File(FileError::Io { action: "create", .. }) => {
             Some("runs are kept there: to keep them in another directory, --state or TRUEUP_STATE".to_owned())

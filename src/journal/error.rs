@@ -85,7 +85,7 @@ pub enum JournalError {
         source: DocumentError,
     },
     /// There is no such run.
-    #[error("there is no run `{run}` in `{}`; `trueup history` lists the runs", state.display())]
+    #[error("there is no run `{run}` in `{}`", state.display())]
     NoRun {
         /// What was asked for.
         run: String,

@@ -185,8 +185,9 @@ async fn apply(
     (members, waves): (&[Member], &[Wave]),
     planned: &[StackResult<PendingRun<'_>>],
 ) -> Vec<StackResult<Option<Outcome>>> {
-    let left = "the same command again goes on; `trueup history` lists the runs";
-    let stop = interrupt::watch(context.output.clone(), left.to_owned());
+    let list = format!("trueup history{}", context.call.flags("state"));
+    let left = format!("the same command again goes on; `{list}` lists the runs");
+    let stop = interrupt::watch(context.output.clone(), left);
     let has_failed = Cell::new(false);
     // Directories of one stack share its lock, so their runs wait for each other.
     let plans = planned.iter().flatten().map(|stack| &stack.plan);
