@@ -123,7 +123,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {
-            runtime.block_on(async {
+            let result = runtime.block_on(async {
                 // What waits draws a line on a terminal, which must not stay there.
                 let is_watched = context.output.promised().is_some() || context.output.is_live;
                 let is_read = is_watched && arguments.command.ends_on_interrupt();
@@ -137,7 +137,10 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
                 };
                 context.close().await;
                 result
-            })
+            });
+            // A thread that waits, such as for a lock, must not keep a command that was interrupted.
+            runtime.shutdown_background();
+            result
         });
     let status = result.unwrap_or_else(|error| {
         context.output.fail(&error);

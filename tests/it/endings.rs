@@ -1,12 +1,12 @@
 //! With `--format json` every ending of every command is one document of a known kind on standard output, whose exit
 //! code is that of the process. That it is one, and fits its schema, is checked of every call of every test.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use trueup::report::schema::SchemaKind;
@@ -184,8 +184,6 @@ fn a_journal_that_cannot_be_begun_is_a_document() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_apply_is_a_document_and_a_stream_ends_with_it() {
-    use std::io::{BufRead as _, BufReader, Read as _};
-
     let service = Service::start();
     for format in ["json", "ndjson"] {
         let stage = Stage::stack(&service, format).file("a.yaml", &definition(&format!("shop/{format}"), 80));
@@ -245,6 +243,34 @@ fn an_interrupted_read_is_a_document() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_check_that_waits_for_its_drift_state_ends_when_it_is_interrupted() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let lock = std::fs::File::create(stage.path(".state.json.lock")).expect("a file");
+    lock.lock().expect("a lock");
+    let mut command = stage.command(&["drift", ".", "--drift-state", "state.json", "--format", "json", "--verbose"]);
+    let mut check = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let stderr = BufReader::new(check.stderr.take().expect("piped"));
+    let mut messages = stderr.lines().map_while(Result::ok);
+    messages.find(|line| line.contains("200")).expect("the list is read, so the lock is next");
+    std::thread::sleep(Duration::from_millis(500));
+    let interrupt = std::process::Command::new("kill").args(["-INT", &check.id().to_string()]).status();
+    assert!(interrupt.expect("a program").success());
+    let begun = Instant::now();
+    while check.try_wait().expect("a child").is_none() {
+        if begun.elapsed() > Duration::from_secs(20) {
+            check.kill().expect("a child");
+            panic!("it waits for the lock");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = check.wait_with_output().expect("it ends");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &document["status"]), (Some(130), &json!("interrupted")));
+}
+
 #[test]
 fn a_stream_tells_each_step_of_a_run_with_its_time_and_ends_with_the_outcome() {
     let service = Service::start();
@@ -300,8 +326,6 @@ fn every_kind_of_document_has_a_schema_that_is_one() {
 #[cfg(unix)]
 #[test]
 fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
-    use std::io::{BufRead as _, BufReader, Read as _};
-
     let service = Service::start();
     let stage = ["one", "two", "three"].iter().fold(Stage::new().at(&service), |stage, name| {
         stage
