@@ -86,6 +86,24 @@ fn a_resume_asks_the_gates_before_its_first_write() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn what_began_while_a_person_was_asked_stops_the_run() {
+    for several in ["", " ../other"] {
+        let (service, stage) = moved(KINDS[0], "idle", "idle");
+        stage.edit("cart.yaml", "port: 80", "port: 81");
+        let stage = stage.file("../other/trueup.yaml", "stack: other\nnamespaces: [other]\nallow_empty: true\n");
+        let mut terminal = crate::terminal::Terminal::run(&stage, &format!("apply .{several}"));
+        terminal.wait_for("Type 'yes' to apply");
+        service.misbehave("rules: [{operation: '*upgrade*', status: {code: 403}}]");
+        terminal.enter("yes");
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 6, "{screen}");
+        assert!(screen.contains("the upgrade status of `idle` is unknown"), "{screen}");
+        assert_eq!(service.requests("PUT"), 0, "{screen}");
+    }
+}
+
 #[test]
 fn an_upgrade_whose_status_is_not_known_is_found() {
     for kind in KINDS {

@@ -215,6 +215,13 @@ pub struct ApprovalArgs {
     pub format: Format,
 }
 
+impl ApprovalArgs {
+    /// Whether a flag approves the plan, so that nobody is asked.
+    pub fn is_given(&self) -> bool {
+        self.yes || self.digest.is_some()
+    }
+}
+
 /// What the definitions are compared with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LiveArgs {

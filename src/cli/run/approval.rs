@@ -27,7 +27,6 @@ pub fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
         return Ok(PromptResult::Ended(nothing_to_do(work)));
     }
-    let beforehand = decision.yes || decision.digest.is_some();
     let shown = |is_applied: bool| text::plan(plan, None, &TextView { is_applied, ..context.output.as_message(view) });
     let approved = match plan.approve_within(consent, allow, &work.trust.limits) {
         Ok(approved) => approved,
@@ -37,7 +36,7 @@ pub fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
                 return Err(error.hint("nothing was sent").refusal(refusal));
             }
             // Without a flag the plan was not shown before.
-            if !beforehand {
+            if !decision.is_given() {
                 context.output.rendered_notice(&shown(false));
             }
             return Ok(PromptResult::Ended(refused(work, &refusal)));
@@ -98,7 +97,7 @@ pub fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitSt
     if let Err(refusal) = plan.approve_within(consent(decision), allow, &work.trust.limits) {
         return Ok(Some(refused(work, &refusal)));
     }
-    if decision.digest.is_some() || decision.yes {
+    if decision.is_given() {
         return Ok(None);
     }
     let guards = context.output.as_message(view).message(report::consented(plan));

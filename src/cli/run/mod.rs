@@ -116,8 +116,7 @@ impl<'a> PendingRun<'a> {
         let options = SessionOptions { change: Some(change), ..SessionOptions::default() };
         let session = Session::open(context, scope, options).await?;
         let mut plan = session.plan().await?;
-        let is_asked_for = !decision.yes && decision.digest.is_none();
-        if is_asked_for || plan.changes.is_empty() {
+        if !decision.is_given() || plan.changes.is_empty() {
             session.locate(&mut plan);
         }
         session.attribute(&mut plan)?;
@@ -139,6 +138,9 @@ impl<'a> PendingRun<'a> {
             PromptResult::Given(approved) => approved,
             PromptResult::Ended(ending) => return Ok(ending),
         };
+        if !self.decision.is_given() {
+            self.check_again().await?;
+        }
         let outcome = self.carry_out(approved, None).await?;
         Ok(self.report(&outcome, &BTreeSet::new()))
     }
@@ -171,7 +173,7 @@ impl<'a> PendingRun<'a> {
         self.check_gates(&self.plan, &self.trust.safeguards.gates).await
     }
 
-    /// Looks at the gates that block once more, where other stacks were applied since the plan was made.
+    /// Looks at the gates that block once more, where a person was asked or other stacks were applied since the plan was made.
     ///
     /// # Errors
     /// A gate that blocks.

@@ -208,7 +208,8 @@ async fn apply(
                 Ok(_) if *stop.borrow() => Err(NoResult::Interrupted),
                 Ok(_) if has_failed.get() => Err(NoResult::AnotherFailed),
                 Ok(stack) => {
-                    let result = apply_one(&members[*at], stack, number, &stop).await;
+                    let is_later = number > 0 || !arguments.decision.is_given();
+                    let result = apply_one(&members[*at], stack, is_later, &stop).await;
                     has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
                     result
                 }
@@ -234,7 +235,7 @@ fn locked(plan: &Plan) -> (&str, Option<&str>) {
 async fn apply_one(
     member: &Member,
     stack: &PendingRun<'_>,
-    wave: usize,
+    is_later: bool,
     stop: &watch::Receiver<bool>,
 ) -> StackResult<Option<Outcome>> {
     // The guards of all plans were checked before the prompt.
@@ -242,8 +243,8 @@ async fn apply_one(
         Ok(approved) => approved,
         Err(refusal) => return Err(NoResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal))),
     };
-    // What was safe when all were planned may not be so after an hour of waves.
-    let checked = if wave > 0 { stack.check_again().await } else { Ok(()) };
+    // What was safe when all were planned may not be so after a prompt, or an hour of waves.
+    let checked = if is_later { stack.check_again().await } else { Ok(()) };
     let outcome = match checked {
         Ok(()) => stack.carry_out(approved, Some(stop.clone())).await,
         Err(error) => Err(error),
