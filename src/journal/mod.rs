@@ -18,7 +18,7 @@ pub use history::{
     naming_time, open_run, prune, run_name,
 };
 pub use read::{load, parse, read};
-pub use stored::unlock;
+pub use stored::{ensure_over, unlock};
 pub use write::{Journal, RecordError};
 
 use std::borrow::Cow;

@@ -4,9 +4,11 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use super::lock::Lock;
 use super::{JournalError, LOCKS, RUNS, objects};
 use crate::file::{Directory, limit, open_own, read_own};
 use crate::model::RunId;
+use crate::run::RunHeader;
 use crate::state::{self, Holder, StateStore};
 
 /// The ending of a run's path.
@@ -177,5 +179,24 @@ pub fn unlock(state: &StateStore, run: &RunId) -> Result<Option<Holder>, Journal
     match state {
         StateStore::Directory(_) => Ok(None),
         StateStore::Bucket(bucket, _) => Ok(state::release(bucket, LOCKS, run.as_str())?),
+    }
+}
+
+/// Takes the lock of a run that has not ended and releases it, so that the run is known not to be in progress. `host` and
+/// `waiting` as for [`super::Journal::begin`].
+///
+/// # Errors
+/// The run, or another one of its stack, is in progress; the medium.
+pub fn ensure_over(
+    state: &StateStore,
+    header: &RunHeader,
+    host: Option<&str>,
+    waiting: &dyn Fn(&str),
+) -> Result<(), JournalError> {
+    match state {
+        StateStore::Directory(place) => Lock::take(place, header).map(drop),
+        StateStore::Bucket(bucket, timing) => {
+            objects::ObjectRun::begin((bucket, *timing), header, host, waiting).map(drop)
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::cli::aside;
 use crate::cli::command::prelude::*;
 use crate::cli::commits::secrets;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
@@ -37,6 +38,7 @@ pub struct RollbackArgs {
 impl Execute for RollbackArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let record = session::run_to_change(context, &self.run, journal::find_of)?;
+        let record = if record.closing.is_some() { record } else { over(context, record).await? };
         let selection = stack::selection(&FilterArgs { only: self.only.clone(), ..FilterArgs::default() })?;
         let allow = settings::allow(&self.allow)?;
         let (config, connection) = session::of_plan(context, &record.header.plan).await?;
@@ -74,6 +76,18 @@ impl Execute for RollbackArgs {
             None => work.approve_and_apply().await,
         }
     }
+}
+
+/// A run that has not ended, once it is known not to be in progress: else a part of what it does would be undone.
+async fn over(context: &Context, record: RunRecord) -> Result<RunRecord> {
+    let (store, host) = (settings::state_store(context)?.clone(), context.environment.host().map(str::to_owned));
+    let output = context.output.clone();
+    let read = move || {
+        journal::ensure_over(&store, &record.header, host.as_deref(), &|text| output.notice(text))?;
+        journal::load(&store, record.run())
+    };
+    let refused = |error| settings::store_error(context, ExitStatus::Refused, error).hint("nothing was sent");
+    aside(read).await.map_err(refused)
 }
 
 /// A filter that matches nothing that the run wrote.

@@ -302,6 +302,29 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
 }
 
 #[test]
+fn a_run_in_progress_is_not_rolled_back_in_part() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "runs");
+    stage.write("a.yaml", &definition("shop/a", 80));
+    stage.write("b.yaml", &definition("shop/b", 80));
+    service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 2000}}]");
+    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
+    let apply = apply.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().expect("the program starts");
+    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    stderr.find(|line| line.contains("done")).expect("a change is done");
+    stage
+        .run("rollback last --allow empty-namespace -o back.json")
+        .code(6)
+        .stderr_contains("another apply of stack `runs` is running on this machine")
+        .stderr_contains("nothing was sent");
+    assert!(!stage.path("back.json").exists());
+    stderr.for_each(drop);
+    assert_eq!(apply.wait().expect("it ends").code(), Some(0));
+    stage.run("rollback last --allow empty-namespace --yes --quiet").code(0).stdout_contains("2 deleted");
+}
+
+#[test]
 fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
