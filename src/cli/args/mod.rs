@@ -9,7 +9,9 @@ pub mod time;
 
 use std::path::PathBuf;
 
-use clap::builder::{PathBufValueParser, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{
+    NonEmptyStringValueParser, PathBufValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
+};
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
@@ -98,7 +100,7 @@ pub struct GlobalArgs {
     pub policy: Option<PathBuf>,
     /// Where runs, locks and drift states are kept: a directory, or a bucket such as s3://BUCKET/PREFIX
     /// (default: the state directory of this machine) [environment: TRUEUP_STATE]
-    #[arg(long, hide_short_help = true, global = true, value_name = "DIR|URL")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "DIR|URL", value_parser = NonEmptyStringValueParser::new())]
     pub state: Option<String>,
     /// Use an embedded service instead of a real one, kept in FILE (default: one for each directory, in the state directory)
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
@@ -289,7 +291,7 @@ pub struct ApplyArgs {
     #[command(flatten)]
     pub change: ChangeArgs,
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
-    #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt", "base"])]
+    #[arg(long, value_name = "RUN", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt", "base"])]
     pub resume: Option<String>,
     /// Of several stacks, apply those that can be planned, and go on after one fails
     #[arg(long, hide_short_help = true)]

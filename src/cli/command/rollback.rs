@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use clap::builder::NonEmptyStringValueParser;
+
 use crate::cli::aside;
 use crate::cli::command::prelude::*;
 use crate::cli::commits::secrets;
@@ -20,7 +22,7 @@ use crate::run::RunRecord;
 )]
 pub struct RollbackArgs {
     /// The run: its name, a prefix of it, or `last`
-    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completer::runs))]
+    #[arg(value_name = "RUN", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCompleter::new(completer::runs))]
     pub run: String,
     /// Only objects whose key, such as shop/cart or origin_pool:shop/cart, matches; repeatable
     #[arg(long, value_name = "GLOB")]

@@ -302,6 +302,18 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
 }
 
 #[test]
+fn a_variable_of_a_script_that_is_not_set_names_no_run_and_no_state() {
+    let service = Service::start();
+    let stage = stage(&service);
+    for words in
+        [["rollback", "", "--yes"], ["apply", "--resume", ""], ["history", "--state", ""], ["drift", "--state", ""]]
+    {
+        stage.run_words(&words).code(64).stderr_contains("a value is required for '");
+    }
+    assert!(service.has("shop/search") && !stage.path("runs").exists());
+}
+
+#[test]
 fn a_run_in_progress_is_not_rolled_back_in_part() {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
