@@ -369,8 +369,10 @@ pub fn run_to_change(context: &Context, run: &str, find: FindRun) -> Result<RunR
     let config = settings::of_directory(context, Path::new("."))?;
     let base_url = settings::place(context, &config)?.base_url().to_string();
     let owner = settings::run_owner(context, settings::stack(context, &config)?, base_url);
-    let record = find(settings::state_store(context)?, run, &owner)
-        .map_err(|error| settings::store_error(context, ExitStatus::Invalid, error))?;
+    let record = find(settings::state_store(context)?, run, &owner).map_err(|error| match error {
+        JournalError::Superseded { .. } => settings::store_error(context, ExitStatus::Refused, error),
+        error => settings::store_error(context, ExitStatus::Invalid, error),
+    })?;
     let (url, sandbox) = (&record.header.plan.service.base_url, &record.header.sandbox);
     // An earlier version recorded no sandbox.
     if *url == owner.base_url && (sandbox.is_none() || *sandbox == owner.sandbox) {

@@ -387,6 +387,7 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
             holder.run,
             context.call.settings()
         )),
+        JournalError::Superseded { .. } => Some("to make its changes, apply the definitions again".to_owned()),
         JournalError::NoLast { there, .. } if there.is_empty() => None,
         JournalError::NoLast { .. } | JournalError::NoRun { .. } => {
             Some(format!("to see the runs with their commands: trueup history{}", context.call.settings()))

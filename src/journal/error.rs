@@ -120,6 +120,14 @@ pub enum JournalError {
         /// Runs that begin so.
         count: usize,
     },
+    /// A later run applied all definitions or rolled it back: a resume would undo that.
+    #[error("run `{run}` is superseded by run `{by}`, so it is not resumed")]
+    Superseded {
+        /// The run.
+        run: RunId,
+        /// The later one.
+        by: RunId,
+    },
     /// Runs that resume each other in a circle.
     #[error("run `{run}` says that it resumes itself; its file was altered")]
     Circle {

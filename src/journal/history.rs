@@ -327,6 +327,9 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
         let Some(later) = runs.iter().rfind(|run| run.resumes.as_ref() == Some(&newest)) else { break };
         newest = later.run.clone();
     }
+    if let Some(by) = runs.iter().find(|run| run.run == newest).and_then(|run| run.superseded_by.clone()) {
+        return Err(JournalError::Superseded { run: newest, by });
+    }
     let begun = stored::path(state, &newest);
     for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun) {
         // It may have continued this run.

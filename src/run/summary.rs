@@ -40,7 +40,8 @@ pub struct RunSummary {
     pub rolls_back: Option<RunId>,
     /// The run that went on with this one and settled it.
     pub resumed_by: Option<RunId>,
-    /// The later run that applied and verified all definitions of the stack, so that nothing is left of this one.
+    /// The later run that applied and verified all definitions of the stack, or rolled this one back, so that nothing is left
+    /// of this one.
     #[serde(default)]
     pub superseded_by: Option<RunId>,
     /// The embedded service, as the header names it.
@@ -129,6 +130,10 @@ impl RunSummary {
 
     /// Whether this run, which began later, leaves nothing of `earlier`.
     pub fn supersedes(&self, earlier: &RunSummary) -> bool {
+        // A resume would make again what was undone.
+        if self.rolls_back.as_ref() == Some(&earlier.run) && self.done > 0 {
+            return true;
+        }
         let is_same =
             self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
         // Environments and directories of one stack have namespaces of their own, and a stack may have fewer than it had.

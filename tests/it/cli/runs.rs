@@ -302,6 +302,27 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
 }
 
 #[test]
+fn a_run_that_was_killed_and_rolled_back_is_not_resumed() {
+    let service = Service::start();
+    let stage = stage(&service);
+    kill_newest(&stage);
+    let killed = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    stage.run(&format!("rollback {killed} --yes --quiet")).code(0);
+    stage
+        .run("history")
+        .code(0)
+        .stdout_contains(&format!("rolls back {killed}"))
+        .stdout_contains("unfinished, superseded by ")
+        .does_not_say("resume with");
+    let writes = service.requests("PUT") + service.requests("POST");
+    stage
+        .run(&format!("apply --resume {killed} --yes"))
+        .code(6)
+        .stderr_contains(&format!("run `{killed}` is superseded by run `"));
+    assert_eq!(service.requests("PUT") + service.requests("POST"), writes);
+}
+
+#[test]
 fn a_variable_of_a_script_that_is_not_set_names_no_run_and_no_state() {
     let service = Service::start();
     let stage = stage(&service);
@@ -432,6 +453,7 @@ fn a_run_of_which_a_later_one_leaves_nothing_is_superseded_and_no_longer_open() 
     assert_eq!((&runs[2]["run"], &runs[2]["superseded_by"]), (&json!(killed), &runs[0]["run"]));
     let list = stage.run("history");
     list.code(0).stdout_contains("unfinished, superseded by ").does_not_say("--resume");
+    stage.run(&format!("apply --resume {killed} --yes")).code(6).stderr_contains("is superseded by run `");
     // Text and JSON have one order.
     let names: Vec<&str> = runs.as_array().expect("runs").iter().filter_map(|run| run["run"].as_str()).collect();
     let places: Vec<Option<usize>> = names.iter().map(|name| list.text().find(name)).collect();
