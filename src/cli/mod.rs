@@ -139,7 +139,9 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
                 result
             });
             // A thread that waits, such as for a lock, must not keep a command that was interrupted.
-            runtime.shutdown_background();
+            if result.as_ref().is_err_and(|error| error.ending() == ExitStatus::Interrupted) {
+                runtime.shutdown_background();
+            }
             result
         });
     let status = result.unwrap_or_else(|error| {
