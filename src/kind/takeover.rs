@@ -8,7 +8,7 @@ use super::fills::{unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::spec::{is_zero_of, keys_of, value_of};
 use super::walk::{Keys, each_message_mut};
-use super::{Field, FieldKind, Message};
+use super::{Field, FieldKind, Message, values};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
 /// names it.
@@ -28,6 +28,20 @@ enum Taken {
     Named,
     /// Those that it does not name.
     Unnamed,
+}
+
+/// What a definition writes of a field that is unset live and that it goes on naming: without a word, the next change outside
+/// would be none of its own.
+fn zero(field: &Field) -> Option<Json> {
+    let zero = match field.kind {
+        _ if field.is_list => None,
+        FieldKind::Bool => Some(Json::Bool(false)),
+        FieldKind::Enum(id) => {
+            values(id).iter().map(|(name, _)| Json::from(*name)).find(|name| is_zero_of(field, name))
+        }
+        _ => None,
+    };
+    zero.filter(|zero| field.rules.iter().all(|(_, rule)| rule.broken(field, zero).is_none()))
 }
 
 struct Taker<'a> {
@@ -71,10 +85,13 @@ impl Taker<'_> {
         }
         for (key, before) in written.iter().filter(|(key, _)| !live.has(key)) {
             let means_nothing = |field: &Field| message.group_of(key).is_none() && is_zero_of(field, before);
-            let stays = message.field(key).is_none_or(|field| is_hidden(field) || means_nothing(field));
-            if stays || !is_named {
-                over.insert(key.to_owned(), before.clone());
-            }
+            let field = message.field(key);
+            let stays = field.is_none_or(|field| is_hidden(field) || means_nothing(field));
+            let value = match stays || !is_named {
+                true => Some(before.clone()),
+                false => field.filter(|_| message.group_of(key).is_none()).and_then(zero),
+            };
+            over.extend(value.map(|value| (key.to_owned(), value)));
         }
         over
     }

@@ -220,6 +220,35 @@ spec:
     assert_eq!(stage.read("web.yaml"), text.replace("string:///YQ==", "string:///Yg=="));
 }
 
+#[test]
+fn a_definition_goes_on_naming_what_was_set_to_nothing_outside() {
+    let service = Service::start();
+    let text = "kind: healthcheck
+metadata: {name: alive, namespace: shop}
+spec:
+  http_health_check:
+    path: /alive
+    use_origin_server_name: {}
+    use_http2: true   # as agreed
+  timeout: 3
+  interval: 15
+  unhealthy_threshold: 2
+  healthy_threshold: 3
+";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [healthcheck]\n")
+        .file("check.yaml", text)
+        .applied(".");
+    change(&service, "healthchecks", "alive", |spec| spec["http_health_check"]["use_http2"] = json!(false));
+    stage.run("pull --drift .").code(0).stdout_contains("check.yaml");
+    assert_eq!(stage.read("check.yaml"), text.replace("use_http2: true", "use_http2: false"));
+    stage.run("plan .").code(0).stdout_contains("1 to annotate, 1 in sync");
+    stage.run("apply . --yes --quiet").code(0);
+    change(&service, "healthchecks", "alive", |spec| spec["http_health_check"]["use_http2"] = json!(true));
+    stage.run("drift .").code(3).stdout_contains("use_http2");
+}
+
 /// Whether a value has something that a replace cannot write: the service would keep half of it.
 fn is_of_create(id: &str, value: &Value) -> bool {
     match value {
