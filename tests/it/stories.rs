@@ -66,12 +66,12 @@ struct Story {
     unnamed: BTreeMap<(Id, String), Value>,
     /// Whether the service misbehaves during the next command.
     is_faulty: bool,
-    /// The stack of the last whole apply, what was live before, and the run, where nothing has happened since.
+    /// The stack of the last whole apply, and what was live before, where nothing has happened since.
     applied: Option<(usize, Objects)>,
 }
 
 impl Story {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, number: u64) -> Self {
         let service = Service::start();
         let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).filter(|kind| *kind != "endpoint").collect();
         let settings = |stack: &str| {
@@ -88,10 +88,10 @@ impl Story {
         }
         let stage = stage.committed();
         Self {
-            at: format!("TRUEUP_SEED={seed}"),
+            at: format!("TRUEUP_SEED={seed}, story {number}"),
             service,
             stage,
-            random: Specs::new(seed),
+            random: Specs::new(seed * 1000 + number),
             told: Vec::new(),
             foreign: Objects::new(),
             named: BTreeSet::new(),
@@ -430,7 +430,7 @@ impl Story {
         (code, stdout)
     }
 
-    /// What holds after every command; `before` is what was live, and `stack` that of which the command may delete.
+    /// What holds after every command; `before` is what was live.
     fn check(&mut self, before: &Objects, is_rollback: bool) {
         let (now, defined) = (self.live(), self.defined());
         for (id, foreign) in &self.foreign {
@@ -639,7 +639,7 @@ fn whatever_happens_in_two_stacks_nobodys_work_is_lost() {
     let seed = objects::seed();
     let mut codes: BTreeMap<String, usize> = BTreeMap::new();
     for story in 0..4 {
-        let mut story = Story::new(seed * 1000 + story);
+        let mut story = Story::new(seed, story);
         for _ in 0..10 {
             story.edit();
         }
