@@ -14,7 +14,7 @@ test *names:
 # The generators with each of these seeds, until one fails: `just seeds 100 120`
 seeds from to:
     for seed in $(seq {{from}} {{to}}); do \
-        TRUEUP_SEED=$seed cargo test --test it -- every_kind kinds_managed sandbox::kinds terraform || exit 1; \
+        TRUEUP_SEED=$seed cargo test --test it -- every_kind kinds_managed sandbox::kinds stories terraform || exit 1; \
     done
 
 # Format every file
