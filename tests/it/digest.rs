@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trueup::model::{Namespace, RunId, Scope};
 use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanOrigin, PlanSource};
 
-use crate::support::{Ran, Service, Stage, definition};
+use crate::support::{Ran, Service, Stage, definition, removed_and_referred_to};
 
 /// A stack of which all definitions but one are gone: two guards stand over its plan.
 fn emptied(service: &Service) -> Stage {
@@ -71,16 +71,7 @@ fn guards_that_are_cut_out_of_a_file_still_stand() {
 #[test]
 fn what_is_blocked_and_counts_for_a_guard_is_part_of_the_digest() {
     let service = Service::start();
-    let stage =
-        Stage::stack(&service, "shop").file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nallow_empty: true\n");
-    for name in ["a", "b", "c"] {
-        stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
-    }
-    stage.run("apply . --yes --quiet").code(0);
-    service.refer_to("shop/a");
-    for name in ["a", "b", "c"] {
-        stage.remove(&format!("{name}.yaml"));
-    }
+    let stage = removed_and_referred_to(&service);
     stage.run("plan . -o p.json").code(0).stdout_contains("--allow empty-namespace");
     let (mut file, deletes) = (saved(&stage), service.requests("DELETE"));
     file["plan"]["blocked"] = json!([]);

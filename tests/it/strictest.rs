@@ -4,7 +4,7 @@
 use serde_json::json;
 use trueup::sandbox::Tenant;
 
-use crate::support::{Service, Stage, applied, commit, definition, git};
+use crate::support::{Service, Stage, applied, commit, definition, git, removed_and_referred_to};
 
 /// Two endpoints that were applied, and `shop/gone` is not defined any more; a policy in a file beside the repository.
 fn stage(service: &Service, policy: &str) -> Stage {
@@ -81,16 +81,7 @@ fn a_namespace_that_the_policy_does_not_list_is_not_pruned_by_a_flag() {
 #[test]
 fn a_namespace_is_emptied_only_on_request_although_one_object_stays_because_it_is_referred_to() {
     let service = Service::start();
-    let stage =
-        Stage::stack(&service, "shop").file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nallow_empty: true\n");
-    for name in ["a", "b", "c"] {
-        stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
-    }
-    stage.run("apply . --yes --quiet").code(0);
-    service.refer_to("shop/a");
-    for name in ["a", "b", "c"] {
-        stage.remove(&format!("{name}.yaml"));
-    }
+    let stage = removed_and_referred_to(&service);
     stage.run("apply . --yes --quiet").code(6).stderr_contains("empty-namespace");
     assert!(["a", "b", "c"].iter().all(|name| service.has(&format!("shop/{name}"))));
 }

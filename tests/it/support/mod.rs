@@ -317,6 +317,21 @@ pub fn applied(service: &Service) -> Stage {
         .applied(".")
 }
 
+/// A stack of three endpoints that is applied and defines none of them any more; others refer to the first.
+pub fn removed_and_referred_to(service: &Service) -> Stage {
+    let stage =
+        Stage::stack(service, "shop").file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nallow_empty: true\n");
+    for name in ["a", "b", "c"] {
+        stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    service.refer_to("shop/a");
+    for name in ["a", "b", "c"] {
+        stage.remove(&format!("{name}.yaml"));
+    }
+    stage
+}
+
 /// A stack of three endpoints in two namespaces, a directory each, that is applied.
 pub fn shop_and_pay(service: &Service) -> Stage {
     Stage::new()
