@@ -8,13 +8,13 @@ use serde_json::Value as Json;
 /// Whether a live item is one of a definition.
 type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
 
-/// How many values of a live item one of a definition does not name, and how many that the service fills.
+/// How many values of a live item an item of a definition does not name: those of others, and those that the service fills.
 type Unnamed = (usize, usize);
 
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours. Of several that are the same, it is the one
-/// that names most of it, as `unnamed` counts what an item does not name of a live one. `content` is one of what is nearly
-/// always the same: in a long list that is most, in whatever order.
+/// that names most of it, as `unnamed` counts what an item does not name of a live one. Items of one `content` are nearly
+/// always the same: by it most of a long list are found, in whatever order.
 pub(super) fn align(
     live: &[Json],
     wanted: &[Json],
@@ -82,7 +82,7 @@ fn fill_closest(
     }
 }
 
-/// Exchanges the items of a definition that two live ones are, where no more is unnamed in their order: nothing moved.
+/// Swaps the partners of two live items that are not in order, where as much is named the other way: nothing moved.
 fn keep_order(to: &mut [Option<usize>], unclear: &BTreeSet<usize>, distance: &dyn Fn(usize, usize) -> Option<Unnamed>) {
     let sum = |one: Option<Unnamed>, other: Option<Unnamed>| {
         one.zip(other).map(|(one, other)| (one.0 + other.0, one.1 + other.1))

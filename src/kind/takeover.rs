@@ -30,8 +30,8 @@ enum Taken {
     Unnamed,
 }
 
-/// What a definition writes of a field that is unset live and that it goes on naming: without a word, the next change outside
-/// would be none of its own.
+/// What a definition writes for a field that it names and that is unset live: left out, the field would be nobody's, and the
+/// next change outside no drift.
 fn zero(field: &Field) -> Option<Json> {
     let zero = match field.kind {
         _ if field.is_list => None,
