@@ -4,13 +4,14 @@
 use super::diagnostic::Diagnostic;
 use super::fields::{FieldProblem, Fields, first_line, is_free};
 use super::item::{Item, MapEntry, TextSpan, Value};
-use super::overlays::REMOVE;
 use super::suggestion::did_you_mean;
 use crate::kind;
 use crate::kind::snake;
 use crate::model::SERVICE_KEYS;
 use crate::model::{Location, Object, Problem, SealedSecrets, Segment};
 
+/// The key of a document that removes a definition.
+pub(super) const REMOVE: &str = "$remove";
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
 

@@ -3,8 +3,8 @@
 
 use serde::de::IgnoredAny;
 
+use super::definition::REMOVE;
 use super::item::{Item, Value, ValueOrigin, resolve};
-use super::overlays::REMOVE;
 use super::text::{Language, SourceText};
 use super::tree::{Documents, TextStyle};
 use crate::kind::KindName;

@@ -44,7 +44,7 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
 }
 
 /// Nothing else can be said of a document whose kind is unknown.
-fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
+pub(super) fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
     let entry = root.entries().iter().find(|entry| entry.key == "kind" && !entry.item.is_null())?;
     let at = entry.value_at();
     let Some(text) = entry.item.text() else {

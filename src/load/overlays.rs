@@ -6,19 +6,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::definition::{REMOVE, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, MapEntry, TextSpan, Value, resolve};
-use super::overlay;
 use super::secrets::{Secrets, conceal};
 use super::source::FileFilter;
 use super::suggestion::did_you_mean;
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
 use super::variable::{Variables, substitute};
+use super::{object, overlay};
 use crate::model::Key;
-
-/// The key of a document that removes a definition.
-pub(super) const REMOVE: &str = "$remove";
 
 /// Every overlay document.
 #[derive(Debug, Default)]
@@ -63,7 +61,7 @@ impl<'s> Overlays<'s> {
     pub(super) fn read(
         sources: &'s [SourceText],
         filter: &FileFilter,
-        variables: &Variables,
+        variables: &'s Variables,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut by_key: BTreeMap<String, Vec<Overlay<'s>>> = BTreeMap::new();
@@ -78,7 +76,17 @@ impl<'s> Overlays<'s> {
                     Ok(tree) => tree,
                 };
                 let (secrets, first_problem) = (Secrets::of(&tree, source), problems.len());
-                let mut item = resolve(&tree, source, problems).filter(|item| !item.is_null());
+                let mut item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
+                // Without it, the document would be one of an endpoint.
+                let unknown = item.as_mut().and_then(|item| {
+                    substitute_kind(item, variables, problems);
+                    object::unknown_kind(item)
+                });
+                if let Some(unknown) = unknown {
+                    problems.extend(unknown);
+                    conceal([&secrets], &mut problems[first_problem..]);
+                    continue;
+                }
                 let removal = item.as_mut().and_then(|item| removal(item, problems));
                 let key = item.as_ref().and_then(|item| key_of(item, variables));
                 if let (Some(item), None) = (&item, &key) {
@@ -129,10 +137,14 @@ impl<'s> Overlays<'s> {
     pub(super) fn apply(
         &self,
         item: &mut Item<'s>,
-        variables: &Variables,
+        variables: &'s Variables,
         problems: &mut Vec<Diagnostic>,
     ) -> (&[Overlay<'s>], Applied<'s>) {
         if self.by_key.is_empty() {
+            return Default::default();
+        }
+        substitute_kind(item, variables, problems);
+        if object::unknown_kind(item).is_some() {
             return Default::default();
         }
         let Some(key) = key_of(item, variables) else { return Default::default() };
@@ -272,6 +284,13 @@ fn removal<'s>(item: &mut Item<'s>, problems: &mut Vec<Diagnostic>) -> Option<Re
             None
         }
     }
+}
+
+/// Puts the variables into the kind of a document, which selects a definition as its name does.
+fn substitute_kind<'s>(item: &mut Item<'s>, variables: &'s Variables, problems: &mut Vec<Diagnostic>) {
+    let Value::Map(entries) = &mut item.value else { return };
+    let kind = entries.iter_mut().filter(|entry| entry.key == "kind");
+    kind.for_each(|entry| substitute(&mut entry.item, variables, problems));
 }
 
 /// The key of a document, variables put in.

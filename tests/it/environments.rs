@@ -247,6 +247,45 @@ fn an_overlay_may_be_written_in_another_language_than_its_definition() {
     stage.write("cart.json", json);
 }
 
+#[test]
+fn an_overlay_of_a_kind_that_there_is_not_touches_no_other_object() {
+    let stage = overlaid("variables: {kind: healthcheck}\nenvironments:\n  prod: {overlay: o}\n");
+    let check = |text: &str, says: &str| {
+        stage.write("o/cart.yaml", text);
+        let ran = stage.run("validate . --env prod");
+        ran.code(1).stderr_contains(says).stderr_contains("o/cart.yaml:");
+    };
+    let cart = "metadata: {namespace: shop, name: cart}";
+    for rest in ["spec: {port: 81}", "$remove: true", "$remove: false"] {
+        check(&format!("kind: healthchek\n{cart}\n{rest}\n"), "unknown kind `healthchek`");
+        check(&format!("kind: [endpoint]\n{cart}\n{rest}\n"), "`kind` is a list");
+        check(&format!("kind: ${{kund}}\n{cart}\n{rest}\n"), "the variable `kund` is not defined");
+        // That of a variable selects as well.
+        check(&format!("kind: ${{kind}}\n{cart}\n{rest}\n"), "`healthcheck:shop/cart`");
+    }
+    // A document of trueup's own is none of an overlay, as it is no definition.
+    stage.write("o/cart.yaml", &format!("kind: tenant\n{cart}\n$remove: true\n"));
+    stage.run("validate . --env prod").code(0).stdout_contains("1 endpoint");
+}
+
+#[test]
+fn a_definition_whose_kind_is_a_variable_gets_the_overlay_of_that_kind() {
+    let settings = "variables: {kind: healthcheck}\nenvironments:\n  prod: {overlay: o}\n";
+    let stage = overlaid(settings).file(
+        "alive.yaml",
+        "kind: ${kind}\nmetadata: {namespace: shop, name: cart}\nspec: {tcp_health_check: {}, timeout: 3, interval: 15}\n",
+    );
+    let overlay = "metadata: {namespace: shop, name: cart}\nspec: {timeout: 7}\n";
+    let stage = stage.file("o/alive.yaml", &format!("kind: ${{kind}}\n{overlay}"));
+    for kind in ["${kind}", "healthcheck"] {
+        stage.write("o/alive.yaml", &format!("kind: {kind}\n{overlay}"));
+        stage.run("explain --env prod healthcheck:shop/cart .").code(0).stdout_contains("o/alive.yaml:3, overlay");
+    }
+    stage.write("o/alive.yaml", &overlay.replace("timeout", "port"));
+    stage.run("validate . --env prod").code(0);
+    assert_eq!(port(&stage, "prod"), json!(7));
+}
+
 const REMOVED: &str = "$remove: true\nmetadata: {namespace: shop, name: e0}\n";
 
 #[test]
