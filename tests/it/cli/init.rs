@@ -38,6 +38,18 @@ fn a_first_hour_without_a_tenant() {
 }
 
 #[test]
+fn a_stack_gets_the_whole_name_of_its_directory_as_far_as_it_is_one() {
+    let stage = Stage::new();
+    for (directory, name) in [("eu1", "eu1"), ("eu2", "eu2"), ("03-Shop_7", "shop-7"), ("pay_", "pay"), ("42", "main")]
+    {
+        stage
+            .run(&format!("init {directory} --sandbox"))
+            .code(0)
+            .stdout_contains(&format!("By default: stack {name}, "));
+    }
+}
+
+#[test]
 fn flags_decide_and_a_second_time_nothing_is_overwritten() {
     let stage = Stage::new();
     let line = "init mesh --url https://t.example.net/api --namespaces pay,shop --stack s --pipeline github";

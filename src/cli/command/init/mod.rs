@@ -133,7 +133,8 @@ fn stack_name(directory: &Path) -> Name {
     let usual = |path: &Path| {
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let name: String = name.trim_matches(|c: char| !c.is_ascii_alphabetic()).chars().take(63).collect();
+        // Digits at its end may be all that tells it from another stack.
+        let name: String = name.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).chars().take(63).collect();
         Name::parse(name.trim_end_matches('-')).ok()
     };
     usual(directory).or_else(|| Name::parse("main").ok()).unwrap_or_else(|| unreachable!("`main` is a name"))
