@@ -206,14 +206,21 @@ impl Repository {
         &self.found.prefix
     }
 
-    /// What the last commit has below a directory (as for [`Repository::entries`]) and a sparse working tree lacks, although
-    /// nobody deleted it (`git sparse-checkout`).
+    /// What the last commit has below a directory (as for [`Repository::entries`]) and the working tree lacks, although
+    /// nobody deleted it: what a sparse one leaves out (`git sparse-checkout`), and submodules that nobody fetched.
     ///
     /// # Errors
     /// Those of [`Repository::entries`].
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
-        let Some(head) = self.is_sparse().then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
-        let is_missing = |entry: &&TreeEntry| self.top().join(&entry.path).symlink_metadata().is_err();
+        let is_sparse = self.is_sparse();
+        let may_lack = is_sparse || crate::file::exists(&self.top().join(".gitmodules"));
+        let Some(head) = may_lack.then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
+        let is_missing = |entry: &&TreeEntry| {
+            let place = self.top().join(&entry.path);
+            // git leaves an empty directory in the place of a submodule.
+            let is_empty = || place.read_dir().is_ok_and(|mut found| found.next().is_none());
+            entry.kind == EntryKind::Submodule && is_empty() || is_sparse && place.symlink_metadata().is_err()
+        };
         Ok(self.entries(&head, below)?.iter().filter(is_missing).cloned().collect())
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, commit, definition, git};
+use crate::support::{Service, Stage, commit, definition, git, git_in};
 
 /// A repository whose branch `main` is applied.
 fn repository(service: &Service) -> Stage {
@@ -373,6 +373,37 @@ fn a_working_tree_that_lacks_files_of_its_commit_removes_nothing() {
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.remove("api/pay.yaml");
     stage.run("plan .").code(0).stdout_contains("- delete  shop/pay");
+}
+
+#[test]
+fn a_submodule_that_is_not_checked_out_removes_nothing() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("lib/pay.yaml", &definition("shop/pay", 81))
+        .file(".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib\n");
+    let lib = stage.path("lib");
+    git_in(&lib, &["init", "-q"]);
+    git_in(&lib, &["add", "-A"]);
+    git_in(&lib, &["commit", "-qm", "own"]);
+    let stage = stage.committed().applied(".");
+    assert!(git(&stage, "ls-tree HEAD lib").starts_with("160000"));
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    let files = stage.path("../lib");
+    std::fs::rename(&lib, &files).expect("moved");
+    std::fs::create_dir(&lib).expect("a directory");
+    for line in ["plan .", "drift .", "apply . --yes"] {
+        stage.run(line).code(1).stderr_contains("the submodule `lib` is not checked out").stderr_contains("--init");
+    }
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}files: {{exclude: [lib/**]}}\n"));
+    stage.run("plan .").code(0).stdout_contains("- delete  shop/pay");
+    stage.write("trueup.yaml", &settings);
+    // Deleted files were deleted by somebody.
+    std::fs::remove_dir(&lib).expect("removed");
+    stage.run("plan .").code(0).stdout_contains("- delete  shop/pay");
+    std::fs::rename(&files, &lib).expect("moved");
+    stage.run("plan .").code(0).stdout_contains("In sync");
 }
 
 #[test]

@@ -8,7 +8,7 @@ pub use crate::cli::commits::at_commit::LookupError;
 use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
 use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, diagnostics};
-use crate::git::Repository;
+use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{Loaded, is_source};
 use crate::model::{Desired, Key};
 use crate::plan::{Action, Change, DefinitionHistory, Plan};
@@ -35,22 +35,36 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
     Ok(())
 }
 
-/// Refuses a stack of a sparse working tree that lacks files of the last commit: what they define is not removed.
+/// Refuses a stack whose working tree lacks files of the last commit that nobody deleted: what they define is not removed.
 ///
 /// # Errors
-/// A file is missing, or git cannot say.
+/// A file or a submodule is missing, or git cannot say.
 pub fn check_whole(stack: &Stack) -> Result<()> {
     let Ok(repository) = stack.repository.open() else { return Ok(()) };
     let prefix = repository.prefix();
     let left_out = repository.left_out(prefix).map_err(failed)?;
-    let is_read = |path: &&str| is_source(path) && stack.loaded.reads(&path[prefix.len()..], false);
-    match left_out.iter().map(|entry| entry.path.as_str()).find(is_read) {
-        None => Ok(()),
-        Some(path) => Err(error!(Invalid, "the working tree is sparse and lacks `{path}` of the last commit")
-            .hint("to have all files of the stack: git sparse-checkout add, or disable")
-            .hint("if the file was deleted, commit that first")
-            .hint("nothing was sent")),
-    }
+    let is_read = |entry: &&TreeEntry| {
+        let path = &entry.path[prefix.len()..];
+        match entry.kind {
+            // A glob may exclude all that is in it.
+            EntryKind::Submodule => stack.loaded.reads(&format!("{path}/_"), true),
+            EntryKind::File | EntryKind::Link => is_source(path) && stack.loaded.reads(path, false),
+        }
+    };
+    let Some(TreeEntry { path, kind, .. }) = left_out.iter().find(is_read) else { return Ok(()) };
+    let error = match kind {
+        EntryKind::Submodule => {
+            error!(Invalid, "the submodule `{path}` is not checked out, and may contain definitions")
+                .hint("to check it out: git submodule update --init")
+                .hint("if it contains none: `files: {exclude: [...]}` in trueup.yaml")
+        }
+        EntryKind::File | EntryKind::Link => {
+            error!(Invalid, "the working tree is sparse and lacks `{path}` of the last commit")
+                .hint("to have all files of the stack: git sparse-checkout add, or disable")
+                .hint("if the file was deleted, commit that first")
+        }
+    };
+    Err(error.hint("nothing was sent"))
 }
 
 /// The stack as it was at a commit (a full id), with the settings that it had there.
