@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::args::DefinitionFileArgs;
+use crate::cli::call::Call;
 use crate::cli::definition::{self, DefinitionOptions};
+use crate::cli::output::diagnostics;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::kind::KindName;
-use crate::load::{self, Config, SourceFile, config};
+use crate::load::config::{self, FileGlobs};
+use crate::load::{self, Config, SourceFile};
 use crate::model::{Key, Object, SourceLocation};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
@@ -39,20 +42,38 @@ pub struct DefinitionTarget<'a> {
     files: BTreeMap<Arc<str>, Vec<Key>>,
     /// The definitions that an overlay of the environment removes.
     removed: BTreeMap<Key, SourceLocation>,
+    /// The call, for a command about the files.
+    call: Call,
 }
 
 impl<'a> DefinitionTarget<'a> {
     /// The stack around the directory that the arguments name.
-    pub fn new(arguments: &'a DefinitionFileArgs, context: &Context, config: Config) -> Self {
+    ///
+    /// # Errors
+    /// The stack cannot be loaded, so that nobody knows which files define what.
+    pub fn new(arguments: &'a DefinitionFileArgs, context: &Context, mut config: Config) -> Result<Self> {
         let output = arguments.output.as_path();
         let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
         let rest = output.strip_prefix(there).unwrap_or(output);
         let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
-        let root = settings::root(context, there).unwrap_or_default();
-        // Without settings, what is around a directory is not its stack.
-        let is_stack = !root.as_os_str().is_empty() && (full == root || crate::file::exists(&root.join(config::FILE)));
-        let load = || load::directory(&root, &settings::load_options(context)).ok();
-        let loaded = if is_stack { load() } else { None };
+        let options = settings::load_options(context);
+        let mut call = context.call.clone();
+        // `--config` need not name the settings of the directory, which has none of its files and environments then.
+        let root = load::root(there, &options).unwrap_or_else(|_| {
+            let url = config.base_url.iter().chain(call.values("base_url")).next().cloned();
+            call = ["config", "env", "stack", "var"].into_iter().fold(call.clone(), |call, id| call.with(id, []));
+            call = call.clone().with("base_url", url);
+            config.files = FileGlobs::default();
+            full.clone()
+        });
+        // Without settings, what is around a directory is not its stack, and what is in it need not be definitions.
+        let has_settings = crate::file::exists(&root.join(config::FILE));
+        let loaded = match (has_settings || full == root).then(|| load::directory(&root, &options)) {
+            Some(Err(found)) if has_settings => {
+                return Err(diagnostics::error(context, &found).hint("nothing was written"));
+            }
+            loaded => loaded.and_then(Result::ok),
+        };
         let (definitions, removed) =
             loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let mut files: BTreeMap<Arc<str>, Vec<Key>> = BTreeMap::new();
@@ -63,7 +84,7 @@ impl<'a> DefinitionTarget<'a> {
         let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.chosen_environment();
-        Self { arguments, config, environment, below, defined, files, removed }
+        Ok(Self { arguments, config, environment, below, defined, files, removed, call })
     }
 
     /// Why an endpoint is left out: the settings do not list it, remove it, or exclude its file; or another file defines
@@ -176,6 +197,21 @@ impl<'a> DefinitionTarget<'a> {
         file::write_all(&directory, &written, FileMode::Reproducible)?;
         Ok(news.len())
     }
+
+    /// Prints how many files there are and what to do next.
+    pub fn summarise(&self, context: &Context, verb: &str, files: &[DefinitionFile], written: usize) {
+        let endpoints = text::count(files.len(), KindName::noun(files.iter().map(|file| file.kind)));
+        if files.is_empty() {
+            return context.output.answer_line(&format!("{verb} {endpoints}: nothing was written."));
+        }
+        let same = files.len() - written;
+        let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
+        let (shown, flags) = (self.arguments.output.display().to_string(), self.call.settings());
+        // `into ..` is not what `.` and a full stop mean.
+        let place = if shown == "." { "this directory" } else { &shown };
+        context.output.answer_line(&format!("{verb} {endpoints} into {place}{same}."));
+        context.output.answer_line(&format!("Next:  trueup plan {}{flags}", safe::shell(&shown)));
+    }
 }
 
 /// The schema that a file names: a URL, or the copy in the directory that is written.
@@ -205,19 +241,4 @@ fn free(name: &str) -> String {
         .iter()
         .any(|device| name.strip_prefix(device).is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9'])));
     if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
-}
-
-/// Prints how many files there are and what to do next.
-pub fn summarise(context: &Context, verb: &str, directory: &Path, (files, written): (&[DefinitionFile], usize)) {
-    let endpoints = text::count(files.len(), KindName::noun(files.iter().map(|file| file.kind)));
-    if files.is_empty() {
-        return context.output.answer_line(&format!("{verb} {endpoints}: nothing was written."));
-    }
-    let same = files.len() - written;
-    let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
-    let (shown, flags) = (directory.display().to_string(), context.call.settings());
-    // `into ..` is not what `.` and a full stop mean.
-    let place = if shown == "." { "this directory" } else { &shown };
-    context.output.answer_line(&format!("{verb} {endpoints} into {place}{same}."));
-    context.output.answer_line(&format!("Next:  trueup plan {}{flags}", safe::shell(&shown)));
 }

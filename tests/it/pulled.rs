@@ -369,6 +369,36 @@ fn what_another_file_defines_is_not_written_a_second_time() {
     stage.run("validate .").code(0).stdout_contains("2 endpoints");
 }
 
+#[test]
+fn a_stack_that_cannot_be_read_is_not_written_over() {
+    let service = Service::start();
+    for name in ["cart", "search"] {
+        service.create(&by_hand(name, 80));
+    }
+    let stage = Stage::stack(&service, "shop");
+    let both = format!("{}---\n{}", definition("shop/cart", 81), definition("shop/search", 81));
+    let both = both.replace("81", "${port}");
+    stage.write("shop/cart.yaml", &both);
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}environments:\n  prod: {{variables: {{port: 81}}}}\n"));
+    let attributes = json!({"name": "cart", "namespace": "shop", "ip": "10.0.0.7", "port": 80});
+    stage.write("../infra/a.tf.json", &json!({"resource": {"volterra_endpoint": {"cart": attributes}}}).to_string());
+    for line in ["pull --only shop/cart --overwrite", "import terraform ../infra -o . --overwrite"] {
+        let refused = stage.run(line);
+        refused.code(1).stderr_contains("choose one with --env: prod").stderr_contains("nothing was written");
+        assert_eq!(stage.read("shop/cart.yaml"), both);
+    }
+    let left_out = "its file `shop/cart.yaml` defines shop/search, too";
+    stage.run("pull --only shop/cart --overwrite --env prod").code(0).stderr_contains(left_out);
+    assert_eq!(stage.read("shop/cart.yaml"), both);
+    // A directory that is no stack may contain anything.
+    stage.write("../other/compose.yaml", "services: {}\n");
+    stage.run(&format!("pull -n shop --base-url {} -o ../other", service.url())).code(0).stdout_contains("Pulled 2");
+    // Nor has one outside of the settings that the call names.
+    let outside = stage.run("pull --config trueup.yaml -o ../third");
+    outside.code(0).stdout_contains("Pulled 2").does_not_say("outside of the stack");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pull_that_meets_a_link_writes_nothing() {

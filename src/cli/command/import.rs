@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::definition_files::{self, DefinitionTarget};
+use crate::cli::definition_files::DefinitionTarget;
 use crate::file::{Directory, limit};
 use crate::terraform::{Document, Import, TYPE_PREFIX};
 
@@ -68,7 +68,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         });
     }
     let config = settings::of_directory(context, &arguments.files.output)?;
-    let target = DefinitionTarget::new(&arguments.files, context, config);
+    let target = DefinitionTarget::new(&arguments.files, context, config)?;
     let mut files = Vec::new();
     for (address, endpoint) in import.objects.into_values() {
         let file = match target.leaves_out(&endpoint.key) {
@@ -91,7 +91,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
         return Err(error!(Failed, "there are no `{TYPE_PREFIX}…` resources to import").hint("nothing was written"));
     }
     let written = target.write(&BTreeSet::new(), &files)?;
-    definition_files::summarise(context, "Imported", &arguments.files.output, (&files, written));
+    target.summarise(context, "Imported", &files, written);
     for (address, reason) in &import.left_out {
         context.output.notice(&format!("left out: {address}: {reason}"));
     }

@@ -7,7 +7,7 @@ use crate::api;
 use crate::cli::command::adopt::{self, AdoptArgs};
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
+use crate::cli::definition_files::{DefinitionFile, DefinitionTarget};
 use crate::kind::KindName;
 use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
 use crate::plan::Selection;
@@ -46,6 +46,7 @@ impl Execute for PullArgs {
         let selection = stack::selection(&self.filter)?;
         let namespaces = stack::named_namespaces(&self.filter.namespace, &config, "give --namespace")?;
         let reader = service::connect(context, &config).await?.reader()?;
+        let target = DefinitionTarget::new(&self.files, context, config.clone())?;
         let named = match self.kind.is_empty() {
             true => config.kinds.clone(),
             false => self.kind.iter().copied().collect(),
@@ -59,7 +60,6 @@ impl Execute for PullArgs {
         for message in &unread {
             context.output.message(&format!("left out: {message}"));
         }
-        let target = DefinitionTarget::new(&self.files, context, config);
         let (pulled, unwritable) = pulled(context, (&live, &selection), &target);
         if let Some(unmatched) = stack::unmatched_live(&selection, &live).filter(|_| pulled.is_empty()) {
             return Err(stack::unmatched(unmatched).hint("nothing was written"));
@@ -79,7 +79,7 @@ impl Execute for PullArgs {
             );
             context.output.message(&message);
         }
-        definition_files::summarise(context, "Pulled", &self.files.output, (&pulled, written));
+        target.summarise(context, "Pulled", &pulled, written);
         Ok(if unwritable == 0 && unread.is_empty() { ExitStatus::Done } else { ExitStatus::Partly })
     }
 }
