@@ -11,7 +11,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 
-use crate::kind::KindName;
+use crate::kind::{self, KindName};
 use crate::model::{Key, Namespace};
 
 /// States that are visited in search of a name that a glob leaves out.
@@ -44,6 +44,17 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
+    /// That of a call, which would be about nothing if there were no such kind.
+    ///
+    /// # Errors
+    /// The text is not a glob, or names an unknown kind.
+    pub(super) fn of_call(text: &str) -> Result<Self, PatternError> {
+        match kind::unknown_in(text) {
+            Some(kind) => Err(PatternError { pattern: text.to_owned(), reason: format!("there is no kind `{kind}`") }),
+            None => Self::new(text),
+        }
+    }
+
     /// # Errors
     /// The text is not a glob.
     pub(super) fn new(text: &str) -> Result<Self, PatternError> {

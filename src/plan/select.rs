@@ -78,18 +78,18 @@ impl Selection {
     /// Only endpoints whose `namespace/name` the glob matches. Several add up.
     ///
     /// # Errors
-    /// The text is not a glob.
+    /// The text is not a glob, or names an unknown kind.
     pub fn add_only(&mut self, glob: &str) -> Result<(), PatternError> {
-        self.only.push(Pattern::new(glob)?);
+        self.only.push(Pattern::of_call(glob)?);
         Ok(())
     }
 
     /// No endpoints whose `namespace/name` the glob matches.
     ///
     /// # Errors
-    /// The text is not a glob.
+    /// The text is not a glob, or names an unknown kind.
     pub fn add_except(&mut self, glob: &str) -> Result<(), PatternError> {
-        self.except.push(Pattern::new(glob)?);
+        self.except.push(Pattern::of_call(glob)?);
         Ok(())
     }
 

@@ -71,7 +71,7 @@ impl Allowances {
         match (Key::parse(key), name) {
             (Ok(key), _) => drop(self.keys.entry(name).or_default().insert(key)),
             (Err(_), KeyAllowance::ForeignStack) if !key.is_empty() => {
-                self.foreign.push(Pattern::new(key).map_err(|_| error())?);
+                self.foreign.push(Pattern::of_call(key).map_err(|_| error())?);
             }
             (Err(_), _) => return Err(error()),
         }

@@ -20,6 +20,25 @@ fn a_narrower_call_plans_no_delete_that_a_whole_one_would_not() {
 }
 
 #[test]
+fn a_pattern_of_a_kind_that_there_is_not_is_an_error() {
+    let service = Service::start();
+    let stage = shop_and_pay(&service);
+    for flag in ["--only", "--except", "--allow foreign-stack="] {
+        let glob = "origin_pol:shop/*";
+        let line = if flag.ends_with('=') { format!("{flag}{glob}") } else { format!("{flag} {glob}") };
+        stage.run(&format!("plan . {line}")).code(64).stderr_contains(glob);
+    }
+    for glob in ["shop/x", "endpoint:shop/x", "origin_*:shop/x", "origin_pool:shop/x", "{endpoint,cluster}:shop/x"] {
+        stage.run(&format!("plan . --except {glob}")).code(0);
+    }
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}ignore: [{{object: 'origin_pol:shop/*', field: spec.port}}]\n"));
+    let wrong = stage.run("validate .");
+    wrong.code(1).stderr_contains("unknown kind `origin_pol`").stderr_contains("did you mean `origin_pool`?");
+    stage.write("trueup.yaml", &settings);
+}
+
+#[test]
 fn every_header_names_the_environment_and_the_filters() {
     let service = Service::start();
     let stage = shop_and_pay(&service);
