@@ -154,11 +154,17 @@ pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Co
 /// Settings that are wrong, or files that cannot be read or parsed.
 pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, Diagnostics> {
     let LocatedStack { given, root, stack } = located(path, options)?;
+    // The overlays of every environment are formatted, whichever is chosen.
+    let options = LoadOptions { environment: None, ..options.clone() };
     let origin = on_disk(&root)?;
     let mut problems = Vec::new();
-    let config = config_of(&origin, stack, options, &mut problems);
-    let mut files = format::files(&origin, &config, &options.limits, &mut problems);
+    let config = config_of(&origin, stack, &options, &mut problems);
     let directory = if root.is_dir() { root.clone() } else { root.parent().unwrap_or(&root).to_owned() };
+    // Without its settings, files that they leave out would be written.
+    if !problems.is_empty() {
+        return Err(Diagnostics::new(problems, 1).below(directory));
+    }
+    let mut files = files_of(&origin, &root, || format::files(&origin, &config, stack, &options.limits, &mut problems));
     if given != directory {
         let below = source::relative(&directory, &given);
         files.retain(|file| **file == *below || file.strip_prefix(&*below).is_some_and(|rest| rest.starts_with('/')));
@@ -167,6 +173,14 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
         return Err(Diagnostics::new(problems, files.len()).below(directory));
     }
     format::formatted(&origin, &files, &options.limits, directory)
+}
+
+/// The files of a stack; without settings, a file is the whole.
+fn files_of(origin: &FileOrigin, root: &Path, list: impl FnOnce() -> Vec<Arc<str>>) -> Vec<Arc<str>> {
+    match matches!(origin, FileOrigin::Disk { .. }) && !root.is_dir() {
+        true => vec![root.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default()],
+        false => list(),
+    }
 }
 
 /// A path that a call names, and the stack that it lies in.
@@ -251,19 +265,14 @@ fn load(
         return Err(Diagnostics::new(problems, 1).below(root));
     }
     let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
-    let single = matches!(&origin, FileOrigin::Disk { .. }) && !root.is_dir();
-    let (origin, files) = if single {
-        // Without settings a file is the whole.
-        let name: Arc<str> = root.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default();
-        (origin, vec![name])
-    } else {
+    let files = files_of(&origin, &root, || {
         let files = origin.list(&filter, &options.limits, &mut problems);
         // What another commit has is as it was.
         if let FileOrigin::Disk { directory } = &origin {
             problems.extend(filter.unread_overlays(directory.path(), &files));
         }
-        (origin, files)
-    };
+        files
+    });
     let root = match &origin {
         FileOrigin::Disk { directory } => directory.path().to_owned(),
         FileOrigin::Memory { .. } => PathBuf::new(),

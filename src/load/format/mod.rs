@@ -15,6 +15,7 @@ use super::config::Config;
 use super::definition::is_other_kind;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::item::resolve;
+use super::loaded::StackFile;
 use super::options::LoadLimits;
 use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
@@ -38,12 +39,13 @@ pub struct Formatted {
 pub(super) fn files(
     origin: &FileOrigin,
     config: &Config,
+    stack: StackFile,
     limits: &LoadLimits,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Arc<str>> {
     let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
     for environment in std::iter::once(None).chain(config.environments.keys().map(|name| Some(name.as_str()))) {
-        let filter = FileFilter::new(config, environment);
+        let filter = FileFilter::new(config, environment).in_stack(stack == StackFile::Found);
         // The same problem is found in every environment.
         problems.clear();
         files.extend(origin.list(&filter, limits, problems));

@@ -58,6 +58,31 @@ fn nothing_is_written_where_a_file_cannot_be_parsed() {
 
 #[cfg(unix)]
 #[test]
+fn settings_that_cannot_be_read_leave_every_file_as_it_is() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", ODD).file("vendor/cart.yaml", ODD);
+    let settings = format!("{}files: {{exclude: [vendor/**]}}\n", stage.read("trueup.yaml"));
+    for wrong in ["stack: [\n", "gurds: {percent: 1}\n"] {
+        stage.write("trueup.yaml", &format!("{settings}{wrong}"));
+        stage.run("fmt").code(1).stderr_contains("trueup.yaml:");
+        assert_eq!([stage.read("cart.yaml"), stage.read("vendor/cart.yaml")], [ODD, ODD]);
+    }
+    // An environment is for other commands.
+    stage.write("trueup.yaml", &settings);
+    let written = stage.env("TRUEUP_ENV", "prod");
+    written.run("fmt").code(0);
+    assert_eq!(written.read("vendor/cart.yaml"), ODD);
+    assert_ne!(written.read("cart.yaml"), ODD);
+}
+
+#[test]
+fn a_directory_of_stacks_is_none_and_a_file_beside_them_is_formatted_alone() {
+    let stage = Stage::new().file("a/trueup.yaml", "stack: a\n").file("cart.yaml", ODD);
+    stage.run("fmt").code(1).stderr_contains("this directory is a stack, and the given one is not");
+    stage.run("fmt cart.yaml").code(0).stdout_contains("cart.yaml");
+}
+
+#[test]
 fn a_link_is_left_and_named_and_keeps_nothing_else_from_being_written() {
     let stage = Stage::new()
         .file("trueup.yaml", "stack: s\nfiles: {exclude: ['real/**']}\n")
