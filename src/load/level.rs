@@ -50,6 +50,17 @@ impl Level {
         }
     }
 
+    /// Whether a key in snake case may be written here, or nothing says that it may not.
+    pub(super) fn knows(self, key: &str) -> bool {
+        match self {
+            Level::Object(_) => matches!(key, "kind" | "metadata" | "spec"),
+            Level::Metadata => kind::metadata().field(key).is_some(),
+            Level::Message(message) => message.field(key).is_some(),
+            Level::Empty => false,
+            Level::Several(_) | Level::Secret | Level::Value | Level::Unknown => true,
+        }
+    }
+
     fn of_field(field: Option<&'static Field>) -> Self {
         match field {
             Some(field) if field.is(Flag::Secret) => Level::Secret,

@@ -40,11 +40,13 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
         if selects {
             continue;
         }
-        if change.item.is_null() {
+        let at = places.get(&key);
+        // An unknown key that removes nothing stays, for an error.
+        if change.item.is_null() && (at.is_some() || level.knows(&key)) {
             removed.extend(places.remove(&key).unwrap_or_default());
             continue;
         }
-        match places.get(&key).and_then(|places| places.first()) {
+        match at.and_then(|places| places.first()) {
             Some(at) => {
                 let (entry, below) = (&mut entries[*at], level.below(&key));
                 let is_merged = matches!((&entry.item.value, &change.item.value), (Value::Map(_), Value::Map(_)));

@@ -269,6 +269,23 @@ fn an_overlay_of_a_kind_that_there_is_not_touches_no_other_object() {
 }
 
 #[test]
+fn an_unknown_key_that_an_overlay_sets_to_nothing_is_an_error() {
+    let stage = overlaid("environments:\n  prod: {overlay: o}\n");
+    let check = |more: &str, says: &str| {
+        stage.write("o/cart.yaml", &format!("metadata: {{namespace: shop, name: cart{more}}}\n"));
+        stage.run("validate . --env prod").code(1).stderr_contains(says).stderr_contains("o/cart.yaml:");
+    };
+    check(", lables: ~", "did you mean `labels`?");
+    check("}\nspec: {prt: ~", "did you mean `port`?");
+    check("}\nspek: {}\nsnat_pool: {x: ~", "did you mean `spec`?");
+    // What is known may not be there.
+    let known = "metadata: {namespace: shop, name: cart, labels: {team: ~}, description: ~}\nkind: ~\n\
+        spec: {dnsName: ~, where: ~, health_check_port: ~}\n";
+    stage.write("o/cart.yaml", known);
+    stage.run("validate . --env prod").code(0);
+}
+
+#[test]
 fn a_definition_whose_kind_is_a_variable_gets_the_overlay_of_that_kind() {
     let settings = "variables: {kind: healthcheck}\nenvironments:\n  prod: {overlay: o}\n";
     let stage = overlaid(settings).file(
