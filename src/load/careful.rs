@@ -160,6 +160,7 @@ fn each<'s>(
             substitute(&mut item, context.variables, problems_here);
             take(PreparedDocument { item, document, overlays: applied.files, removed: applied.removed }, read);
         }
+        Overlays::name_removals(overlays, &mut read.problems[first_problem..]);
         if read.problems.len() > first_problem || read.notes.len() > first_note {
             let secrets = Secrets::of(&tree, source);
             let all = || std::iter::once(&secrets).chain(overlays.iter().map(|overlay| &overlay.secrets));

@@ -117,6 +117,16 @@ impl<'s> Item<'s> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.item).filter(|item| !item.is_null())
     }
 
+    /// The entries in it, at any depth of its mappings, that are `null`.
+    pub(super) fn each_null(&self, take: &mut dyn FnMut(&MapEntry<'s>)) {
+        for entry in self.entries() {
+            if entry.item.is_null() {
+                take(entry);
+            }
+            entry.item.each_null(take);
+        }
+    }
+
     /// The values in it, itself included.
     pub(super) fn size(&self) -> usize {
         1 + match &self.value {

@@ -16,6 +16,7 @@ use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
 use super::variable::{Variables, substitute};
 use super::{object, overlay};
+use crate::kind::snake;
 use crate::model::Key;
 
 /// Every overlay document.
@@ -126,6 +127,20 @@ impl<'s> Overlays<'s> {
     /// The documents of a key, in the order in which they are applied.
     pub(super) fn of(&self, key: &str) -> &[Overlay<'s>] {
         self.by_key.get(key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Adds to problems of a definition where one of these overlays set what they name to nothing.
+    pub(super) fn name_removals(overlays: &[Overlay<'_>], problems: &mut [Diagnostic]) {
+        for overlay in overlays {
+            overlay.item.each_null(&mut |MapEntry { key, key_at: at, .. }| {
+                let named = format!("`{}`", snake(key));
+                let is_here = |problem: &Diagnostic| problem.labels.iter().any(|label| *label.file == *at.source.path);
+                let is_about = |problem: &&mut Diagnostic| problem.message.contains(&named) && !is_here(problem);
+                for problem in problems.iter_mut().filter(is_about) {
+                    *problem = problem.clone().also(at.source, at.range(), "set to nothing here");
+                }
+            });
+        }
     }
 
     /// The secrets of the documents of a key.

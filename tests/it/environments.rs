@@ -269,6 +269,20 @@ fn an_overlay_of_a_kind_that_there_is_not_touches_no_other_object() {
 }
 
 #[test]
+fn what_is_missing_because_of_an_overlay_is_said_with_its_line() {
+    let stage = overlaid("environments:\n  prod: {overlay: o}\n");
+    let overlay = "metadata: {namespace: shop, name: cart}\n";
+    for (text, says) in [("spec: ~", "`spec` is missing"), ("spec: {ip: ~}", "none of `ip`, ")] {
+        stage.write("o/cart.yaml", &format!("{overlay}{text}\n"));
+        let wrong = stage.run("validate . --env prod");
+        wrong.code(1).stderr_contains(says).stderr_contains("cart.yaml:").stderr_contains("o/cart.yaml:2:");
+        wrong.stderr_contains("set to nothing here");
+    }
+    stage.write("o/cart.yaml", &format!("{overlay}spec: {{port: 0.5, where: ~}}\n"));
+    stage.run("validate . --env prod").code(1).stderr_contains("`port` is `0.5`").does_not_say("set to nothing");
+}
+
+#[test]
 fn an_unknown_key_that_an_overlay_sets_to_nothing_is_an_error() {
     let stage = overlaid("environments:\n  prod: {overlay: o}\n");
     let check = |more: &str, says: &str| {
