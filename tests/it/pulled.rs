@@ -341,6 +341,23 @@ fn a_pull_that_leaves_an_endpoint_out_because_it_cannot_be_written_is_made_in_pa
     assert!(stage.path("part/shop/cart.yaml").exists());
 }
 
+#[test]
+fn a_name_that_is_too_long_for_a_file_keeps_no_other_object_from_being_written() {
+    let service = Service::start();
+    let label = |letter: &str, length: usize| letter.repeat(length);
+    let longest = format!("{}.{}.{}.{}", label("a", 63), label("b", 63), label("c", 63), label("d", 61));
+    let names = ["example.com".to_owned(), longest.clone(), longest.replace("dddd", "")];
+    let seed = |name: String| {
+        json!({"kind": "dns_zone", "metadata": {"name": name, "namespace": "system"},
+            "raw_spec": {"primary": {"soa_parameters": {"refresh": 3600}}}})
+    };
+    service.plant(&json!(names.map(seed)));
+    let stage = Stage::new().at(&service);
+    let pulled = stage.run("pull -n system --kind dns_zone -o d");
+    pulled.code(7).stdout_contains("Pulled 2 objects").stderr_contains("its name is too long for a file");
+    stage.run("pull -n system --kind dns_zone -o d").code(7).stdout_contains("2 unchanged").stderr_ignored();
+}
+
 fn by_hand(name: &str, port: u16) -> serde_json::Value {
     json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": port}})
 }
