@@ -134,6 +134,7 @@ pub struct GitEnvironment {
 #[derive(Debug)]
 pub struct Repository {
     program: Program,
+    machine: GitEnvironment,
     view: PrivateView,
     found: RepositoryPaths,
     /// What was answered, by the question: a command asks the same of one state, and not twice.
@@ -188,8 +189,9 @@ impl Repository {
         let program = Program::find(machine.search_path.as_deref(), &found.top)?;
         let view = PrivateView::new(&found, &machine.temporary)?;
         found.check_owner(directory, view.owner())?;
-        let repository =
-            Self { program, view, found, answers: Mutex::default(), listed: Mutex::default(), read: Mutex::default() };
+        let machine = machine.clone();
+        let (answers, listed, read) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let repository = Self { program, machine, view, found, answers, listed, read };
         if repository.view.has_extensions(&repository.found) {
             repository.view.take_settings(&repository.found, &repository.program)?;
         }
@@ -213,15 +215,39 @@ impl Repository {
     /// Those of [`Repository::entries`].
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
         let is_sparse = self.is_sparse();
-        let may_lack = is_sparse || crate::file::exists(&self.top().join(".gitmodules"));
-        let Some(head) = may_lack.then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
         let is_missing = |entry: &&TreeEntry| {
             let place = self.top().join(&entry.path);
             // git leaves an empty directory in the place of a submodule.
             let is_empty = || place.read_dir().is_ok_and(|mut found| found.next().is_none());
             entry.kind == EntryKind::Submodule && is_empty() || is_sparse && place.symlink_metadata().is_err()
         };
-        Ok(self.entries(&head, below)?.iter().filter(is_missing).cloned().collect())
+        Ok(self.entries_that_may_lack(below)?.iter().filter(is_missing).cloned().collect())
+    }
+
+    /// The same with what the submodules lack that were fetched, by its path from this top.
+    ///
+    /// # Errors
+    /// Those of [`Repository::entries`].
+    pub fn left_out_within(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
+        let mut all = self.left_out(below)?;
+        let entries = self.entries_that_may_lack(below)?;
+        for TreeEntry { path, .. } in entries.iter().filter(|entry| entry.kind == EntryKind::Submodule) {
+            let inner = Self::open(&self.top().join(path), &self.machine).ok();
+            // What is no repository of its own is in this one; a link may lead to one around it.
+            let inner = inner.filter(|inner| inner.top().starts_with(self.top()) && inner.top() != self.top());
+            let lacks = inner.map(|inner| inner.left_out_within("")).transpose()?.unwrap_or_default();
+            all.extend(lacks.into_iter().map(|entry| TreeEntry { path: format!("{path}/{}", entry.path), ..entry }));
+        }
+        Ok(all)
+    }
+
+    /// The entries of the last commit, of a working tree that may lack some which nobody deleted.
+    fn entries_that_may_lack(&self, below: &str) -> Result<Arc<[TreeEntry]>, GitError> {
+        let may_lack = self.is_sparse() || crate::file::exists(&self.top().join(".gitmodules"));
+        match may_lack.then(|| self.head().ok()).flatten() {
+            Some(head) => self.entries(&head, below),
+            None => Ok(Arc::default()),
+        }
     }
 
     fn is_sparse(&self) -> bool {

@@ -378,32 +378,40 @@ fn a_working_tree_that_lacks_files_of_its_commit_removes_nothing() {
 #[test]
 fn a_submodule_that_is_not_checked_out_removes_nothing() {
     let service = Service::start();
+    let submodule = |name: &str| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = ../{name}\n");
     let stage = Stage::stack(&service, "shop")
         .file("cart.yaml", &definition("shop/cart", 80))
         .file("lib/pay.yaml", &definition("shop/pay", 81))
-        .file(".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib\n");
-    let lib = stage.path("lib");
-    git_in(&lib, &["init", "-q"]);
-    git_in(&lib, &["add", "-A"]);
-    git_in(&lib, &["commit", "-qm", "own"]);
+        .file("lib/inner/card.yaml", &definition("shop/card", 82))
+        .file("lib/.gitmodules", &submodule("inner"))
+        .file(".gitmodules", &submodule("lib"));
+    for path in ["lib/inner", "lib"] {
+        git_in(&stage.path(path), &["init", "-q"]);
+        git_in(&stage.path(path), &["add", "-A"]);
+        git_in(&stage.path(path), &["commit", "-qm", "own"]);
+    }
     let stage = stage.committed().applied(".");
     assert!(git(&stage, "ls-tree HEAD lib").starts_with("160000"));
     stage.run("plan .").code(0).stdout_contains("In sync");
-    let files = stage.path("../lib");
-    std::fs::rename(&lib, &files).expect("moved");
-    std::fs::create_dir(&lib).expect("a directory");
-    for line in ["plan .", "drift .", "apply . --yes"] {
-        stage.run(line).code(1).stderr_contains("the submodule `lib` is not checked out").stderr_contains("--init");
+    let (settings, files) = (stage.read("trueup.yaml"), stage.path("../files"));
+    for (path, key) in [("lib", "shop/pay"), ("lib/inner", "shop/card")] {
+        let (place, delete) = (stage.path(path), format!("- delete  {key}"));
+        std::fs::rename(&place, &files).expect("moved");
+        std::fs::create_dir(&place).expect("a directory");
+        for line in ["plan .", "drift .", "apply . --yes"] {
+            let refused = stage.run(line);
+            refused.code(1).stderr_contains(&format!("the submodule `{path}` is not checked out"));
+            refused.stderr_contains("git submodule update --init --recursive");
+        }
+        stage.write("trueup.yaml", &format!("{settings}files: {{exclude: [{path}/**]}}\n"));
+        stage.run("plan .").code(0).stdout_contains(&delete);
+        stage.write("trueup.yaml", &settings);
+        // Deleted files were deleted by somebody.
+        std::fs::remove_dir(&place).expect("removed");
+        stage.run("plan .").code(0).stdout_contains(&delete);
+        std::fs::rename(&files, &place).expect("moved");
+        stage.run("plan .").code(0).stdout_contains("In sync");
     }
-    let settings = stage.read("trueup.yaml");
-    stage.write("trueup.yaml", &format!("{settings}files: {{exclude: [lib/**]}}\n"));
-    stage.run("plan .").code(0).stdout_contains("- delete  shop/pay");
-    stage.write("trueup.yaml", &settings);
-    // Deleted files were deleted by somebody.
-    std::fs::remove_dir(&lib).expect("removed");
-    stage.run("plan .").code(0).stdout_contains("- delete  shop/pay");
-    std::fs::rename(&files, &lib).expect("moved");
-    stage.run("plan .").code(0).stdout_contains("In sync");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
 pub fn check_whole(stack: &Stack) -> Result<()> {
     let Ok(repository) = stack.repository.open() else { return Ok(()) };
     let prefix = repository.prefix();
-    let left_out = repository.left_out(prefix).map_err(failed)?;
+    let left_out = repository.left_out_within(prefix).map_err(failed)?;
     let is_read = |entry: &&TreeEntry| {
         let path = &entry.path[prefix.len()..];
         match entry.kind {
@@ -55,7 +55,7 @@ pub fn check_whole(stack: &Stack) -> Result<()> {
     let error = match kind {
         EntryKind::Submodule => {
             error!(Invalid, "the submodule `{path}` is not checked out, and may contain definitions")
-                .hint("to check it out: git submodule update --init")
+                .hint("to check it out: git submodule update --init --recursive")
                 .hint("if it contains none: `files: {exclude: [...]}` in trueup.yaml")
         }
         EntryKind::File | EntryKind::Link => {
