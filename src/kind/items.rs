@@ -64,7 +64,8 @@ fn left(to: &[Option<usize>], is_taken: &[bool]) -> [Vec<usize>; 2] {
     [lives.collect(), (0..is_taken.len()).filter(|of| !is_taken[*of]).collect()]
 }
 
-/// Pairs what is the same among these items, the closest first. `distance` is nothing for what is not the same.
+/// Pairs what is the same among these items, the closest first; what is left is paired where others can change partners
+/// for it. `distance` is nothing for what is not the same.
 fn fill_closest(
     to: &mut [Option<usize>],
     is_taken: &mut [bool],
@@ -74,12 +75,33 @@ fn fill_closest(
     let each = lives.iter().flat_map(|index| wants.iter().map(|of| (*index, *of)));
     let mut pairs: Vec<_> = each.filter_map(|(index, of)| Some((distance(index, of)?, index, of))).collect();
     pairs.sort_unstable();
+    let mut same: HashMap<usize, Vec<usize>> = HashMap::new();
     for (_, index, of) in pairs {
+        same.entry(of).or_default().push(index);
         if to[index].is_none() && !is_taken[of] {
             to[index] = Some(of);
             is_taken[of] = true;
         }
     }
+    for of in wants {
+        is_taken[*of] = is_taken[*of] || find_partner(to, *of, &same, &mut HashSet::new());
+    }
+}
+
+/// Pairs an item of the definition with a live one that is the `same`, if need be with that of an item that finds another.
+fn find_partner(
+    to: &mut [Option<usize>],
+    of: usize,
+    same: &HashMap<usize, Vec<usize>>,
+    tried: &mut HashSet<usize>,
+) -> bool {
+    for index in same.get(&of).into_iter().flatten() {
+        if tried.insert(*index) && to[*index].is_none_or(|other| find_partner(to, other, same, tried)) {
+            to[*index] = Some(of);
+            return true;
+        }
+    }
+    false
 }
 
 /// Swaps the partners of two live items that are not in order, where as much is named the other way: nothing moved.
@@ -178,6 +200,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn every_item_that_is_live_is_found_though_one_that_is_closer_to_another_comes_first() {
+        let live = [json!({"a": 1, "x": 0, "y": 0}), json!({"a": 1, "b": 1}), json!({"a": 1, "b": 1, "c": 1, "z": 0})];
+        let wanted = [json!({"a": 1}), json!({"b": 1}), json!({"c": 1})];
+        let names = |live: &Json, wanted: &Json| {
+            let named = wanted.as_object().expect("an item").iter().filter(|(key, value)| live.get(key) == Some(value));
+            (named.count(), wanted.as_object().map_or(0, serde_json::Map::len))
+        };
+        let is_same = |live: &Json, wanted: &Json| names(live, wanted).0 == names(live, wanted).1;
+        let unnamed =
+            |live: &Json, wanted: &Json| (live.as_object().map_or(0, |all| all.len() - names(live, wanted).0), 0);
+        for turn in 0..3 {
+            let (mut live, mut wanted) = (live.clone(), wanted.clone());
+            live.rotate_left(turn);
+            wanted.rotate_left(turn);
+            let aligned = align(&live, &wanted, &Json::to_string, &is_same, &unnamed);
+            let fits = (0..3).all(|at| aligned[at].is_some_and(|of| is_same(&live[at], &wanted[of])));
+            assert!(fits, "{aligned:?}");
+        }
+    }
 
     #[test]
     fn items_of_other_names_are_others_wherever_they_are() {
