@@ -80,7 +80,7 @@ pub enum NotEditable {
     /// What would be replaced contains a comment.
     #[error("it contains a comment: edit it by hand")]
     Comment,
-    /// What would be replaced contains a secret, which no answer shows.
+    /// What would be replaced contains a secret, or what would be written: no answer shows it.
     #[error("it contains a secret: edit it by hand")]
     Secret,
     /// Its file is a link.
@@ -217,7 +217,10 @@ impl Editor<'_> {
             };
             reason.get_or_insert(why);
         }
-        Err(reason.unwrap_or(NotEditable::Withdrawn))
+        match reason {
+            Some(NotEditable::Withdrawn) | None if has_secret(wanted) => Err(NotEditable::Secret),
+            reason => Err(reason.unwrap_or(NotEditable::Withdrawn)),
+        }
     }
 
     fn source(&self, text: &str) -> Option<SourceText> {
@@ -296,6 +299,13 @@ fn left(
     reason: NotEditable,
 ) -> (Key, Field, Option<SourceLocation>, NotEditable) {
     (wanted.key.clone(), wanted.field.clone(), place, reason)
+}
+
+/// Whether there is a secret in the live value.
+fn has_secret(wanted: &ValueToAdopt) -> bool {
+    let (spec, live) = (wanted.key.kind.message(), wanted.unnamed.as_ref().unwrap_or(&wanted.live));
+    let keys = wanted.field.unit().map(|unit| kind::keys_of(spec, unit, Some(live)));
+    keys.is_some_and(|keys| !kind::sealed::digests(spec, keys).is_empty())
 }
 
 /// The live value as a definition writes it: without the parts of a reference that the service fills
