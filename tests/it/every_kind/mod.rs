@@ -1,6 +1,7 @@
 //! Many random objects of every kind, without a service and without a process. `TRUEUP_SEED` repeats a run,
 //! `TRUEUP_OBJECTS` says how many objects of each kind, `TRUEUP_KIND` names the only kind.
 
+mod edited;
 mod items;
 mod mutations;
 mod odd_answers;

@@ -19,39 +19,6 @@ fn get(service: &Service, kind: &Kind) -> Value {
     serde_json::from_str(&body).expect("JSON")
 }
 
-/// The value with one text, number or flag changed, for each of them in turn.
-fn edits(value: &Value) -> Vec<Value> {
-    let below = |part: &Value, put: &dyn Fn(Value) -> Value| edits(part).into_iter().map(put).collect::<Vec<_>>();
-    match value {
-        Value::Bool(flag) => vec![json!(!flag)],
-        Value::Number(number) if number.is_f64() => vec![json!(0.75)],
-        Value::Number(number) => number.as_u64().map(|number| json!(number + 1)).into_iter().collect(),
-        Value::String(text) if !text.is_empty() => vec![json!(format!("{text}x")), json!("192.0.2.77"), json!("x")],
-        Value::Array(items) => (0..items.len())
-            .flat_map(|at| {
-                below(&items[at], &|item| {
-                    let mut items = items.clone();
-                    items[at] = item;
-                    items.into()
-                })
-            })
-            .collect(),
-        // What a reference says beside the name is the service's.
-        Value::Object(entries) => entries
-            .keys()
-            .filter(|key| !["tenant", "uid", "kind", "namespace"].contains(&key.as_str()))
-            .flat_map(|key| {
-                below(&entries[key], &|part| {
-                    let mut entries = entries.clone();
-                    entries[key] = part;
-                    entries.into()
-                })
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
 #[test]
 fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone() {
     let mut specs = Specs::new(objects::seed());
@@ -84,7 +51,7 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
         let before_spec = &before["spec"];
         let edited: Vec<Value> = named
             .flat_map(|key| {
-                edits(&before_spec[key]).into_iter().map(move |value| {
+                objects::edits(&before_spec[key]).into_iter().map(move |value| {
                     let mut spec = before_spec.clone();
                     spec[key] = value;
                     spec["zz_future"] = json!({"kept": [1, "two"]});

@@ -8,6 +8,7 @@ pub mod objects;
 pub mod other_kind;
 mod repository;
 mod schema;
+pub mod scribe;
 mod service;
 
 use std::cell::Cell;
