@@ -98,7 +98,9 @@ impl CommitLookup<'_> {
         root: Option<&StackRoot>,
     ) -> Result<(), LookupError> {
         let top = self.repository.top();
-        let others = all.iter().filter(|entry| entry.kind != EntryKind::File && !is_hidden(&entry.path));
+        // A stack may be below a hidden directory.
+        let could = |entry: &&TreeEntry| !is_hidden(&entry.path) || is_source(&entry.path);
+        let others = all.iter().filter(|entry| entry.kind != EntryKind::File).filter(could);
         for entry in others.filter(|entry| self.is_outside(entry, root)) {
             let there = top.join(&entry.path);
             if entry.kind == EntryKind::Submodule {

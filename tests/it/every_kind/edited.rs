@@ -130,7 +130,7 @@ fn changed(specs: &mut Specs, kind: &Kind, spec: &Value) -> Value {
                 let choice = specs.below(1000);
                 let Some(list) = list(specs, &mut changed).filter(|list| !list.is_empty()) else { continue };
                 let item = list.remove(choice % list.len());
-                let item = if choice % 3 == 0 { objects::edits(&item).pop().unwrap_or(item) } else { item };
+                let item = if choice.is_multiple_of(3) { objects::edits(&item).pop().unwrap_or(item) } else { item };
                 list.insert(choice / 7 % (list.len() + 1), item);
             }
         }

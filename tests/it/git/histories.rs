@@ -222,6 +222,11 @@ fn an_edit_of_what_moved_below_a_hidden_directory_on_the_base_is_of_the_branch()
     check(false, &[], &[Step::Edit(0, 1)], &[Step::Directory(3)]);
 }
 
+#[test]
+fn an_edit_of_what_became_a_link_below_a_hidden_directory_on_the_base_is_not_of_the_base() {
+    check(false, &[], &[Step::Edit(1, 1)], &[Step::Directory(3), Step::Link(1)]);
+}
+
 /// Few, unless `PROPTEST_CASES` says otherwise.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
