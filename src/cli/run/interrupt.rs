@@ -1,8 +1,11 @@
 //! Ctrl-C during a run: trueup starts no new calls, waits for those in flight, and writes the outcome. A
-//! second Ctrl-C ends the program at once, as a kill would: the journal records what was in flight.
+//! second Ctrl-C ends the program at once, as a kill would: the journal records what was in flight. A signal to end, and the
+//! loss of the terminal, are the same.
 
 use std::time::Duration;
 
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::cli::{ExitStatus, Output};
@@ -18,8 +21,9 @@ pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {
         stop.send_replace(true);
         tokio::time::sleep(ONE_INTERRUPT).await;
         let tell = async { output.notice("interrupted: no new changes start; those in flight finish") };
-        // The second is waited for first: one that came between would be lost.
-        tokio::join!(biased; interrupted(), tell);
+        // The second is waited for first: one that came between would be lost. Only a person insists: the end of a terminal
+        // arrives several times, from the system and from the shell.
+        tokio::join!(biased; asked_to_end(), tell);
         output.clear_lines();
         output.notice(&format!("interrupted again: ended at once; {left}"));
         std::process::exit(ExitStatus::Interrupted.code().into());
@@ -35,8 +39,15 @@ pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// Returns at Ctrl-C, or when the process receives a signal to end.
+/// Returns at Ctrl-C, when the process receives a signal to end, or when its terminal is closed or the connection to it lost.
 pub async fn interrupted() {
+    tokio::select! {
+        () = asked_to_end() => {}
+        () = hung_up() => {}
+    }
+}
+
+async fn asked_to_end() {
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
@@ -50,13 +61,44 @@ pub async fn interrupted() {
 
 #[cfg(unix)]
 async fn terminated() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
+    received(SignalKind::terminate()).await;
+}
+
+#[cfg(unix)]
+async fn hung_up() {
+    match is_hangup_ignored() {
+        true => std::future::pending().await,
+        false => received(SignalKind::hangup()).await,
+    }
+}
+
+#[cfg(unix)]
+async fn received(kind: SignalKind) {
+    match signal(kind) {
         Ok(mut signal) => {
             signal.recv().await;
         }
-        Err(_) => std::future::pending::<()>().await,
+        Err(_) => std::future::pending().await,
     }
+}
+
+/// Whether the program was started to outlive its terminal, as `nohup` starts it: to await the signal would end that.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    use std::io::IsTerminal as _;
+    let status = std::fs::read_to_string("/proc/self/status").ok();
+    let ignored = status.as_deref().and_then(|status| status.lines().find_map(|line| line.strip_prefix("SigIgn:")));
+    match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
+        Some(mask) => mask & 1 != 0,
+        // Where the system does not say it: `nohup` leaves no output on a terminal.
+        None => !std::io::stdout().is_terminal() && !std::io::stderr().is_terminal(),
+    }
+}
+
+/// There is no such signal: a window that is closed is one to end.
+#[cfg(windows)]
+async fn hung_up() {
+    std::future::pending().await
 }
 
 /// The window is closed, or the machine goes down; a service manager sends Ctrl-Break.

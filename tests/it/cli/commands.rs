@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, definition, is_hangup_ignored};
 
 #[test]
 fn validate_shows_every_problem_with_its_place_and_sends_nothing() {
@@ -90,7 +90,10 @@ fn sandbox_of(data: &Stage) -> (std::process::Child, Stage) {
 #[cfg(unix)]
 #[test]
 fn a_sandbox_that_receives_a_signal_ends_with_0_and_its_data_are_whole() {
-    for signal in ["-TERM", "-INT"] {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        if signal == "-HUP" && is_hangup_ignored("the end of the terminal of a sandbox") {
+            continue;
+        }
         let data = Stage::new();
         let (child, stage) = sandbox_of(&data);
         stage.run("apply . --yes --quiet").code(0);

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, TOKEN, definition};
+use crate::support::{Service, Stage, TOKEN, definition, is_hangup_ignored};
 
 /// `cart` is there; one run creates `search`, changes `cart` and deletes `old`.
 fn stage(service: &Service) -> Stage {
@@ -313,6 +313,56 @@ fn a_run_that_was_killed_and_rolled_back_is_not_resumed() {
         .code(0)
         .stdout_contains(&format!("rolls back {killed}"))
         .stdout_contains("unfinished, superseded by ")
+/// An apply of two creates, one after the other, that `program` starts; it receives `-HUP` when the first is made.
+#[cfg(unix)]
+fn hung_up(service: &Service, stage: &Stage, program: &[&str]) -> std::process::Output {
+    stage.write("a.yaml", &definition("shop/a", 80));
+    stage.write("b.yaml", &definition("shop/b", 80));
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    let apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
+    let mut outer = Command::new(program[0]);
+    outer.args(&program[1..]).arg(apply.get_program()).args(apply.get_args());
+    outer.current_dir(apply.get_current_dir().expect("a directory")).env_clear();
+    outer.envs(apply.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    outer.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut outer = outer.spawn().expect("the program starts");
+    let mut stderr = BufReader::new(outer.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    stderr.find(|line| line.contains("done")).expect("a change is done");
+    let sent = Command::new("kill").args(["-HUP", &outer.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let said = stderr.collect::<Vec<_>>().join("\n").into_bytes();
+    let ended = outer.wait_with_output().expect("it ends");
+    std::process::Output { stderr: said, ..ended }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_whose_terminal_is_closed_ends_as_an_interrupted_one() {
+    if is_hangup_ignored("the end of the terminal of a run") {
+        return;
+    }
+    let service = Service::start();
+    let stage = Stage::stack(&service, "runs");
+    let ended = hung_up(&service, &stage, &["env"]);
+    let (said, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(130), "{said}{told}");
+    assert!(told.contains("those in flight finish"), "{told}");
+    assert!(said.contains("Interrupted: applied ") && said.contains("resume with: "), "{said}");
+    service.misbehave("rules: []");
+    stage.run("history").code(0).does_not_say("in doubt");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "runs");
+    let ended = hung_up(&service, &stage, &["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""]);
+    let (said, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(0), "{said}{told}");
+    assert!(said.contains("2 created"), "{said}");
+}
+
         .does_not_say("resume with");
     let writes = service.requests("PUT") + service.requests("POST");
     stage

@@ -343,3 +343,18 @@ pub fn shop_and_pay(service: &Service) -> Stage {
         .file("pay/card.yaml", &definition("pay/card", 80))
         .applied(".")
 }
+
+/// Whether the tests were started to outlive their terminal, as by `nohup`: every process that they start ignores its end.
+/// Says that `test` is left out for that.
+#[cfg(unix)]
+pub fn is_hangup_ignored(test: &str) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let is_ignored = mask.is_some_and(|mask| mask & 1 != 0);
+    if is_ignored {
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), "NOT TESTED: {test}: this process ignores SIGHUP");
+    }
+    is_ignored
+}
