@@ -137,7 +137,7 @@ fn last_is_the_newest_run_of_this_stack_on_this_service() {
     stage.run("rollback last --yes --quiet").code(0).stdout_contains("Applied 1 of 1");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
     assert!(service.has("misc/a"));
-    stage.run("apply --resume last").code(0).stderr_contains("nothing to resume");
+    stage.run("apply --resume last").code(6).stderr_contains("nothing to resume");
     for line in ["rollback last --yes", "apply --resume last --yes"] {
         stage
             .run(&format!("{line} --stack third"))
@@ -170,7 +170,7 @@ fn a_run_that_was_not_verified_is_verified_by_its_resume() {
     stage.run("show last").code(0).stdout_contains("not verified");
     service.misbehave("rules: []");
     stage.run("apply --resume last --yes --quiet").code(0).stdout_contains("Verified");
-    stage.run("apply --resume last --yes").code(0).stderr_contains("nothing to resume");
+    stage.run("apply --resume last --yes").code(6).stderr_contains("nothing to resume");
 }
 
 #[test]

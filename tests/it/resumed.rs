@@ -128,7 +128,7 @@ fn the_resume_of_a_finished_run_with_something_blocked_ends_like_the_run() {
     stage.write("gone.yaml", &definition("shop/gone", 80));
     stage.edit("other.yaml", "port: 81", "port: 82");
     stage.run("apply . --yes --quiet").code(0);
-    stage.run("apply --resume last --yes").code(0).stderr_contains("is finished: nothing to resume\n");
+    stage.run("apply --resume last --yes").code(6).stderr_contains("nothing to resume: run `");
 }
 
 /// A stack of two environments with a namespace each, of which `prod` has a write in doubt and `dev` is applied.

@@ -321,6 +321,7 @@ impl Torture {
             match self.run(words, &moment, kill) {
                 Ended::Killed => self.figures.client_kills += 1,
                 Ended::Code(0) => break,
+                Ended::Code(6) if words == Self::RESUME => break,
                 Ended::Code(code) => panic!("nobody was killed, and {words:?} ended with {code}"),
             }
             // A program that was killed before its journal began has nothing to resume.
@@ -329,7 +330,11 @@ impl Torture {
                 self.figures.resumes += 1;
             }
         }
-        let (code, answer, message) = self.ask(words);
+        let (mut code, mut answer, mut message) = self.ask(words);
+        if code == 6 && words == Self::RESUME {
+            // The program that was killed last had ended its run.
+            (code, answer, message) = self.ask(&Self::APPLY);
+        }
         assert_eq!(code, 0, "{answer}{message}");
         self.end(&before, Exactly::Once);
     }

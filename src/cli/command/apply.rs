@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
-use crate::cli::run::approval;
-use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
+use crate::cli::output::report_files;
+use crate::cli::run::{PendingRun, RunLimits, RunOrigin, approval, document};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
 use crate::file::limit;
@@ -57,15 +57,25 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let record = session::run_to_change(context, name, journal::find_newest)?;
     let plan = &record.header.plan;
     let left = record.left();
+    report_files::check(None, &arguments.decision.write)?;
     // A run that ended between its last change and its end was not verified.
     if let (0, RunStatus::Finished, Some(closing)) = (left, record.ending(), &record.closing) {
+        let status = ExitStatus::of_results(|| record.results(), &closing.verification, plan);
+        // That it is done must not pass for the success of a call that was killed before its run began.
+        if (name, status) == ("last", ExitStatus::Done) {
+            let run = record.run();
+            return Err(error!(Refused, "nothing to resume: run `{run}` is finished, and no later one began")
+                .hint("an apply that was killed before its run began is not resumed: repeat it")
+                .hint("nothing was sent"));
+        }
         let view = settings::view(context, plan);
         context.output.rendered_message(&view.message(report::nothing_to_resume(record.run(), plan, &view)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
             context.output.report(&Report::Answer(&document), arguments.decision.format);
         }
-        return Ok(ExitStatus::of_results(|| record.results(), &closing.verification, plan));
+        document::write(context, &arguments.decision.write, false, record.run());
+        return Ok(status);
     }
     let summary = RunSummary::of(&record);
     context.output.rendered_message(&context.output.message_view().message(report::resuming(&summary)));

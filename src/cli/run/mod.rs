@@ -225,7 +225,6 @@ impl<'a> PendingRun<'a> {
     /// # Errors
     /// A gate that blocks, a journal that cannot be begun.
     pub async fn resume(&self, record: &RunRecord) -> Result<ExitStatus> {
-        report_files::check(None, &self.decision.write)?;
         // The configuration decides, as for an apply: the record is a file like any other.
         self.check_gates(&record.rest(), &self.trust.safeguards.gates).await?;
         let progress = RunProgress::new(self.context, &self.plan);

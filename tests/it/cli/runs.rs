@@ -212,7 +212,19 @@ fn a_rollback_leaves_alone_what_somebody_changed_since() {
 fn a_run_that_was_killed_is_reported_and_resumed() {
     let service = Service::start();
     let stage = stage(&service);
-    stage.run("apply --resume last").code(0).stderr_contains("nothing to resume");
+    // An apply that was killed before its run began leaves none, and `last` is then the one before.
+    let last = stage.run("apply --resume last --yes");
+    last.code(6)
+        .stderr_contains("nothing to resume: run `")
+        .stderr_contains("is finished, and no later one began")
+        .stderr_contains("an apply that was killed before its run began is not resumed: repeat it")
+        .stderr_contains("nothing was sent");
+    let run = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    stage
+        .run(&format!("apply --resume {run} --write json=run.json"))
+        .code(0)
+        .stderr_contains("is finished: nothing to resume");
+    assert!(stage.read("run.json").contains(&run));
     kill_newest(&stage);
     stage
         .run("history")
@@ -234,7 +246,7 @@ fn a_run_that_was_killed_is_reported_and_resumed() {
         .stderr_contains(": 2 of 3 done, 1 left, of these 1 write in doubt");
     stage.run("apply . --yes").code(0).stdout_contains("In sync");
     stage.run("history").code(0).stdout_contains("resumed by");
-    stage.run("apply --resume last --yes").code(0).stderr_contains("nothing to resume");
+    stage.run("apply --resume last --yes").code(6).stderr_contains("nothing to resume");
     stage.run("apply . --resume last").code(64).stderr_contains("cannot be used with");
     stage.run("apply --resume last --base main").code(64).stderr_contains("cannot be used with");
     assert_eq!(service.requests("DELETE"), 1);
@@ -261,7 +273,7 @@ fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() 
     assert_eq!(writes(), before);
     stage.run("history").code(0).stdout_contains("resumed by").does_not_say("unfinished");
     stage.run("apply . --yes").code(0).stdout_contains("In sync");
-    stage.run("apply --resume last").code(0).stderr_contains("nothing to resume");
+    stage.run("apply --resume last").code(6).stderr_contains("nothing to resume");
 }
 
 #[test]
