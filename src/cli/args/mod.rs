@@ -15,7 +15,7 @@ use clap::builder::{
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::cli::completer;
+use crate::cli::{Result, completer};
 use crate::kind::KindName;
 use crate::load;
 use crate::model::Namespace;
@@ -291,7 +291,7 @@ pub struct ApplyArgs {
     #[command(flatten)]
     pub change: ChangeArgs,
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
-    #[arg(long, value_name = "RUN", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt", "base"])]
+    #[arg(long, value_name = "RUN", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "skip_missing_env", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt", "base"])]
     pub resume: Option<String>,
     /// Of several stacks, apply those that can be planned, and go on after one fails
     #[arg(long, hide_short_help = true)]
@@ -366,6 +366,18 @@ fn column(name: &str) -> Result<Column, String> {
 }
 
 impl ColumnArgs {
+    /// Refuses columns of what is no table.
+    ///
+    /// # Errors
+    /// There are such.
+    pub fn check(&self, is_table: bool) -> Result<()> {
+        if is_table || self.columns.is_empty() {
+            return Ok(());
+        }
+        Err(error!(Usage, "`--columns` chooses the columns of a table")
+            .hint("leave out --columns, or give --format table"))
+    }
+
     /// The columns that are asked for, else the usual ones.
     pub fn chosen(&self) -> Vec<Column> {
         if self.columns.is_empty() { Column::usual() } else { self.columns.clone() }

@@ -108,13 +108,20 @@ fn pruned(arguments: &ApplyArgs) -> BTreeSet<Namespace> {
     arguments.change.prune_namespace.iter().cloned().collect()
 }
 
-/// Whether the call leaves the changes of a saved plan as they are: what chooses changes chooses among those of definitions.
+/// Whether the call leaves a saved plan as it is: what chooses changes or stacks chooses among those of definitions.
 fn is_whole(context: &Context, path: &Path) -> Result<()> {
-    let choices = context.call.words("only except namespace selector adopt base only_this_change");
-    let Some(choice) = choices.first() else { return Ok(()) };
-    Err(error!(Usage, "`{}` is a saved plan, which is applied whole: `{choice}` changes nothing of it", path.display())
-        .hint("plan again with it, and apply that plan")
-        .hint("nothing was sent"))
+    let of_changes =
+        ("only except namespace selector adopt base only_this_change", "plan again with it, and apply that plan");
+    let of_stacks =
+        ("recursive skip_missing_env keep_going waves", "it is for an apply of the directories of several stacks");
+    for (ids, hint) in [of_changes, of_stacks] {
+        if let Some(choice) = context.call.words(ids).first() {
+            let path = path.display();
+            let what = format!("`{path}` is a saved plan, which is applied whole: `{choice}` changes nothing of it");
+            return Err(error!(Usage, "{what}").hint(hint).hint("nothing was sent"));
+        }
+    }
+    Ok(())
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.

@@ -65,6 +65,7 @@ impl Execute for DriftArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         report_files::check(self.files.output.as_deref(), &self.files.write)?;
+        report_files::check_budget(context, self.format, &self.files.write)?;
         let shard = shard::given(&context.environment, self.shard)?;
         match targets::of(context, &self.scope.paths, self.stacks)? {
             Targets::One(paths) => one(self, context, &paths, shard).await,

@@ -56,6 +56,7 @@ impl Execute for FleetSubcommand {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let Self::Report(arguments) = self;
         report_files::check(arguments.files.output.as_deref(), &arguments.files.write)?;
+        report_files::check_budget(context, arguments.format, &arguments.files.write)?;
         let mut seen = BTreeSet::new();
         let found = arguments.paths.iter().flat_map(|path| files(path));
         // A file that is named twice is one file.

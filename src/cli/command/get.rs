@@ -42,10 +42,7 @@ impl Execute for GetArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        if self.format != Format::Table && !self.columns.columns.is_empty() {
-            return Err(error!(Usage, "`--columns` chooses the columns of a table")
-                .hint("leave out --columns, or give --format table"));
-        }
+        self.columns.check(self.format == Format::Table)?;
         let config = settings::of_directory(context, Path::new("."))?;
         let wanted = Wanted::of(self, &config)?;
         let connection = service::connect(context, &config).await?;

@@ -1,6 +1,7 @@
 //! `plan`: shows what an apply would change, and saves that plan for a review.
 
 use crate::cli::command::prelude::*;
+use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::plan::{Digest, Plan};
@@ -45,6 +46,10 @@ impl Execute for PlanArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        report_files::check_budget(context, self.format, &[])?;
+        if self.order && !matches!(self.format, Format::Text | Format::Json) {
+            return Err(error!(Usage, "`--order` is for a plan as text, and the JSON of one always has its waves"));
+        }
         let targets = targets::of(context, &self.scope.paths, self.stacks)?;
         if let Targets::Several(targets) = targets {
             return several(self, context, targets).await;
@@ -136,7 +141,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         let digest = Digest::of_all(report.plans().map(|(_, plan)| plan));
         report.plans = Some((digest, targets::call_of_plans(context)));
     }
-    let view = TextView { call, ..context.timed_view() };
+    let view = TextView { call, waves: arguments.order, ..context.timed_view() };
     answer(arguments, context, &Report::Fleet(&report), &view);
     Ok(status)
 }

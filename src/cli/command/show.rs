@@ -2,6 +2,7 @@
 
 use crate::api;
 use crate::cli::command::prelude::*;
+use crate::cli::output::report_files;
 use crate::cli::run::document;
 use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
@@ -36,6 +37,7 @@ impl Execute for ShowArgs {
     const GLOBALS: GlobalOptions = Some(&["state"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        report_files::check_budget(context, self.format, &[])?;
         let path = self.what.as_path();
         if path.is_file() {
             file(self, context, path)?;
@@ -49,7 +51,9 @@ impl Execute for ShowArgs {
 fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
     let bytes = file::read(path, limit::SAVED)?;
     let not_shown = || format!("`{}` is not shown", path.display());
-    match kind_of(&bytes).as_deref() {
+    let kind = kind_of(&bytes);
+    arguments.columns.check(kind.as_deref() == Some("snapshot") && arguments.format == Format::Text)?;
+    match kind.as_deref() {
         Some("plan") => {
             let plan = Plan::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
             if arguments.format == Format::Prometheus {
@@ -81,6 +85,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
 }
 
 fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
+    arguments.columns.check(false)?;
     let name = arguments.what.to_string_lossy();
     let document = document::find(context, &name).hint(format!("there is no file `{name}` either"))?;
     show_run(arguments, context, &document);

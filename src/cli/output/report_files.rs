@@ -46,6 +46,19 @@ pub fn check(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses the size of a Markdown report where no report is one.
+///
+/// # Errors
+/// There is such.
+pub fn check_budget(context: &Context, format: Format, beside: &[WrittenReport]) -> Result<()> {
+    let is_used = beside.iter().map(|written| written.format).chain([format]).any(|format| format == Format::Markdown);
+    match context.call.words("budget").is_empty() || is_used {
+        true => Ok(()),
+        false => Err(error!(Usage, "`--budget` limits a report in Markdown")
+            .hint("leave out --budget, or give --format markdown")),
+    }
+}
+
 /// Writes the report in the files that the call wants beside its answer. One that cannot be written is an error at the end
 /// of the command: the answer goes first.
 pub fn write_beside(report: &Report<'_>, files: &ReportFileArgs, drawn: (&TextView, &str), context: &Context) {

@@ -10,6 +10,7 @@ mod fmt;
 mod get;
 mod identity;
 mod init;
+mod options;
 mod reads;
 mod runs;
 mod show;

@@ -75,6 +75,10 @@ impl Execute for EventsArgs {
     const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        if self.format != Format::Table && !self.fields.is_empty() {
+            return Err(error!(Usage, "`--fields` chooses the columns of a table")
+                .hint("leave out --fields, or give --format table"));
+        }
         let question = EventsRequest::read(self, context.environment.now())?;
         warn(self, context);
         let reader = session::service(context).await?.reader()?;
