@@ -166,7 +166,7 @@ fn a_scroll_that_breaks_says_how_much_came() {
         "rules: [{{operation: security-event-query, after: 2, status: {{code: 404, body: '{expired}'}}}}]"
     ));
     let ran = stage.run("events --since 1d --all --format ndjson");
-    let printed = lines(ran.code(1));
+    let printed = lines(ran.code(5));
     assert_eq!((printed.len(), &printed[1000]["kind"]), (1001, &json!("error")));
     ran.stderr_contains("the scroll id has expired")
         .stderr_contains("1,000 of 1,201 events had been read")
@@ -175,10 +175,10 @@ fn a_scroll_that_breaks_says_how_much_came() {
         "rules: [{{operation: security-event-query, after: 2, status: {{code: 404, body: '{expired}'}}}}]"
     ));
     let whole = stage.run("events --since 1d --all --format json");
-    whole.code(1).stderr_ignored();
+    whole.code(5).stderr_ignored();
     let document = whole.json();
     assert_eq!(document["events"].as_array().map(Vec::len), Some(1000));
-    assert_eq!(document["error"]["exit_code"], 1);
+    assert_eq!(document["error"]["exit_code"], 5);
 }
 
 #[test]
@@ -238,12 +238,12 @@ fn a_list_that_ends_early_is_not_reported_as_whole() {
     let stage = answered(json!({"events": ["{}", "{}"], "total_hits": "1200", "scroll_id": "s"}));
     for line in ["events --all --format ndjson", "events --limit 700 --format ndjson"] {
         let ran = stage.run(line);
-        ran.code(1).stderr_contains("the service ended the list after 2 of 1,200 events");
+        ran.code(5).stderr_contains("the service ended the list after 2 of 1,200 events");
         let printed = lines(&ran);
         assert_eq!((printed.len(), &printed[2]["kind"]), (3, &json!("error")));
     }
     let ran = stage.run("events --all --format json");
-    assert!(ran.code(1).stderr_contains("the answer is not whole").json()["error"].is_object());
+    assert!(ran.code(5).stderr_contains("the answer is not whole").json()["error"].is_object());
     // A batch that is smaller than asked for is reported as it is.
     stage.run("events --limit 100 --format ndjson").code(0).stderr_contains("2 of 1,200 events; every one with --all");
 }
@@ -256,7 +256,7 @@ fn an_empty_batch_is_the_end_whatever_its_id_says() {
         let nothing = ended(json!({"events": [], "total_hits": "0", "scroll_id": "s"}), id);
         nothing.run("events --all").code(0).stdout_contains("no security events");
         let early = ended(json!({"events": ["{}"], "total_hits": "1200", "scroll_id": "s"}), id);
-        early.run("events --all --format ndjson").code(1).stderr_contains("ended the list after 1 of 1,200 events");
+        early.run("events --all --format ndjson").code(5).stderr_contains("ended the list after 1 of 1,200 events");
     }
 }
 

@@ -60,7 +60,7 @@ fn whole(listed: Option<u64>, total: Option<u64>, most: u64) -> Result<Option<u6
     let is_scrolled = most > u64::from(MOST_EVENTS);
     match (listed, total) {
         (Some(listed), Some(total)) if is_scrolled && listed < total.min(most) => {
-            Err(error!(Failed, "the service ended the list after {} of {} events", digits(listed), digits(total))
+            Err(error!(Unknown, "the service ended the list after {} of {} events", digits(listed), digits(total))
                 .hint("the answer is not whole")
                 .hint("start it again, over less time"))
         }
@@ -118,7 +118,7 @@ impl<'a> Pages<'a> {
         let namespace = &self.question.query.namespace;
         let page = events::scroll(self.reader, namespace, &self.scroll_id).await.map_err(|error| {
             let total = self.total.map_or_else(String::new, |total| format!(" of {}", digits(total)));
-            CommandError::new(ExitStatus::Failed, error)
+            CommandError::new(ExitStatus::Unknown, error)
                 .hint(format!("{}{total} events had been read; the answer is not whole", digits(earlier)))
                 .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
         })?;
