@@ -94,6 +94,7 @@ pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
         requests: service.requests().saturating_sub(asked_before),
         milliseconds: milliseconds(started),
         verify_milliseconds: look_milliseconds,
+        unrecorded: false,
     }
 }
 

@@ -352,6 +352,7 @@ mod tests {
             requests: 0,
             milliseconds: 0,
             verify_milliseconds: 0,
+            unrecorded: false,
         }
     }
 

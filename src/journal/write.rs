@@ -138,6 +138,11 @@ impl Journal {
         self.queue.lock().failed.clone()
     }
 
+    /// Whether its file was removed, so that the run cannot be shown, resumed or rolled back.
+    pub fn is_removed(&self) -> bool {
+        self.lease.is_none() && is_removed(&self.path)
+    }
+
     fn add(&self, entry: &Line<'_>, urgency: Urgency, notified: Option<Notified>) -> Result<(), RecordError> {
         let mut state = self.queue.lock();
         if let Some(error) = &state.failed {
@@ -257,6 +262,7 @@ impl LineWriter {
         }
     }
 
+    /// A file that somebody removed takes every line, and nobody finds it again.
     fn write(&mut self, lines: Vec<u8>, flush: bool) -> Result<(), RecordError> {
         if let Some(error) = self.queue.lock().failed.clone() {
             return Err(error);
@@ -266,7 +272,8 @@ impl LineWriter {
             Medium::File(file, _) => {
                 let written = file.write_all(&lines);
                 let written = written.and_then(|()| if flush { file.sync_data() } else { Ok(()) });
-                written.map_err(|error| error.to_string())
+                let written = written.map_err(|error| error.to_string());
+                written.and_then(|()| if flush && is_removed(&self.path) { Err(REMOVED.to_owned()) } else { Ok(()) })
             }
             Medium::Objects(run) => run.write(lines),
         };
@@ -276,6 +283,13 @@ impl LineWriter {
             self.queue.lock().failed.insert(error).clone()
         })
     }
+}
+
+/// What is wrong with a record that is no longer there.
+const REMOVED: &str = "it was removed while the run went on";
+
+fn is_removed(path: &Path) -> bool {
+    path.try_exists().is_ok_and(|exists| !exists)
 }
 
 fn put(lines: &mut Vec<u8>, entry: &Line<'_>) -> io::Result<()> {

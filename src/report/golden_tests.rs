@@ -201,6 +201,7 @@ fn outcome(plan: &Plan, text: &str) -> Outcome {
         requests: 48,
         milliseconds: 3_210,
         verify_milliseconds: 240,
+        unrecorded: false,
     }
 }
 

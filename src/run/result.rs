@@ -118,6 +118,9 @@ pub struct Outcome {
     /// Milliseconds of them that the verification took.
     #[serde(default)]
     pub verify_milliseconds: u64,
+    /// Its record was removed while it went on: it cannot be shown, resumed or rolled back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unrecorded: bool,
 }
 
 /// One change with its result.

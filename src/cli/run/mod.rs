@@ -215,8 +215,8 @@ impl<'a> PendingRun<'a> {
         let is_one_of_several = stop.is_some();
         let (journal, options) = self.begin(&progress, stop).await?;
         let writer = self.connection.writer()?;
-        let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
-        self.keep(&journal, is_one_of_several, &outcome.run);
+        let mut outcome = apply::run(approved, &writer, &journal, &progress, options).await;
+        self.keep(&journal, is_one_of_several, &mut outcome);
         Ok(outcome)
     }
 
@@ -230,9 +230,9 @@ impl<'a> PendingRun<'a> {
         let progress = RunProgress::new(self.context, &self.plan);
         let (journal, options) = self.begin(&progress, None).await?;
         let writer = self.connection.writer()?;
-        let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
+        let mut outcome = apply::resume(record, &writer, &journal, &progress, options).await;
         drop(progress);
-        self.keep(&journal, false, &outcome.run);
+        self.keep(&journal, false, &mut outcome);
         let earlier = record.made().into_iter().cloned().collect();
         Ok(self.report(&outcome, &earlier))
     }
@@ -295,18 +295,20 @@ impl<'a> PendingRun<'a> {
     }
 
     /// Writes the documents of a run that ended. What its journal lacks is an error at the end of the command.
-    fn keep(&self, journal: &Journal, is_one_of_several: bool, run: &RunId) {
+    fn keep(&self, journal: &Journal, is_one_of_several: bool, outcome: &mut Outcome) {
+        outcome.unrecorded = journal.is_removed();
         if let Some(error) = journal.failure() {
             self.context.output.note_unwritten(format!("the record of the run is not complete: {error}"));
         }
-        document::write(self.context, &self.decision.write, is_one_of_several, run);
+        document::write(self.context, &self.decision.write, is_one_of_several, &outcome.run);
     }
 
     /// Reports the outcome of the plan. `earlier` are the changes that a resumed run had made.
     fn report(&self, outcome: &Outcome, earlier: &BTreeSet<Key>) -> ExitStatus {
         if outcome.has_effect() {
-            let show = format!("trueup show {}{}", outcome.run, self.view.flags);
-            self.context.output.note_change(format!("the changes were made; to see each result: {show}"));
+            let show = format!("; to see each result: trueup show {}{}", outcome.run, self.view.flags);
+            let show = if outcome.unrecorded { "" } else { &show };
+            self.context.output.note_change(format!("the changes were made{show}"));
         }
         let applied = Applied { outcome, plan: &self.plan, earlier };
         self.context.output.report_with(

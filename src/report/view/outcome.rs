@@ -309,6 +309,9 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
         return line!["nothing was changed"].into();
     }
     let run = outcome.run.as_str();
+    if outcome.unrecorded {
+        return line!["run ", code(run), " has no record any more: it cannot be shown, resumed or rolled back"].into();
+    }
     let command = |words: &str, flags: &str| code(format!("trueup {words} {run}{flags}{}", view.flags));
     let in_doubt = outcome.steps.iter().any(|step| matches!(step.result, ChangeResult::InDoubt { .. }));
     let undo = styled(Role::Quiet, line!["undo with: ", command("rollback", "")]);

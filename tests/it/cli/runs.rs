@@ -313,18 +313,6 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     assert_eq!(service.requests("POST"), 9);
 }
 
-#[test]
-fn a_run_that_was_killed_and_rolled_back_is_not_resumed() {
-    let service = Service::start();
-    let stage = stage(&service);
-    kill_newest(&stage);
-    let killed = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
-    stage.run(&format!("rollback {killed} --yes --quiet")).code(0);
-    stage
-        .run("history")
-        .code(0)
-        .stdout_contains(&format!("rolls back {killed}"))
-        .stdout_contains("unfinished, superseded by ")
 /// An apply of two creates, one after the other, that `program` starts; it receives `-HUP` when the first is made.
 #[cfg(unix)]
 fn hung_up(service: &Service, stage: &Stage, program: &[&str]) -> std::process::Output {
@@ -375,6 +363,18 @@ fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
     assert!(said.contains("2 created"), "{said}");
 }
 
+#[test]
+fn a_run_that_was_killed_and_rolled_back_is_not_resumed() {
+    let service = Service::start();
+    let stage = stage(&service);
+    kill_newest(&stage);
+    let killed = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    stage.run(&format!("rollback {killed} --yes --quiet")).code(0);
+    stage
+        .run("history")
+        .code(0)
+        .stdout_contains(&format!("rolls back {killed}"))
+        .stdout_contains("unfinished, superseded by ")
         .does_not_say("resume with");
     let writes = service.requests("PUT") + service.requests("POST");
     stage
@@ -417,6 +417,29 @@ fn a_run_in_progress_is_not_rolled_back_in_part() {
     stderr.for_each(drop);
     assert_eq!(apply.wait().expect("it ends").code(), Some(0));
     stage.run("rollback last --allow empty-namespace --yes --quiet").code(0).stdout_contains("2 deleted");
+}
+
+#[test]
+fn a_run_whose_record_is_deleted_stops_and_proposes_nothing_that_needs_it() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "runs");
+    for number in 0..5 {
+        stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
+    }
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
+    let apply = apply.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().expect("the program starts");
+    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    stderr.find(|line| line.contains("done")).expect("a change is done");
+    std::fs::remove_dir_all(stage.path("../state/trueup")).expect("the state");
+    let told = stderr.collect::<Vec<_>>().join("\n");
+    let mut said = String::new();
+    apply.stdout.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert_eq!(apply.wait().expect("it ends").code(), Some(7), "{said}{told}");
+    assert!(told.contains("the record of the run is not complete") && told.contains("it was removed"), "{told}");
+    assert!(!said.contains("trueup ") && !told.contains("trueup "), "{said}{told}");
+    assert!(service.requests("POST") < 5, "{said}");
 }
 
 #[test]
