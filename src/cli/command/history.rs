@@ -39,7 +39,9 @@ impl std::str::FromStr for PruneRuns {
             Some(days) => days.parse().map(PruneRuns::Days).ok(),
             None => text.parse().map(PruneRuns::Newest).ok(),
         };
-        kept.ok_or_else(|| "give a number of runs, such as 100, or of days, such as 90d".to_owned())
+        // A variable that is empty or wrong must not remove what every rollback needs.
+        let kept = kept.filter(|kept| !matches!(kept, PruneRuns::Newest(0) | PruneRuns::Days(0)));
+        kept.ok_or_else(|| "give a number of runs, such as 100, or of days, such as 90d: at least 1".to_owned())
     }
 }
 

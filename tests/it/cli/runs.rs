@@ -443,6 +443,18 @@ fn a_run_whose_record_is_deleted_stops_and_proposes_nothing_that_needs_it() {
 }
 
 #[test]
+fn the_history_is_not_removed_whole() {
+    let service = Service::start();
+    let stage = stage(&service);
+    for keep in ["0", "0d"] {
+        stage.run(&format!("history --keep {keep}")).code(64).stderr_contains("at least 1");
+    }
+    kill_newest(&stage);
+    stage.run("history --keep 1").code(0).stderr_contains("removed run").stdout_contains("1 write in doubt");
+    assert_eq!(stage.run("history --format json").json()["runs"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
