@@ -11,7 +11,7 @@ use super::fleet::Fleet;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::Scope;
-use crate::plan::{ActionKind, ScopeRead};
+use crate::plan::{ActionKind, PlanOrigin, ScopeRead};
 use crate::run::{RunDocument, RunStatus, StepResult};
 
 /// The check as gauges.
@@ -40,10 +40,16 @@ pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
 /// endpoint.
 pub fn run(document: &RunDocument) -> String {
     let RunDocument { run, plan, steps, .. } = document;
+    // A rollback has none; the run that it undoes is no label, because each has another one.
+    let directory = match &plan.source.origin {
+        PlanOrigin::Directory(directory) => directory.clone(),
+        PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => String::new(),
+    };
     let common = [
         ("service", run.base_url.clone()),
         ("stack", run.stack.clone().unwrap_or_default()),
         ("environment", plan.source.environment.clone().unwrap_or_default()),
+        ("directory", directory),
     ];
     let mut text = Text { common: common.into(), ..Text::default() };
     text.metric("trueup_run_status", "1 for how the run ended, 0 for the others.");

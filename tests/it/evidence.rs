@@ -185,6 +185,23 @@ fn a_document_that_cannot_be_written_makes_an_apply_fail_visibly_and_several_sta
     assert!(names.iter().any(|name| name.ends_with("_one.prom")), "{names:?}");
 }
 
+#[test]
+fn the_metrics_of_each_directory_of_a_stack_are_in_a_file_with_labels_of_its_own() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("metrics/.keep", "");
+    for directory in ["one", "two"] {
+        stage.write(&format!("{directory}/trueup.yaml"), &format!("stack: both\nnamespaces: [{directory}]\n"));
+        stage.write(&format!("{directory}/a.yaml"), &definition(&format!("{directory}/a"), 80));
+    }
+    stage.run("apply one two --yes --write prometheus=metrics --quiet").code(0);
+    for directory in ["one", "two"] {
+        let text = stage
+            .read(&format!("metrics/{}_both_{directory}.prom", service.url().replace("http://", "").replace(':', "_")));
+        let label = format!("directory=\"{directory}\"");
+        assert!(value(&text, "trueup_run_duration_seconds", &["stack=\"both\"", &label]) > 0.0);
+    }
+}
+
 /// The value of a series whose labels contain these texts.
 fn value(text: &str, name: &str, labels: &[&str]) -> f64 {
     let fits = |line: &&str| line.starts_with(&format!("{name}{{")) && labels.iter().all(|label| line.contains(label));

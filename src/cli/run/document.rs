@@ -25,14 +25,16 @@ pub fn find(context: &Context, name: &str) -> Result<RunDocument> {
     Ok(document)
 }
 
-/// The file of a run of several: metrics of the stack, which the next run replaces, or the record of this run.
+/// The file of a run of several: metrics of the directory, which the next run replaces, or the record of this run.
 fn file_name(document: &RunDocument, format: Format) -> String {
     let RunDocument { run, plan, .. } = document;
     if format != Format::Prometheus {
         return format!("{}.json", run.run);
     }
-    let stack = run.stack.clone().unwrap_or_else(|| plan.source.origin.to_string());
-    format!("{}.prom", file_stem(&run.base_url, &stack, plan.source.environment.as_deref()))
+    // A stack may have several directories.
+    let directory = plan.source.origin.to_string();
+    let name = run.stack.as_ref().map_or_else(|| directory.clone(), |stack| format!("{stack}_{directory}"));
+    format!("{}.prom", file_stem(&run.base_url, &name, plan.source.environment.as_deref()))
 }
 
 /// What decides beside the plan of a run.
