@@ -52,7 +52,7 @@ fn an_option_of_a_format_is_refused_with_another_one() {
     let stage = applied(&service);
     stage.run("snapshot . -o live.json --quiet").code(0);
     stage.run("plan . -o plan.json --quiet").code(0);
-    stage.run("drift . --format json -o ../check.json").code(0);
+    stage.run("drift . --format json -o check.json").code(0);
     let budget = "`--budget` limits a report in Markdown";
     refused(
         &stage,
@@ -61,7 +61,7 @@ fn an_option_of_a_format_is_refused_with_another_one() {
             ("plan . --budget 1000 --format html", budget),
             ("drift . --budget 1000", budget),
             ("drift . --budget 1000 --write html=x.html", budget),
-            ("fleet report ../check.json --budget 1000", budget),
+            ("fleet report check.json --budget 1000", budget),
             ("show plan.json --budget 1000", budget),
             ("plan . --order --format markdown", "`--order` is for a plan as text"),
             ("show plan.json --columns endpoint", "`--columns` chooses the columns of a table"),
@@ -74,7 +74,7 @@ fn an_option_of_a_format_is_refused_with_another_one() {
     for line in [
         "plan . --budget 9000 --format markdown",
         "drift . --budget 9000 --write markdown=x.md",
-        "fleet report ../check.json --budget 9000 --format markdown",
+        "fleet report check.json --budget 9000 --format markdown",
         "show plan.json --budget 9000 --format markdown",
         "show live.json --columns endpoint",
         "plan . --order",
