@@ -119,20 +119,24 @@ fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Erro
 fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     let mut context = Context::new(arguments.global, Call::of(matches));
     context.output.promise(output::promised(matches));
+    context.output.promise_run(output::promised_run(matches));
+    let is_run = output::is_run(matches);
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {
             let result = runtime.block_on(async {
                 // What waits draws a line on a terminal, which must not stay there.
-                let is_watched = context.output.promised().is_some() || context.output.is_live;
-                let is_read = is_watched && arguments.command.ends_on_interrupt();
+                let is_watched = context.output.is_watched() && arguments.command.ends_on_interrupt();
                 let work = Box::pin(arguments.command.execute(&context));
-                let result = match is_read {
+                let result = match is_watched {
                     false => work.await,
-                    true => interrupt::unless_interrupted(work).await.unwrap_or_else(|| {
+                    true => interrupt::unless_interrupted(&context.output, work).await.unwrap_or_else(|| {
                         context.output.clear_lines();
-                        Err(error!(Interrupted, "interrupted").hint("nothing was changed"))
+                        Err(match is_run {
+                            false => error!(Interrupted, "interrupted").hint("nothing was changed"),
+                            true => error!(Interrupted, "interrupted before the first change").hint("nothing was sent"),
+                        })
                     }),
                 };
                 context.close().await;

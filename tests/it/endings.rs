@@ -159,7 +159,9 @@ fn a_call_that_is_wrong_after_it_was_parsed_is_a_document() {
     ] {
         is_error(&stage, line, code);
     }
-    let (code, finished) = ended(&stage, "apply --resume last");
+    is_error(&stage, "apply --resume last", 6);
+    let run = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    let (code, finished) = ended(&stage, &format!("apply --resume {run}"));
     assert_eq!((code, &finished["kind"]), (0, &json!("run")));
     let (code, nothing) = ended(&stage, "apply .");
     assert_eq!((code, &nothing["kind"]), (0, &json!("plan_report")));
@@ -223,7 +225,8 @@ fn an_interrupted_read_is_a_document() {
             }
         }
     });
-    for line in ["plan . --format json", "drift . --format json", "get --format json"] {
+    let (apply, rehearse) = ("apply . --yes --format json", "rehearse . --format json");
+    for line in ["plan . --format json", "drift . --format json", "get --format json", apply, rehearse] {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = stage.command(&words);
         let read = command.env("TRUEUP_BASE_URL", &url).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -241,6 +244,53 @@ fn an_interrupted_read_is_a_document() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn what_ends_before_its_run_begins_leaves_its_error_where_the_document_of_the_run_would_be() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    let error = |line: &str, code: i32| {
+        stage.write("run.json", r#"{"kind": "run", "format_version": 1}"#);
+        stage.run(&format!("{line} --write json=run.json")).code(code).stderr_ignored();
+        let document: Value = serde_json::from_str(&stage.read("run.json")).expect("JSON");
+        assert_eq!((&document["kind"], &document["exit_code"]), (&json!("error"), &json!(code)), "{line}");
+        document
+    };
+    let other = error(&format!("apply . --digest {}", "0".repeat(32)), 6);
+    assert_eq!(other["refusal"]["reason"], "other_digest");
+    error("apply .", 6);
+    error("rollback nothing --yes", 1);
+    // What is there of another call is no definition.
+    stage.run("apply . --yes --quiet").code(0);
+    // A call that is wrong writes nothing.
+    stage.remove("run.json");
+    stage.run("apply . --yes --only nothing/* --write json=run.json").code(64).stderr_ignored();
+    assert!(!stage.path("run.json").exists());
+    // Of several stacks it is a directory.
+    stage.write("../more/trueup.yaml", "stack: more\nnamespaces: [more]\n");
+    stage.write("../more/a.yaml", &definition("more/a", 80));
+    stage.run("apply . ../more --write json=runs").code(6).stderr_ignored();
+    assert!(!stage.path("runs").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_apply_that_is_interrupted_at_its_prompt_says_that_nothing_was_sent() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    for line in ["apply . --write json=run.json", "rollback last --write json=run.json --allow empty-namespace"] {
+        let mut terminal = crate::terminal::Terminal::run(&stage, line);
+        terminal.wait_for("Type 'yes' to apply").interrupt();
+        let (code, screen) = terminal.end();
+        assert!(code == 130 && screen.contains("interrupted before the first change"), "{code}: {screen}");
+        let document: Value = serde_json::from_str(&stage.read("run.json")).expect("JSON");
+        assert_eq!((&document["kind"], &document["status"]), (&json!("error"), &json!("interrupted")));
+        assert_eq!(document["hints"], json!(["nothing was sent"]));
+    }
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
 }
 
 #[cfg(unix)]

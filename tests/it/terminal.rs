@@ -51,6 +51,13 @@ impl Terminal {
         self
     }
 
+    /// Interrupts the program, as Ctrl-C does.
+    pub fn interrupt(&mut self) -> &mut Self {
+        let sent = std::process::Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        self
+    }
+
     /// Waits for the end; returns the exit code and the rest of the screen.
     pub fn end(mut self) -> (i32, String) {
         while self.read() {}

@@ -17,6 +17,8 @@ use crate::report;
 use crate::run::{RunDocument, RunStatus, RunSummary};
 
 impl Execute for ApplyArgs {
+    const ENDS_ON_INTERRUPT: bool = true;
+
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         if let Some(name) = &self.resume {
             return resume(name, self, context).await;
@@ -96,7 +98,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let (decision, plan) = (&arguments.decision, plan.clone());
     let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
     if left > 0
-        && let Some(refused) = approval::ask_to_resume(&work, left)?
+        && let Some(refused) = approval::ask_to_resume(&work, left).await?
     {
         return Ok(refused);
     }

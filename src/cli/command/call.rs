@@ -56,7 +56,7 @@ impl Execute for CallArgs {
             Err(request) => {
                 context.output.rendered_notice(&operations::request(&request, &context.output.message_view()));
                 if !self.yes {
-                    prompt::confirm(context, "call it", "give --yes")?;
+                    prompt::confirm(context, "call it", "give --yes").await?;
                 }
                 let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
                 context.output.note_change("the call was made");

@@ -147,7 +147,7 @@ async fn edit(arguments: &DdosEditArgs, namespace: &Namespace, context: &Context
     }
     context.output.rendered_notice(&report::ddos::edit(&event, &changes, &context.output.message_view()));
     if !arguments.yes {
-        prompt::confirm(context, "edit the event", "give --yes")?;
+        prompt::confirm(context, "edit the event", "give --yes").await?;
     }
     write(&writer, namespace, &event, &wanted, context).await
 }

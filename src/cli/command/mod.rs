@@ -92,7 +92,8 @@ const OUTPUT: &str = "color quiet";
 pub trait Execute {
     /// The global options that it uses.
     const GLOBALS: GlobalOptions = None;
-    /// Whether it only reads, has no prompt, and does not wait for an interrupt itself: it can be ended at any time.
+    /// Whether it can be ended at any time while no run of it has begun: it only reads until then, and does not wait for an
+    /// interrupt itself.
     const ENDS_ON_INTERRUPT: bool = false;
 
     /// Runs the command.

@@ -41,6 +41,8 @@ pub struct MoveArgs {
 }
 
 impl Execute for MoveArgs {
+    const ENDS_ON_INTERRUPT: bool = true;
+
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let scope = ScopeArgs { paths: vec![self.directory.clone()], filter: FilterArgs::default() };
         let stack = stack::open_bare(context, &scope)?;

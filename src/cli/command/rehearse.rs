@@ -42,6 +42,8 @@ pub struct RehearseArgs {
 }
 
 impl Execute for RehearseArgs {
+    const ENDS_ON_INTERRUPT: bool = true;
+
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let stack = stack::open(context, &self.scope)?;
         let scenario = self.faults.scenario()?;
@@ -107,7 +109,7 @@ async fn apply(context: &Context, mut allow: Allowances, connection: &Connection
     let options = ApplyOptions {
         run,
         concurrency: connection.concurrency(),
-        stop: interrupt::watch(progress.output(), "it was only a copy".to_owned()),
+        stop: interrupt::watch(progress.output(), "it was only a copy".to_owned()).await,
         version_checked: plan.settings.safeguards.version_checked,
         sealed: plan.sealed.clone(),
         ignore: Ignore::new(&plan.settings.safeguards.ignore).with_status(ExitStatus::Invalid)?,

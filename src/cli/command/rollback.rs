@@ -38,6 +38,8 @@ pub struct RollbackArgs {
 }
 
 impl Execute for RollbackArgs {
+    const ENDS_ON_INTERRUPT: bool = true;
+
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let record = session::run_to_change(context, &self.run, journal::find_of)?;
         let record = if record.closing.is_some() { record } else { over(context, record).await? };

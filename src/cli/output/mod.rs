@@ -12,14 +12,15 @@ pub mod report_files;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
 use clap::ArgMatches;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
-use crate::cli::args::{Color, GlobalArgs};
-use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result};
+use crate::cli::args::{Color, GlobalArgs, WrittenReport};
+use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
 use crate::report::{self, Charset, Format, LineSource, Palette, Report, ReportOptions, Role, TextView, safe};
 
 /// The two streams of a command.
@@ -55,6 +56,10 @@ struct CommandProgress {
     changed: Option<String>,
     /// An answer was written, or begun.
     answered: bool,
+    /// Where the documents of the run go that has not begun yet.
+    run_files: Vec<PathBuf>,
+    /// A run watches for interrupts itself.
+    has_run: bool,
 }
 
 /// The result of a write.
@@ -144,6 +149,32 @@ impl Output {
     pub fn promise(&mut self, promise: Option<Promise>) {
         crate::cli::promise_document(promise.is_some());
         self.promise = promise;
+    }
+
+    /// Takes the files in which the call wants the document of its run: while none has begun, an error is that document.
+    pub fn promise_run(&self, files: impl IntoIterator<Item = PathBuf>) {
+        self.progress().run_files = files.into_iter().collect();
+    }
+
+    /// Notes that the documents of runs are written elsewhere: for several stacks, in a directory.
+    pub fn leave_run_files(&self) {
+        self.progress().run_files.clear();
+    }
+
+    /// Notes that a run begins, which watches for interrupts itself.
+    pub fn note_run(&self) {
+        self.leave_run_files();
+        self.progress().has_run = true;
+    }
+
+    /// Whether a run watches for interrupts itself.
+    pub fn has_run(&self) -> bool {
+        self.progress().has_run
+    }
+
+    /// Whether somebody waits for a document, or sees lines that have to go away.
+    pub fn is_watched(&self) -> bool {
+        self.promise.is_some() || self.is_live || !self.progress().run_files.is_empty()
     }
 
     /// What the call promises on standard output.
@@ -292,8 +323,16 @@ impl Output {
         self.answer_error(error);
     }
 
-    /// Writes the error as the document that the call promises, unless its one document is written.
+    /// Writes the error as the document that the call promises, unless its one document is written, and where that of its
+    /// run would be, unless the call is wrong.
     pub fn answer_error(&self, error: &CommandError) {
+        let files = std::mem::take(&mut self.progress().run_files);
+        for path in files.iter().filter(|_| error.ending() != ExitStatus::Usage) {
+            let document = report::error::json(&error.report());
+            if let Err(error) = file::write_private(path, |out| out.write_all(document.as_bytes())) {
+                self.note_unwritten(format!("cannot write the document of the run: {error}"));
+            }
+        }
         let answered = self.progress().answered;
         match self.promise {
             None => {}
@@ -353,15 +392,26 @@ pub fn asked_for(words: &[OsString]) -> Option<Promise> {
     }
 }
 
+/// Whether a command makes a run.
+pub fn is_run(matches: &ArgMatches) -> bool {
+    matches.try_contains_id("ApprovalArgs").is_ok()
+}
+
+/// The files in which a call wants the document of its run.
+pub fn promised_run(matches: &ArgMatches) -> Vec<PathBuf> {
+    let written = matches.try_get_many::<WrittenReport>("write").ok().flatten().into_iter().flatten();
+    let documents = written.filter(|written| is_run(matches) && written.format == Format::Json);
+    documents.map(|written| written.path.clone()).collect()
+}
+
 /// What a command promises, if it does: by its `--format`, unless its report goes to a file.
 pub fn promised(matches: &ArgMatches) -> Option<Promise> {
     let has = |id: &str| matches.try_contains_id(id).unwrap_or_default();
     let is_in_file = has("output") && matches.try_contains_id("ReportFileArgs").is_ok();
     let format = matches.try_get_raw("format").ok().flatten()?.next()?.to_str().filter(|_| !is_in_file)?;
-    let is_run = matches.try_contains_id("ApprovalArgs").is_ok();
     match format {
         "json" => Some(Promise::Document),
-        "ndjson" if is_run => Some(Promise::RunEvents),
+        "ndjson" if is_run(matches) => Some(Promise::RunEvents),
         "ndjson" => Some(Promise::Lines),
         _ => None,
     }

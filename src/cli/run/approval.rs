@@ -21,7 +21,7 @@ pub enum PromptResult<'a> {
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
-pub fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
+pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
     let PendingRun { context, decision, plan, allow, view, .. } = work;
     let consent = consent(decision);
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
@@ -57,7 +57,7 @@ pub fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());
-    prompt::confirm(context, &format!("apply {these}"), &hint)?;
+    prompt::confirm(context, &format!("apply {these}"), &hint).await?;
     Ok(PromptResult::Given(approved))
 }
 
@@ -91,7 +91,7 @@ fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
-pub fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitStatus>> {
+pub async fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitStatus>> {
     let PendingRun { context, decision, plan, allow, view, .. } = work;
     // The guards cover the whole plan, and consents that the record names come from a file.
     if let Err(refusal) = plan.approve_within(consent(decision), allow, &work.trust.limits) {
@@ -104,6 +104,6 @@ pub fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitSt
     if !guards.is_empty() {
         context.output.rendered_notice(&guards);
     }
-    prompt::confirm(context, &format!("resume {} that are left", text::count(left, "change")), "give --yes")?;
+    prompt::confirm(context, &format!("resume {} that are left", text::count(left, "change")), "give --yes").await?;
     Ok(None)
 }

@@ -13,11 +13,17 @@ use crate::cli::{ExitStatus, Output};
 /// Signals that arrive within this time are one interrupt: `timeout` sends its own to the program and to the group of the program.
 const ONE_INTERRUPT: Duration = Duration::from_millis(200);
 
-/// Becomes `true` when a person interrupts the command. `output` says so, and at a second interrupt what is `left`.
-pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {
+/// Becomes `true` when a person interrupts the run that begins now. `output` says so, and at a second interrupt what is `left`.
+pub async fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
+    let mut first = Box::pin(interrupted());
+    // Signals are awaited from now on, and the command no longer ends by one.
+    let is_interrupted = futures_util::poll!(first.as_mut()).is_ready();
+    output.note_run();
     tokio::spawn(async move {
-        interrupted().await;
+        if !is_interrupted {
+            first.await;
+        }
         stop.send_replace(true);
         tokio::time::sleep(ONE_INTERRUPT).await;
         let tell = async { output.notice("interrupted: no new changes start; those in flight finish") };
@@ -31,11 +37,19 @@ pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     stopped
 }
 
-/// The result of a command that only reads, or nothing as soon as it is interrupted.
-pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
+/// The result of a command, or nothing as soon as it is interrupted while it only reads: a run waits for interrupts itself.
+pub async fn unless_interrupted<T>(output: &Output, work: impl Future<Output = T>) -> Option<T> {
+    let interrupted = async {
+        loop {
+            interrupted().await;
+            if !output.has_run() {
+                return;
+            }
+        }
+    };
     tokio::select! {
         result = work => Some(result),
-        () = interrupted() => None,
+        () = interrupted => None,
     }
 }
 

@@ -134,7 +134,7 @@ impl<'a> PendingRun<'a> {
     pub async fn approve_and_apply(&self) -> Result<ExitStatus> {
         report_files::check(None, &self.decision.write)?;
         self.check().await?;
-        let approved = match approval::ask(self)? {
+        let approved = match approval::ask(self).await? {
             PromptResult::Given(approved) => approved,
             PromptResult::Ended(ending) => return Ok(ending),
         };
@@ -265,20 +265,37 @@ impl<'a> PendingRun<'a> {
             in_force: Some(document::in_force(context, &self.trust.safeguards)),
             plan: plan.clone(),
         };
-        // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
+        // Before a run watches for interrupts: until here one ends the command, which may wait for a lock.
         let messages = progress.output();
         let waiting = move |text: &str| messages.notice(text);
         let (store, host) = (store.clone(), environment.host().map(str::to_owned));
         // A lock can be waited for: other stacks go on meanwhile.
-        let begun = aside(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
+        let begin = aside(move || Journal::begin(&store, &header, host.as_deref(), &waiting));
+        let mut stopped = stop.clone();
+        let interrupted = async {
+            match &mut stopped {
+                Some(stop) => drop(stop.wait_for(|stop| *stop).await),
+                None => std::future::pending().await,
+            }
+        };
+        let begun = tokio::select! {
+            begun = begin => begun,
+            () = interrupted => {
+                return Err(error!(Interrupted, "interrupted before the first change").hint("nothing was sent"));
+            }
+        };
         let refused = |error| settings::store_error(context, ExitStatus::Refused, error).hint("nothing was sent");
         let journal = begun.map_err(refused)?;
-        let options = ApplyOptions {
-            stop: stop.unwrap_or_else(|| {
+        let stop = match stop {
+            Some(stop) => stop,
+            None => {
                 let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));
                 let resume = format!("resume with `trueup apply --resume {run}{consents}{}`", self.view.flags);
-                interrupt::watch(progress.output(), resume)
-            }),
+                interrupt::watch(progress.output(), resume).await
+            }
+        };
+        let options = ApplyOptions {
+            stop,
             run,
             concurrency: self.connection.concurrency(),
             version_checked: self.trust.safeguards.version_checked,

@@ -32,6 +32,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         return Err(error!(Usage, "`--env all` is for commands that change nothing")
             .hint("apply one environment at a time: --env NAME"));
     }
+    context.output.leave_run_files();
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
     // What names no stack is an error before anything is read.
     waves(arguments, &members, |_| true)?;
@@ -45,7 +46,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let changes: usize = planned.iter().flatten().map(|stack| stack.plan.changes.len()).sum();
     let is_refused = failed > 0 && !arguments.keep_going;
     if !is_refused && changes > 0 {
-        ask(arguments, context, (&members, &waves), &planned, &digest)?;
+        ask(arguments, context, (&members, &waves), &planned, &digest).await?;
     }
     let results = match is_refused {
         true => not_begun(planned.iter()),
@@ -141,7 +142,7 @@ fn approve(
 }
 
 /// Shows all plans and asks once, unless a flag approves them; a digest is of plans that were shown.
-fn ask(
+async fn ask(
     arguments: &ApplyArgs,
     context: &Context,
     (members, waves): (&[Member], &[Wave]),
@@ -175,7 +176,7 @@ fn ask(
         changes += plan.changes.len();
     }
     let what = format!("apply {} of {}", text::count(changes, "change"), text::count(stacks, "stack"));
-    prompt::confirm(context, &what, &format!("give --yes, or --digest {digest} for exactly these plans"))
+    prompt::confirm(context, &what, &format!("give --yes, or --digest {digest} for exactly these plans")).await
 }
 
 /// Applies the plans in order, one after the other or in waves, until one fails.
@@ -187,7 +188,7 @@ async fn apply(
 ) -> Vec<StackResult<Option<Outcome>>> {
     let list = format!("trueup history{}", context.call.flags("state"));
     let left = format!("the same command again goes on; `{list}` lists the runs");
-    let stop = interrupt::watch(context.output.clone(), left);
+    let stop = interrupt::watch(context.output.clone(), left).await;
     let has_failed = Cell::new(false);
     // Directories of one stack share its lock, so their runs wait for each other.
     let plans = planned.iter().flatten().map(|stack| &stack.plan);
@@ -255,6 +256,7 @@ async fn apply_one(
             member.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));
             Ok(Some(outcome))
         }
+        Err(error) if error.ending() == ExitStatus::Interrupted => Err(NoResult::Interrupted),
         Err(error) => {
             member.context.output.error(&error);
             Err(NoResult::Failed(error))
