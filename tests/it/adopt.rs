@@ -64,6 +64,34 @@ fn the_files_take_over_just_what_was_changed_outside() {
 }
 
 #[test]
+fn the_places_are_those_after_the_edit() {
+    let service = Service::start();
+    let document = |name: &str| {
+        format!(
+            "metadata: {{name: {name}, namespace: shop}}\nspec:\n  ip: 10.0.0.1\n  port: &{name} 80\n  health_check_port: *{name}\n---\n"
+        )
+    };
+    let plain = |name: &str| document(name).replace(&format!("&{name} 80"), "80").replace(&format!("*{name}"), "90");
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("all.yaml", &[plain("a"), plain("b"), document("c"), plain("d")].concat())
+        .applied(".");
+    service.change("shop/a", |object| object["spec"]["protocol"] = json!("UDP"));
+    service.change("shop/b", |object| object["spec"]["port"] = json!(9999));
+    service.change("shop/c", |object| object["spec"]["port"] = json!(9999));
+    service.delete("shop/d");
+    let pulled = stage.run("pull --drift .");
+    pulled.code(3).stdout_contains("remove all.yaml:20 to keep that");
+    let lines: Vec<String> = stage.read("all.yaml").lines().map(str::to_owned).collect();
+    for (key, text) in [("shop/a", "  protocol: UDP"), ("shop/b", "  port: 9999"), ("shop/c", "  port: &c 80")] {
+        let line = pulled.text().lines().find(|line| line.contains(key)).expect("a line");
+        let at = line.split_once("all.yaml:").expect("a place").1.split(' ').next().expect("a number");
+        assert_eq!(lines[at.parse::<usize>().expect("a number") - 1], text, "{line}");
+    }
+}
+
+#[test]
 fn the_drift_of_an_object_whose_definition_came_from_another_stack_is_taken_over() {
     let service = Service::start();
     let stage = applied(&service).file("other/trueup.yaml", "stack: other\nnamespaces: [shop]\n");

@@ -7,9 +7,9 @@ use crate::api;
 use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileMode};
 use crate::kind;
-use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
-use crate::model::{Field, Json, Key, Live, LiveItem, SourceLocation};
+use crate::load::{self, Loaded, SourceMap};
+use crate::model::{Field, Json, Key, Live, LiveItem};
 use crate::plan::{ActionKind, Cause, Change, Note, Plan};
 
 /// What `pull --drift` takes beside its filters.
@@ -42,8 +42,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let session = Session::open(context, &scope, SessionOptions::default()).await?;
     let stack = &session.stack;
     let overlay = overlay(arguments, context, &stack.loaded)?;
-    let mut plan = session.differences(None).await?;
-    session.locate(&mut plan);
+    let plan = session.differences(None).await?;
     plan_errors::require_complete(&plan, "nothing was written")?;
     let mut wanted = wanted(&plan);
     if arguments.unnamed {
@@ -65,10 +64,18 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let files: Vec<(&Path, &[u8])> =
         edits.files.iter().map(|(name, bytes)| (Path::new(&**name), bytes.as_slice())).collect();
     file::write_all(&root, &files, FileMode::Shared)?;
+    // The lines of what is edited are others now.
+    let now = load::directory(&stack.loaded.root, stack.loaded.options()).ok();
+    let places = now.as_ref().map(SourceMap::new);
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
+    let place = |key: &Key, field: Option<&Field>| {
+        let places = places.as_ref()?;
+        let place = places.place(key, field).or_else(|| places.place(key, None))?;
+        Some(format!("{prefix}{}:{}", place.file, place.line))
+    };
     let unnamed: Vec<(&Key, &str)> =
         plan.notes.iter().filter(|_| !arguments.unnamed).filter_map(unnamed).filter(is_selected(&session)).collect();
-    let (taken, left) = summary(&plan, &edits, (&removed, &unnamed), &prefix);
+    let (taken, left) = summary(&plan, &edits, (&removed, &unnamed), place);
     let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if taken.is_empty() && left.is_empty() {
         context.output.answer_line("No drift: nothing was changed outside.");
@@ -237,20 +244,20 @@ fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,
     (removed, unnamed): (&BTreeSet<Key>, &[(&Key, &str)]),
-    prefix: &str,
+    place: impl Fn(&Key, Option<&Field>) -> Option<String>,
 ) -> (Vec<String>, Vec<String>) {
-    let line = |key: &Key, what: &str, place: Option<&SourceLocation>, why: &str| {
-        let place = place.map(|place| format!("{prefix}{}:{}", place.file, place.line)).unwrap_or_default();
+    let line = |key: &Key, what: &str, place: Option<String>, why: &str| {
+        let place = place.unwrap_or_default();
         let text = format!("  {:<40}  {what:<24}  {place}  {why}", key.to_string());
         text.trim_end().to_owned()
     };
     let whole = |key: &Key| if key.kind.is_endpoint() { "the endpoint" } else { "the object" };
-    let adopted = edits.adopted.iter().map(|(key, field, place)| line(key, &field.to_string(), place.as_ref(), ""));
+    let adopted = edits.adopted.iter().map(|(key, field)| line(key, &field.to_string(), place(key, Some(field)), ""));
     let removed_now = removed.iter().map(|key| line(key, whole(key), None, "removed in the overlay"));
     let taken = adopted.chain(removed_now).collect();
     let not_edited = edits.left.iter();
     let mut left: Vec<String> = not_edited
-        .map(|(key, field, place, reason)| line(key, &field.to_string(), place.as_ref(), &reason.to_string()))
+        .map(|(key, field, reason)| line(key, &field.to_string(), place(key, Some(field)), &reason.to_string()))
         .collect();
     for change in changes(plan) {
         for field in change.fields() {
@@ -259,12 +266,12 @@ fn summary(
                 Cause::Unannotated => "not known whose change it is: decide",
                 Cause::Drift | Cause::Pending => continue,
             };
-            left.push(line(&change.key, &field.field.to_string(), None, why));
+            left.push(line(&change.key, &field.field.to_string(), place(&change.key, Some(&field.field)), why));
         }
     }
     for change in deleted(plan).filter(|change| !removed.contains(&change.key)) {
-        let place = change.place.as_ref().map(|place| format!("{}:{}", place.file, place.line));
-        let why = format!("deleted outside: remove {} to keep that", place.unwrap_or_else(|| "its file".to_owned()));
+        let place = place(&change.key, None).unwrap_or_else(|| "its file".to_owned());
+        let why = format!("deleted outside: remove {place} to keep that");
         left.push(line(&change.key, whole(&change.key), None, &why));
     }
     let unnamed = unnamed.iter();

@@ -26,7 +26,7 @@ use super::source_map::{WrittenNode, written};
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
 use crate::kind;
-use crate::model::{Field, Json, Key, Object, SourceLocation};
+use crate::model::{Field, Json, Key, Object};
 
 /// A live value that a definition is to take over.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,11 +49,10 @@ pub struct ValueToAdopt {
 pub struct AdoptedEdits {
     /// The files that change, by path.
     pub files: BTreeMap<Arc<str>, Vec<u8>>,
-    /// What they take over, with the place before the edit (of the definition, for a field that was
-    /// not written).
-    pub adopted: Vec<(Key, Field, Option<SourceLocation>)>,
+    /// What they take over.
+    pub adopted: Vec<(Key, Field)>,
     /// What they do not, and why.
-    pub left: Vec<(Key, Field, Option<SourceLocation>, NotEditable)>,
+    pub left: Vec<(Key, Field, NotEditable)>,
 }
 
 /// Why a value is not edited in place.
@@ -135,12 +134,11 @@ impl Editor<'_> {
         let bytes = self.loaded.origin.read(&self.file, &self.loaded.options.limits).unwrap_or_default();
         let Ok(text) = String::from_utf8(bytes) else { return };
         let Some(before) = self.endpoints(&text) else {
-            edits.left.extend(wanted.iter().map(|one| left(one, None, NotEditable::Withdrawn)));
+            edits.left.extend(wanted.iter().map(|one| left(one, NotEditable::Withdrawn)));
             return;
         };
-        let places = self.places(&text, wanted);
         if !self.loaded.origin.is_replaceable(&self.file) {
-            edits.left.extend(wanted.iter().zip(places).map(|(one, place)| left(one, place, NotEditable::Link)));
+            edits.left.extend(wanted.iter().map(|one| left(one, NotEditable::Link)));
             return;
         }
         let mut of_key: BTreeMap<&Key, Vec<usize>> = BTreeMap::new();
@@ -166,10 +164,10 @@ impl Editor<'_> {
             made.fill(Err(NotEditable::Withdrawn));
             now.clone_from(&text);
         }
-        for ((one, place), made) in wanted.iter().zip(places).zip(made) {
+        for (one, made) in wanted.iter().zip(made) {
             match made {
-                Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone(), place)),
-                Err(reason) => edits.left.push(left(one, place, reason)),
+                Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone())),
+                Err(reason) => edits.left.push(left(one, reason)),
             }
         }
         if now != text {
@@ -242,16 +240,6 @@ impl Editor<'_> {
         documents.iter().filter_map(|document| Some((document.item.names()?, written(&document.item)))).collect()
     }
 
-    fn places(&self, text: &str, wanted: &[&ValueToAdopt]) -> Vec<Option<SourceLocation>> {
-        let written = self.written(text);
-        let place = |one: &&ValueToAdopt| {
-            let root = written.get(&one.key.to_string())?;
-            let path = field::path(one.key.kind, &one.field, &self.current(one)?);
-            Some(root.at(&path).unwrap_or(root).value.place.clone())
-        };
-        wanted.iter().map(place).collect()
-    }
-
     fn current(&self, wanted: &ValueToAdopt) -> Option<Json> {
         let definition = self.loaded.desired.definitions.get(&wanted.key)?;
         Some(wanted.field.value(&definition.endpoint))
@@ -293,12 +281,8 @@ impl Editor<'_> {
     }
 }
 
-fn left(
-    wanted: &ValueToAdopt,
-    place: Option<SourceLocation>,
-    reason: NotEditable,
-) -> (Key, Field, Option<SourceLocation>, NotEditable) {
-    (wanted.key.clone(), wanted.field.clone(), place, reason)
+fn left(wanted: &ValueToAdopt, reason: NotEditable) -> (Key, Field, NotEditable) {
+    (wanted.key.clone(), wanted.field.clone(), reason)
 }
 
 /// Whether there is a secret in the live value.

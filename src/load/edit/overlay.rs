@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::part::parts;
 use super::patch::{EditedDocument, Patch, below};
-use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
+use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field, left};
 use crate::kind::KindName;
 use crate::load::careful::{self, SecondReading};
 use crate::load::definition::REMOVE;
@@ -19,7 +19,7 @@ use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
-use crate::model::{Definition, Json, Key, Object, SourceLocation};
+use crate::model::{Definition, Json, Key, Object};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
 /// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
@@ -38,8 +38,8 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
         let file = definition.overlays.iter().rfind(|file| is_below(file)).cloned();
         let file = file.unwrap_or_else(|| editor.path(&one.key));
         match editor.adopt(definition, &file, one) {
-            Ok(place) => edits.adopted.push((one.key.clone(), one.field.clone(), Some(place))),
-            Err(reason) => edits.left.push((one.key.clone(), one.field.clone(), None, reason)),
+            Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone())),
+            Err(reason) => edits.left.push(left(one, reason)),
         }
     }
     let changed = editor.files.into_iter().filter(|(_, file)| file.is_changed);
@@ -73,8 +73,6 @@ fn read(loaded: &Loaded, file: &Arc<str>) -> String {
 /// An overlay file by its documents, so that each is edited and read again without the others.
 struct OverlayFile {
     parts: Vec<String>,
-    /// How many lines each part has.
-    lines: Vec<usize>,
     /// The part of each document, by what it changes.
     of_key: BTreeMap<String, usize>,
     is_changed: bool,
@@ -83,14 +81,13 @@ struct OverlayFile {
 impl OverlayFile {
     fn new(file: &Arc<str>, text: &str) -> Self {
         let parts: Vec<String> = parts(file, text).into_iter().map(str::to_owned).collect();
-        let lines = parts.iter().map(|part| lines(part)).collect();
         let of_part = |(at, part): (usize, &String)| {
             let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
             let names: Vec<String> = source.iter().flat_map(items).filter_map(|item| item.names()).collect();
             names.into_iter().map(move |name| (name, at))
         };
         let of_key = parts.iter().enumerate().flat_map(of_part).collect();
-        Self { parts, lines, of_key, is_changed: false }
+        Self { parts, of_key, is_changed: false }
     }
 
     /// The part with the document of a key; a file without anything gets one.
@@ -105,15 +102,10 @@ impl OverlayFile {
     }
 
     fn set(&mut self, key: &Key, part: usize, text: String) {
-        self.lines[part] = lines(&text);
         self.parts[part] = text;
         self.of_key.insert(key.to_string(), part);
         self.is_changed = true;
     }
-}
-
-fn lines(text: &str) -> usize {
-    text.matches('\n').count()
 }
 
 /// The documents of a text as they are written.
@@ -165,12 +157,7 @@ impl<'l> OverlayEditor<'l> {
     }
 
     /// Sets one value in an overlay file, and checks that the definition becomes what is wanted.
-    fn adopt(
-        &mut self,
-        definition: &Definition,
-        file: &Arc<str>,
-        wanted: &ValueToAdopt,
-    ) -> Result<SourceLocation, NotEditable> {
+    fn adopt(&mut self, definition: &Definition, file: &Arc<str>, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         if !self.loaded.reads(file, false) {
             return Err(NotEditable::Withdrawn);
         }
@@ -194,21 +181,18 @@ impl<'l> OverlayEditor<'l> {
         if text.is_empty() {
             text = head(&wanted.key);
         }
-        let mut place = None;
-        for (path, value) in changes(wanted.key.kind, &path, &current, &value) {
-            text = set(&text, file, &wanted.key, &path, &value)?;
-            place = root(&text, file, &wanted.key).and_then(|root| Some(root.at(&path)?.value.place.clone())).or(place);
+        let changes = changes(wanted.key.kind, &path, &current, &value);
+        for (path, value) in &changes {
+            text = set(&text, file, &wanted.key, path, value)?;
         }
         let mut expected = before;
         wanted.field.assign(&mut expected, &current, &value).map_err(|_| NotEditable::Withdrawn)?;
-        if self.effective((definition, &source), Some((file, &text))) != Some(expected) {
+        if changes.is_empty() || self.effective((definition, &source), Some((file, &text))) != Some(expected) {
             return Err(NotEditable::Withdrawn);
         }
         let of_file = self.files.get_mut(file).ok_or(NotEditable::Withdrawn)?;
-        let before: usize = of_file.lines[..part].iter().sum();
         of_file.set(&wanted.key, part, text);
-        let place = place.ok_or(NotEditable::Withdrawn)?;
-        Ok(SourceLocation { line: place.line + before, ..place })
+        Ok(())
     }
 
     /// The definition with its overlays, one of them with another text.

@@ -56,7 +56,7 @@ fn edited_in(name: &str, text: &str, changes: &[(&str, Value)]) -> String {
 fn refused(files: &[(&str, &str)], field: &str, live: Value) -> NotEditable {
     let mut edits = adopted(files, &[(field, live)]);
     assert!(edits.files.is_empty(), "nothing is edited");
-    edits.left.pop().expect("a reason").3
+    edits.left.pop().expect("a reason").2
 }
 
 const FILE: &str = "\
@@ -297,7 +297,7 @@ fn what_one_edit_breaks_does_not_break_the_others() {
     let text = "metadata: {name: cart, namespace: shop}\nspec:\n  dns_name: a.example.net\n  ip:\n  port: 1\n";
     let edits = adopted(&[("a.yaml", text)], &[("target", json!({"ip": "10.0.0.7"})), ("spec.port", json!(2))]);
     assert_eq!(edits.left.len(), 1);
-    assert_eq!(edits.left[0].3, NotEditable::Withdrawn);
+    assert_eq!(edits.left[0].2, NotEditable::Withdrawn);
     assert_eq!(edits.files["a.yaml"], text.replace("port: 1", "port: 2").into_bytes());
 }
 
@@ -319,7 +319,7 @@ fn an_overlay_is_not_edited() {
     let options = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
     let loaded = load::sources(files.collect(), &options).expect("a stack");
     let edits = adopt(&loaded, &[wanted("spec.port", &json!(3))]);
-    assert_eq!(edits.left[0].3, NotEditable::Overlay { file: "prod/a.yaml".to_owned() });
+    assert_eq!(edits.left[0].2, NotEditable::Overlay { file: "prod/a.yaml".to_owned() });
     assert!(edits.files.is_empty());
 }
 
@@ -336,7 +336,7 @@ fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
     let now = FILE.replace("port: 8080", "port: 5");
     let stack = Loaded { origin: loaded(&[("a.yaml", &now)]).origin, ..loaded(&[("a.yaml", FILE)]) };
     let edits = adopt(&stack, &[wanted("spec.port", &json!(1)), wanted("labels.team", &json!("b"))]);
-    assert_eq!(edits.left[0].3, NotEditable::EditedMeanwhile);
+    assert_eq!(edits.left[0].2, NotEditable::EditedMeanwhile);
     assert_eq!(edits.files["a.yaml"], now.replace("\"a\"", "\"b\"").into_bytes());
 }
 
@@ -357,7 +357,7 @@ fn a_value_that_no_definition_may_have_costs_the_other_documents_nothing() {
         count(|| {
             let edits = adopt(&loaded, &all);
             assert_eq!((edits.adopted.len(), edits.left.len()), (documents, 1));
-            assert_eq!(edits.left[0].3, NotEditable::Withdrawn);
+            assert_eq!(edits.left[0].2, NotEditable::Withdrawn);
             assert_eq!(edits.files["a.yaml"], text.replace("port: 80", "port: 81").into_bytes());
         })
     };

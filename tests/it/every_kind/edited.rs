@@ -208,7 +208,7 @@ fn an_edit_in_place_takes_over_what_is_live_in_any_style_and_keeps_all_else() {
             };
             let case = || format!("{}\n{text}\nbecame\n{now}\nlive is\n{}", kind.name, shown_live);
             assert_eq!(made.adopted.len() + made.left.len(), wanted.len(), "{}", case());
-            for (key, field, _, reason) in &made.left {
+            for (key, field, reason) in &made.left {
                 let may_be = match reason {
                     // What a definition may not have, such as an item of which nothing is named any more.
                     NotEditable::Withdrawn => has_comments || !may_be_defined(&wanted, &before[key]),
