@@ -131,6 +131,12 @@ impl Decoder {
             self.wrong(path, at, item, "an integer");
             return None;
         };
+        if *style == TextStyle::Plain && has_leading_zero(text) {
+            let what = format!("`{}` is `{text}`, which is octal in YAML 1.1 and decimal in YAML 1.2", name_of(path));
+            let label = "write the number without the leading zero; octal is 0o17";
+            self.fault(path, at.error(what, label));
+            return None;
+        }
         match integer_of(text, *style).map(|number| number.and_then(|number| N::try_from(number).map_err(drop))) {
             Some(Ok(number)) => Some(number),
             Some(Err(())) => {
@@ -160,6 +166,12 @@ impl Decoder {
             }
         }
     }
+}
+
+/// Whether versions of YAML read another number in it.
+fn has_leading_zero(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The integer that a scalar means in YAML 1.2, or by quoted digits; `Err` where it is too large.
@@ -426,10 +438,12 @@ mod tests {
     #[test]
     fn integers_are_those_of_yaml_1_2_and_quoted_digits() {
         let plain = |text| integer_of(text, TextStyle::Plain);
-        for (text, number) in
-            [("80", 80), ("010", 10), ("0x1F", 31), ("0o17", 15), ("+5", 5), ("-5", -5), ("-010", -10)]
-        {
+        for (text, number) in [("80", 80), ("0", 0), ("-0", 0), ("0x1F", 31), ("0o17", 15), ("+5", 5), ("-5", -5)] {
+            assert!(!has_leading_zero(text), "{text}");
             assert_eq!(plain(text), Some(Ok(number)), "{text}");
+        }
+        for text in ["010", "-010", "+0120", "00", "08"] {
+            assert!(has_leading_zero(text), "{text}");
         }
         for text in ["", "0b11", "1_000", "12:30", "1e3", "+0x1F", "-0x1F", "0x", "8.0", "٣"] {
             assert_eq!(plain(text), None, "{text}");

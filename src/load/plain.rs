@@ -239,7 +239,10 @@ impl<'de> Visitor<'de> for One {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Json, E> {
         match self.kind {
-            FieldKind::Integer { .. } if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
+            // With a zero before others it may be plain, and another number in YAML 1.1.
+            FieldKind::Integer { .. }
+                if text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0')) =>
+            {
                 self.integer(text.parse::<u64>().map_err(|_| doubt())?)
             }
             FieldKind::Text | FieldKind::Bytes => Ok(text.into()),
