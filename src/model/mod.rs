@@ -50,7 +50,7 @@ pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};
 pub use spec::Spec;
 pub use string_map::StringMap;
 pub use text::{is_unsafe, neutral};
-pub use tree::{Json, JsonTree};
+pub use tree::{Json, JsonTree, read_written};
 pub use value_digest::ValueDigest;
 pub use wire::{SERVICE_KEYS, WireMetadata};
 pub(crate) use word::words;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number};
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
@@ -15,11 +15,39 @@ pub struct JsonTree(pub Json);
 
 impl<'de> Deserialize<'de> for JsonTree {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TreeVisitor).map(Self)
+        DuplicateKeys::Replace.deserialize(deserializer).map(Self)
     }
 }
 
-struct TreeVisitor;
+/// Reads a JSON text that a person wrote: it may begin with a byte-order mark, and a key that is there twice is an error.
+///
+/// # Errors
+/// It is not such a text; the error names line and column.
+pub fn read_written(bytes: &[u8]) -> Result<Json, serde_json::Error> {
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let value = DuplicateKeys::Refuse.deserialize(&mut deserializer)?;
+    deserializer.end().map(|()| value)
+}
+
+/// What a key that is there twice means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DuplicateKeys {
+    /// The last value.
+    Replace,
+    /// An error.
+    Refuse,
+}
+
+impl<'de> DeserializeSeed<'de> for DuplicateKeys {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(TreeVisitor(self))
+    }
+}
+
+struct TreeVisitor(DuplicateKeys);
 
 impl<'de> Visitor<'de> for TreeVisitor {
     type Value = Json;
@@ -58,7 +86,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
         let mut array = Vec::new();
-        while let Some(JsonTree(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self.0)? {
             array.push(item);
         }
         Ok(Json::Array(array))
@@ -66,7 +94,11 @@ impl<'de> Visitor<'de> for TreeVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
         let mut map = Map::new();
-        while let Some((key, JsonTree(value))) = entries.next_entry::<String, _>()? {
+        while let Some(key) = entries.next_key::<String>()? {
+            if self.0 == DuplicateKeys::Refuse && map.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
+            }
+            let value = entries.next_value_seed(self.0)?;
             map.insert(key, value);
         }
         Ok(Json::Object(map))
@@ -76,6 +108,14 @@ impl<'de> Visitor<'de> for TreeVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_a_person_has_each_key_once_and_may_begin_with_a_byte_order_mark() {
+        assert_eq!(read_written("\u{feff}{\"a\": {\"b\": [1]}}".as_bytes()).expect("JSON")["a"]["b"][0], 1);
+        let error = |text: &str| read_written(text.as_bytes()).expect_err("wrong").to_string();
+        assert_eq!(error("{\"a\": {\"b\": 1,\n \"b\": 2}}"), "duplicate key `b` at line 2 column 4");
+        assert_eq!(error("{} {}"), "trailing characters at line 1 column 4");
+    }
 
     #[test]
     fn a_tree_is_what_json_reads_but_for_the_names_of_its_library() {

@@ -5,7 +5,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::output::prompt;
 use crate::file::limit;
 use crate::load;
-use crate::model::{Json, Layout};
+use crate::model::{self, Json, Layout};
 use crate::report::operations::{self, OperationList};
 
 /// Calls any operation of the interface by its name.
@@ -115,7 +115,7 @@ fn body(path: &Path) -> Result<Json> {
         (path.display().to_string(), crate::file::read(path, limit::SETTINGS))
     };
     let text = text.context("cannot read the body").with_status(ExitStatus::Invalid)?;
-    serde_json::from_slice(&text)
+    model::read_written(&text)
         .with_context(|| format!("the body in `{name}` is not valid JSON"))
         .with_status(ExitStatus::Invalid)
 }

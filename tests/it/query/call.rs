@@ -61,6 +61,11 @@ fn missing_and_unknown_parameters_are_reported_with_what_there_is() {
         .run("call svc-api-waf-event-create --param namespace=shop --body odd.json")
         .code(1)
         .stderr_contains("is not valid JSON");
+    stage.write("twice.json", "{\"limit\": 1,\n \"limit\": 2}");
+    stage
+        .run("call svc-api-waf-event-create --param namespace=shop --body twice.json")
+        .code(1)
+        .stderr_contains("`twice.json` is not valid JSON: duplicate key `limit` at line 2 column 8");
     stage.run("call").code(64).stderr_contains("OPERATION");
     assert_eq!((service.requests("GET"), service.requests("POST")), (0, 0));
 }
