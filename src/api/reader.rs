@@ -67,9 +67,10 @@ pub(super) struct RequestAnswer {
 impl RequestAnswer {
     /// What the answer says, if it says of itself that it is whole.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        let WholeAnswer { errors, answer } = self.answer.json().map_err(|failure| self.request.failed(failure))?;
+        let failed = |failure| self.request.failed(failure);
+        let AnswerErrors { errors } = self.answer.json().map_err(failed)?;
         no_errors(&errors).map_err(|reason| self.unreadable(reason))?;
-        Ok(answer)
+        self.answer.json().map_err(failed)
     }
 
     pub(super) fn body(&self) -> &[u8] {
@@ -82,14 +83,12 @@ impl RequestAnswer {
     }
 }
 
-/// An answer with what the service says of it.
+/// What the service says of its answer.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
-struct WholeAnswer<T> {
+struct AnswerErrors {
     #[serde(default)]
     errors: Json,
-    #[serde(flatten)]
-    answer: T,
 }
 
 /// The failure of a request that could not be built.

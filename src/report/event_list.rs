@@ -91,11 +91,11 @@ impl<'a> EventList<'a> {
     }
 
     /// The text of a batch.
-    pub fn batch(&mut self, events: Vec<Event>) -> String {
+    pub fn batch(&mut self, events: &[Event]) -> String {
         match self.format {
-            Format::Json | Format::Ndjson => events.into_iter().map(|event| self.document(event)).collect(),
+            Format::Json | Format::Ndjson => events.iter().map(|event| self.document(event)).collect(),
             _ if events.is_empty() => String::new(),
-            _ => self.rows(&events),
+            _ => self.rows(events),
         }
     }
 
@@ -112,14 +112,14 @@ impl<'a> EventList<'a> {
         }
     }
 
-    fn document(&mut self, event: Event) -> String {
+    fn document(&mut self, event: &Event) -> String {
         let (before, after) = match (self.format, self.is_first) {
             (Format::Ndjson, _) => ("", "\n"),
             (_, true) => ("\n", ""),
             (_, false) => (",\n", ""),
         };
         self.is_first = false;
-        format!("{before}{}{after}", safe::json(&event.into_json().to_string()))
+        format!("{before}{}{after}", safe::json(&event.json()))
     }
 
     fn rows(&mut self, events: &[Event]) -> String {

@@ -5,10 +5,12 @@
 mod counts;
 mod fields;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::model::{Json, Layout, Namespace, neutral};
 
@@ -200,10 +202,10 @@ impl EventQuery {
 }
 
 /// One security event.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Event {
-    /// Its fields; their shapes are not stable (API.md 7.3).
-    Fields(serde_json::Map<String, Json>),
+    /// Its fields as the service wrote them, so that no number loses digits; their shapes are not stable (API.md 7.3).
+    Fields(BTreeMap<String, Box<RawValue>>),
     /// A text that is not a JSON object.
     Text(String),
 }
@@ -212,39 +214,52 @@ impl Event {
     /// A field as text, a nested one by its dotted key; nothing where it is not there.
     pub fn field(&self, name: &str) -> Option<String> {
         let Event::Fields(fields) = self else { return None };
-        let found = fields.get(name).or_else(|| {
-            let mut steps = name.split('.');
-            let first = fields.get(steps.next()?)?;
-            steps.try_fold(first, |value, step| value.get(step))
-        });
-        match found? {
-            Json::Null => None,
-            Json::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
-        }
+        field_of(fields, name)
     }
 
-    /// The event as JSON; what was no object becomes one with the single field `text`.
-    pub fn into_json(self) -> Json {
+    /// The event as JSON, on one line; what was no object becomes one with the single field `text`.
+    pub fn json(&self) -> String {
         match self {
-            Event::Fields(fields) => Json::Object(fields),
-            Event::Text(text) => serde_json::json!({ "text": text }),
+            // Text keys and JSON: nothing that fails.
+            Event::Fields(fields) => compact(&serde_json::to_string(fields).unwrap_or_default()),
+            Event::Text(text) => serde_json::json!({ "text": text }).to_string(),
         }
     }
+}
+
+fn field_of(fields: &BTreeMap<String, Box<RawValue>>, name: &str) -> Option<String> {
+    let Some(value) = fields.get(name) else {
+        let (first, rest) = name.split_once('.')?;
+        return field_of(&serde_json::from_str(fields.get(first)?.get()).ok()?, rest);
+    };
+    match value.get() {
+        "null" => None,
+        text => Some(serde_json::from_str(text).unwrap_or_else(|_| compact(text))),
+    }
+}
+
+/// A JSON text without the blanks and line breaks between its values.
+fn compact(text: &str) -> String {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_kept = |c: &char| {
+        is_quoted ^= *c == '"' && !is_escaped;
+        is_escaped = is_quoted && *c == '\\' && !is_escaped;
+        is_quoted || !c.is_ascii_whitespace()
+    };
+    text.chars().filter(is_kept).collect()
 }
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Ok(match Json::deserialize(from)? {
-            Json::Object(fields) => Event::Fields(fields),
-            Json::String(text) => serde_json::from_str(&text).map_or_else(|_| Event::Text(text), Event::Fields),
-            other => Event::Text(other.to_string()),
-        })
+        let value = Box::<RawValue>::deserialize(from)?;
+        // Usually a text that contains JSON.
+        let text = serde_json::from_str(value.get()).unwrap_or_else(|_| value.get().to_owned());
+        Ok(serde_json::from_str(&text).map_or_else(|_| Event::Text(text), Event::Fields))
     }
 }
 
 /// One answer to a query.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct EventPage {
     /// The events of this batch.
     pub events: Vec<Event>,
@@ -333,6 +348,17 @@ mod tests {
     }
 
     #[test]
+    fn the_numbers_of_an_event_keep_their_digits() {
+        let text = r#"{"id": 123456789012345678901, "deep": {"id": [18446744073709551616, 1.10]}, "a \" b": "c\\ "}"#;
+        let page: EventPage = serde_json::from_value(json!({ "events": [text] })).expect("a page");
+        let event = &page.events[0];
+        assert_eq!(event.field("id").as_deref(), Some("123456789012345678901"));
+        assert_eq!(event.field("deep.id").as_deref(), Some("[18446744073709551616,1.10]"));
+        let json = r#"{"a \" b":"c\\ ","deep":{"id":[18446744073709551616,1.10]},"id":123456789012345678901}"#;
+        assert_eq!(event.json(), json);
+    }
+
+    #[test]
     fn events_are_decoded_once_and_nothing_of_them_is_lost() {
         let page: EventPage = serde_json::from_value(json!({
             "events": [r#"{"src_ip":"192.0.2.7","req_headers":"{\"a\":1}","policy_hits":{"policy_hits":[]}}"#,
@@ -346,10 +372,8 @@ mod tests {
         assert_eq!(page.events[0].field("policy_hits.policy_hits").as_deref(), Some("[]"));
         assert_eq!(page.events[0].field("absent.x"), None);
         assert_eq!(page.events[1].field("src_ip").as_deref(), Some("x"));
-        assert_eq!(
-            page.events[2..],
-            [Event::Text("not json".into()), Event::Text("[1]".into()), Event::Text("7".into())]
-        );
+        let texts: Vec<String> = page.events[2..].iter().map(Event::json).collect();
+        assert_eq!(texts, [r#"{"text":"not json"}"#, r#"{"text":"[1]"}"#, r#"{"text":"7"}"#]);
         let bare: EventPage =
             serde_json::from_value(json!({"events": [], "scroll_id": null, "total_hits": 3})).expect("bare");
         assert_eq!((bare.scroll_id.as_str(), bare.total_hits), ("", Some(3)));

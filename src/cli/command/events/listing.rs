@@ -75,7 +75,7 @@ async fn batches(pages: &mut Pages<'_>, list: &mut EventList<'_>, most: u64) -> 
         let left = usize::try_from(most - listed).unwrap_or(usize::MAX);
         let batch: Vec<Event> = page.into_iter().take(left).collect();
         listed += u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        if output::write(&list.batch(batch))? == WriteStatus::Closed {
+        if output::write(&list.batch(&batch))? == WriteStatus::Closed {
             return Ok(None);
         }
         if listed >= most {
