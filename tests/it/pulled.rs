@@ -382,7 +382,7 @@ fn what_another_file_defines_is_not_written_a_second_time() {
     let resources = json!({"cart": attributes("cart"), "search": attributes("search")});
     stage.write("../infra/a.tf.json", &json!({"resource": {"volterra_endpoint": resources}}).to_string());
     let imported = stage.run("import terraform ../infra -o .");
-    imported.code(1).stderr_contains("`all.yaml` defines it").stdout_contains("Imported 1 endpoint into");
+    imported.code(7).stderr_contains("`all.yaml` defines it").stdout_contains("Imported 1 endpoint into");
     stage.run("validate .").code(0).stdout_contains("2 endpoints");
 }
 

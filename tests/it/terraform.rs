@@ -142,7 +142,7 @@ fn what_cannot_be_imported_is_named_and_the_code_says_so() {
     let stage = Stage::new().file("terraform.tfstate", &state(&[cart(), newer]).to_string());
     stage
         .run("import terraform terraform.tfstate -o endpoints")
-        .code(1)
+        .code(7)
         .stdout_contains("Imported 1 endpoint into endpoints")
         .stderr_contains("left out: volterra_endpoint.all[1]: its kind has no `newer`")
         .stderr_contains("1 resource was left out");

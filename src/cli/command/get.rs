@@ -51,8 +51,13 @@ impl Execute for GetArgs {
         wanted.found(&live, &items, &self.filter.only)?;
         let (service, columns) = (&connection.service(), self.columns.chosen());
         let listing = ObjectListing { service, taken: None, live: &live, items, columns };
+        let mut left_out = 0;
         match self.format {
-            Format::Yaml => context.output.answer(&definitions(context, &listing)),
+            Format::Yaml => {
+                let documents = definitions(context, &listing);
+                left_out = listing.items.len() - documents.len();
+                context.output.answer(&documents.join("---\n"));
+            }
             Format::Table if listing.items.is_empty() => {
                 if live.lists.values().any(|read| read.items().is_some()) {
                     // The service answers the same for a namespace that it does not have.
@@ -63,7 +68,8 @@ impl Execute for GetArgs {
             }
             format => context.output.report(&Report::Answer(&listing), format),
         }
-        Ok(report_unknown(context, &live))
+        let status = if left_out == 0 { ExitStatus::Done } else { ExitStatus::Partly };
+        Ok(status.worse(report_unknown(context, &live)))
     }
 }
 
@@ -151,8 +157,8 @@ impl Wanted {
     }
 }
 
-/// The endpoints as documents of definitions.
-fn definitions(context: &Context, listing: &ObjectListing<'_>) -> String {
+/// The documents of the endpoints that a definition can describe.
+fn definitions(context: &Context, listing: &ObjectListing<'_>) -> Vec<String> {
     let mut documents = Vec::new();
     for item in &listing.items {
         match item {
@@ -171,7 +177,7 @@ fn definitions(context: &Context, listing: &ObjectListing<'_>) -> String {
             }
         }
     }
-    documents.join("---\n")
+    documents
 }
 
 /// Reports what could not be read, each reason once.

@@ -95,11 +95,12 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
     for (address, reason) in &import.left_out {
         context.output.notice(&format!("left out: {address}: {reason}"));
     }
-    match import.left_out.len() {
-        0 => Ok(ExitStatus::Done),
-        1 => Err(error!(Failed, "1 resource was left out")),
-        count => Err(error!(Failed, "{count} resources were left out")),
-    }
+    let what = match import.left_out.len() {
+        0 => return Ok(ExitStatus::Done),
+        1 => "1 resource was left out".to_owned(),
+        count => format!("{count} resources were left out"),
+    };
+    Err(if files.is_empty() { error!(Failed, "{what}") } else { error!(Partly, "{what}") })
 }
 
 /// The configuration in JSON syntax and the state in a directory.

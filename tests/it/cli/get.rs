@@ -96,7 +96,7 @@ fn an_item_that_cannot_be_represented_is_listed_and_left_out_of_definitions() {
     let (service, stage) = staged();
     service.plant(&json!([{"metadata": {"name": "odd", "namespace": "pay"}, "raw_spec": {"port": 1}}]));
     stage.run("get pay").code(0).stdout_contains("pay/odd   not supported: ");
-    stage.run("get pay --format yaml").code(0).stderr_contains("left out: pay/odd: ").does_not_say("name: odd");
+    stage.run("get pay --format yaml").code(7).stderr_contains("left out: pay/odd: ").does_not_say("name: odd");
     let listed = stage.run("get pay/odd --format json").code(0).json();
     assert_eq!(listed["endpoints"][0]["object"]["metadata"]["name"], "odd");
 }
