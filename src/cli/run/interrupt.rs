@@ -9,6 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::cli::{ExitStatus, Output};
+#[cfg(unix)]
+use crate::file::{self, limit};
 
 /// Signals that arrive within this time are one interrupt: `timeout` sends its own to the program and to the group of the program.
 const ONE_INTERRUPT: Duration = Duration::from_millis(200);
@@ -100,8 +102,10 @@ async fn received(kind: SignalKind) {
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     use std::io::IsTerminal as _;
-    let status = std::fs::read_to_string("/proc/self/status").ok();
-    let ignored = status.as_deref().and_then(|status| status.lines().find_map(|line| line.strip_prefix("SigIgn:")));
+    let path = format!("/proc/{}/status", std::process::id());
+    let status = file::read(path.as_ref(), limit::SETTINGS).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
         Some(mask) => mask & 1 != 0,
         // Where the system does not say it: `nohup` leaves no output on a terminal.
