@@ -178,7 +178,7 @@
     for (const index of entry) {
       const one = data.changes[index];
       const item = element('li');
-      item.append(element('code', '', one.k), element('span', 'place', placeOf(one, 0) || one.p || ''));
+      item.append(element('code', '', one.k), ' ', element('span', 'place', placeOf(one, 0) || one.p || ''));
       if (own.size > 1 && one.t) item.append(element('span', 'known', one.t));
       names.append(item);
     }
