@@ -218,7 +218,9 @@ fn nothing_selected() -> CommandError {
 /// A filter that matches nothing, as an error.
 pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
     let hint = match &unmatched {
-        UnmatchedFilter::Only { .. } => "a glob is matched against NAMESPACE/NAME, such as shop/cart",
+        UnmatchedFilter::Only { .. } | UnmatchedFilter::Except { .. } => {
+            "a glob is matched against NAMESPACE/NAME, such as shop/cart"
+        }
         UnmatchedFilter::Selector => "it is matched against the labels of the definitions and of the live endpoints",
         UnmatchedFilter::Together => "each of them matches something, and no endpoint matches all of them",
     };
@@ -228,6 +230,7 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
 /// A filter that matches nothing of what is live.
 pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFilter> {
     let mut matched = MatchedFilters::default();
+    matched.add_namespaces(live.lists.keys().map(|scope| &scope.namespace));
     for (key, item) in live.items() {
         selection.note(&mut matched, key, None, object(item).map(|object| &object.endpoint));
     }
@@ -248,6 +251,7 @@ pub fn object(item: &LiveItem) -> Option<&LiveObject> {
 /// Those of [`check_filters`].
 fn matched(context: &Context, stack: &Stack) -> Result<()> {
     let mut matched = MatchedFilters::default();
+    matched.add_namespaces(&stack.namespaces());
     for (key, definition) in &stack.loaded.desired.definitions {
         stack.selection.note(&mut matched, key, Some(definition), None);
     }

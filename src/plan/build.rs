@@ -68,6 +68,7 @@ impl<'f> PlanBuilder<'f> {
 
     /// Takes in what a list contains.
     pub fn take(&mut self, scope: &Scope, read: &ListRead) {
+        self.matched.add_namespaces([&scope.namespace]);
         let wanted = self.definitions.get(&(&scope.namespace, scope.kind)).map_or(&[][..], Vec::as_slice);
         if matches!(read, ListRead::NotOffered) && wanted.is_empty() {
             return self.plan.notes.push(Note::NotOffered { scope: scope.clone() });

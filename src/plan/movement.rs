@@ -43,6 +43,7 @@ pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
     let mut handover = Handover { plan, input, in_sync: 0, from_exists, others, matched };
     let mut is_complete = true;
     for (scope, read) in &input.live.lists {
+        handover.matched.add_namespaces([&scope.namespace]);
         handover.in_sync = 0;
         let read = match (read.items(), read.unknown()) {
             (Some(items), _) => {

@@ -23,8 +23,10 @@ pub struct Selection {
 #[derive(Debug, Clone, Default)]
 pub struct MatchedFilters {
     only: Vec<bool>,
+    except: Vec<bool>,
     selector: bool,
     all_together: bool,
+    namespaces: BTreeSet<Namespace>,
 }
 
 /// A filter that matches nothing is a mistake.
@@ -33,6 +35,12 @@ pub enum UnmatchedFilter {
     /// `--only`
     #[error("`{glob}` matches nothing")]
     Only {
+        /// The glob.
+        glob: String,
+    },
+    /// `--except`
+    #[error("`--except {glob}` matches nothing")]
+    Except {
         /// The glob.
         glob: String,
     },
@@ -52,13 +60,18 @@ impl MatchedFilters {
 
     /// What these or the others matched: the filters of one call in several stacks.
     pub fn add(&mut self, other: &MatchedFilters) {
-        let count = self.only.len().max(other.only.len());
-        self.only.resize(count, false);
-        for (one, other) in self.only.iter_mut().zip(&other.only) {
-            *one |= other;
+        for (ours, others) in [(&mut self.only, &other.only), (&mut self.except, &other.except)] {
+            ours.resize(ours.len().max(others.len()), false);
+            ours.iter_mut().zip(others).for_each(|(one, other)| *one |= other);
         }
         self.selector |= other.selector;
         self.all_together |= other.all_together;
+        self.namespaces.extend(other.namespaces.iter().cloned());
+    }
+
+    /// The namespaces that the call is about, whatever is in them.
+    pub fn add_namespaces<'n>(&mut self, namespaces: impl IntoIterator<Item = &'n Namespace>) {
+        self.namespaces.extend(namespaces.into_iter().cloned());
     }
 }
 
@@ -142,9 +155,9 @@ impl Selection {
         if self.is_all() {
             return;
         }
-        matched.only.resize(self.only.len(), false);
-        for (seen, one) in matched.only.iter_mut().zip(&self.only) {
-            *seen = *seen || one.matches(key);
+        for (seen, patterns) in [(&mut matched.only, &self.only), (&mut matched.except, &self.except)] {
+            seen.resize(patterns.len(), false);
+            seen.iter_mut().zip(patterns).for_each(|(seen, one)| *seen = *seen || one.matches(key));
         }
         let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
         let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
@@ -152,14 +165,26 @@ impl Selection {
         matched.all_together = matched.all_together || self.selects(key, definition, live);
     }
 
-    /// The first filter that matched nothing, after every endpoint was noted.
+    /// The first filter that matched nothing, after every endpoint and namespace was noted. What a glob excepts may be there
+    /// at another time.
     pub fn unmatched(&self, matched: &MatchedFilters) -> Option<UnmatchedFilter> {
         if self.is_all() {
             return None;
         }
-        let mut seen = matched.only.iter().copied().chain(std::iter::repeat(false));
-        if let Some(one) = self.only.iter().find(|_| seen.next() == Some(false)) {
-            return Some(UnmatchedFilter::Only { glob: one.text.clone() });
+        let first = |patterns: &[Pattern], seen: &[bool], is_wrong: &dyn Fn(&Pattern) -> bool| {
+            let seen = seen.iter().copied().chain(std::iter::repeat(false));
+            let mut unseen = patterns.iter().zip(seen).filter(|(_, seen)| !seen).map(|(one, _)| one);
+            unseen.find(|one| is_wrong(one)).map(|one| one.text.clone())
+        };
+        if let Some(glob) = first(&self.only, &matched.only, &|_| true) {
+            return Some(UnmatchedFilter::Only { glob });
+        }
+        let is_wrong = |one: &Pattern| {
+            let may_match = matched.namespaces.iter().any(|namespace| one.reach.may_match_in(namespace));
+            !may_match || !one.text.contains(['*', '?', '[', '{', '\\'])
+        };
+        if let Some(glob) = first(&self.except, &matched.except, &is_wrong) {
+            return Some(UnmatchedFilter::Except { glob });
         }
         if !self.selector.is_empty() && !matched.selector {
             return Some(UnmatchedFilter::Selector);

@@ -150,7 +150,7 @@ impl Wanted {
         // Where something is shown, an argument may match nothing.
         let is_wrong = |unmatched: &UnmatchedFilter| match unmatched {
             UnmatchedFilter::Only { glob } => items.is_empty() || only.contains(glob),
-            UnmatchedFilter::Selector | UnmatchedFilter::Together => true,
+            UnmatchedFilter::Except { .. } | UnmatchedFilter::Selector | UnmatchedFilter::Together => true,
         };
         let unmatched = stack::unmatched_live(&self.selection, live).filter(is_wrong);
         unmatched.map_or(Ok(()), |unmatched| Err(stack::unmatched(unmatched)))

@@ -98,6 +98,7 @@ async fn over(context: &Context, record: RunRecord) -> Result<RunRecord> {
 fn unmatched(selection: &Selection, record: &RunRecord) -> Option<UnmatchedFilter> {
     let mut matched = MatchedFilters::default();
     for write in record.writes() {
+        matched.add_namespaces([&write.key.namespace]);
         selection.note(&mut matched, &write.key, None, None);
     }
     selection.unmatched(&matched)

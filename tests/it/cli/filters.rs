@@ -28,7 +28,7 @@ fn a_pattern_of_a_kind_that_there_is_not_is_an_error() {
         let line = if flag.ends_with('=') { format!("{flag}{glob}") } else { format!("{flag} {glob}") };
         stage.run(&format!("plan . {line}")).code(64).stderr_contains(glob);
     }
-    for glob in ["shop/x", "endpoint:shop/x", "origin_*:shop/x", "origin_pool:shop/x", "{endpoint,cluster}:shop/x"] {
+    for glob in ["shop/x*", "endpoint:shop/x*", "origin_*:shop/x", "origin_pool:shop/*", "{endpoint,cluster}:shop/x"] {
         stage.run(&format!("plan . --except {glob}")).code(0);
     }
     let settings = stage.read("trueup.yaml");
@@ -36,6 +36,23 @@ fn a_pattern_of_a_kind_that_there_is_not_is_an_error() {
     let wrong = stage.run("validate .");
     wrong.code(1).stderr_contains("unknown kind `origin_pol`").stderr_contains("did you mean `origin_pool`?");
     stage.write("trueup.yaml", &settings);
+}
+
+#[test]
+fn an_exception_that_can_except_nothing_is_an_error() {
+    let service = Service::start();
+    let stage = shop_and_pay(&service).applied(".");
+    stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    for glob in ["shop/crt", "cart", "shp/*", "origin_pool:shop/cart", "*:cart"] {
+        for command in ["validate .", "plan .", "apply . --yes", "drift .", "get shop pay"] {
+            let ran = stage.run(&format!("{command} --except {glob}"));
+            ran.code(64).stderr_contains(&format!("`--except {glob}` matches nothing"));
+        }
+    }
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+    for glob in ["shop/cart", "shop/crt*", "pay/*", "*/x"] {
+        stage.run(&format!("plan . --except {glob}")).code(0);
+    }
 }
 
 #[test]
