@@ -2,7 +2,7 @@
 
 use super::bounds::{LONGEST_ANNOTATION, LONGEST_ANNOTATION_KEY, LONGEST_DESCRIPTION};
 use super::problem::steps;
-use super::{NAME_RULE, Name, Namespace, Problem, Segment, WireMetadata};
+use super::{NAME_RULE, Name, Namespace, PROTECT, Problem, Segment, WireMetadata, is_ownership_annotation};
 use crate::kind::{KindName, Naming, label};
 
 /// Every rule that the metadata of a definition breaks. It looks at the text as written, so that a definition whose shape is
@@ -14,16 +14,33 @@ pub fn check(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
     problems
 }
 
-/// What metadata may contain and had better not, each as a problem of its key: labels under the service's own prefix. They are
-/// sent and compared.
+/// What metadata may contain and had better not, each as a problem of its key: labels under the service's own prefix, which are
+/// sent and compared, and what looks like a word to trueup and is none.
 pub fn warnings(metadata: &WireMetadata) -> Vec<Problem> {
-    let labels = metadata.labels.iter().flatten();
-    let of_service = labels.filter(|(key, value)| key.starts_with(label::PLATFORM_PREFIX) && value.is_some());
-    let warning = |(key, _): (&String, _)| {
-        let what = format!("the label `{key}` is under `{}`, the prefix of the service", label::PLATFORM_PREFIX);
-        Problem::key(entry("labels", key), what, "the service may set or remove it: use a prefix of your own")
+    let maps = [("labels", &metadata.labels), ("annotations", &metadata.annotations)];
+    let given = maps.into_iter().flat_map(|(map, entries)| {
+        let given = entries.iter().flatten().filter(|(_, value)| value.is_some());
+        given.map(move |(key, _)| (map, key))
+    });
+    let warning = |(map, key): (&'static str, &String)| {
+        let noun = map.trim_end_matches('s');
+        let (what, label) = if map == "labels" && key.starts_with(label::PLATFORM_PREFIX) {
+            let what = format!("the label `{key}` is under `{}`, the prefix of the service", label::PLATFORM_PREFIX);
+            (what, "the service may set or remove it: use a prefix of your own".to_owned())
+        } else if seems_ours(key) && (map == "labels" || *key != PROTECT && !is_ownership_annotation(key)) {
+            let label = format!("what protects an object is the annotation `{PROTECT}`");
+            (format!("the {noun} `{key}` means nothing to trueup"), label)
+        } else {
+            return None;
+        };
+        Some(Problem::key(entry(map, key), what, label))
     };
-    of_service.map(warning).collect()
+    given.filter_map(warning).collect()
+}
+
+/// Whether who wrote the key may take it for one that trueup reads.
+fn seems_ours(key: &str) -> bool {
+    key.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("trueup"))
 }
 
 /// A text that is not empty; an empty one counts as absent, which shape decides about.
