@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use terminal_size::terminal_size_of;
 
+use crate::load;
 use crate::report::safe;
 
 /// Columns without a terminal.
@@ -60,6 +61,10 @@ const PIPELINE_VARIABLES: [&str; 32] = [
     "TFC_RUN_ID",
     "ATLANTIS_TERRAFORM_VERSION",
 ];
+
+/// The variables of trueup without their prefix, beside those of tokens, whose names are free.
+const OWN_VARIABLES: [&str; 9] =
+    ["APPROVED_BY", "BASE_URL", "ENV", "LAYOUT", "P12_PASSWORD", "POLICY", "STACK", "STATE", "STATE_LEASE"];
 
 /// The environment of one process.
 #[derive(Debug, Clone)]
@@ -114,6 +119,18 @@ impl ProcessEnvironment {
     /// token: what it should have said is not left out.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+    }
+
+    /// The variables that are set and that trueup does not read, each with the unset one that was probably meant.
+    pub fn misspelled(&self) -> impl Iterator<Item = (&str, String)> {
+        let meant = |name: &str| {
+            let rest = name.strip_prefix("TRUEUP_").filter(|rest| !OWN_VARIABLES.contains(rest))?;
+            // Of a token it is a name.
+            let known = if rest == "POLICY_FILE" { "POLICY" } else { load::nearest(rest, OWN_VARIABLES)? };
+            let meant = format!("TRUEUP_{known}");
+            Some(meant).filter(|meant| !self.variables.contains_key(meant))
+        };
+        self.variables.keys().filter_map(move |name| Some((name.as_str(), meant(name)?)))
     }
 
     /// All variables that are UTF-8.

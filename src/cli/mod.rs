@@ -121,6 +121,10 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     context.output.promise(output::promised(matches));
     context.output.promise_run(output::promised_run(matches));
     let is_run = output::is_run(matches);
+    for (name, meant) in context.environment.misspelled().filter(|(_, meant)| meant != policy::VARIABLE) {
+        let text = format!("`{name}` is not a variable of trueup; did you mean `{meant}`?");
+        context.output.rendered_message(&context.output.warning(&text));
+    }
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))

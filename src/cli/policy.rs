@@ -19,6 +19,9 @@ use crate::model::{Key, Namespace};
 use crate::plan::{ActionKind, Plan, PlanOrigin};
 use crate::report::safe;
 
+/// The variable that names a policy.
+pub const VARIABLE: &str = "TRUEUP_POLICY";
+
 /// Bytes that a policy may have.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -28,14 +31,20 @@ const LARGEST: u64 = 1024 * 1024;
 /// Two are named, or the one that is named cannot be read.
 pub fn read(context: &mut Context) -> Result<()> {
     let flag = context.global.policy.clone();
-    let variable = context.environment.path("TRUEUP_POLICY");
+    let variable = context.environment.path(VARIABLE);
     if variable.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
         return Err(error!(Invalid, "`TRUEUP_POLICY` is set, and it is empty")
             .hint("let it name the policy; where there is none, unset it")
             .hint("nothing is done without the policy that was asked for"));
     }
+    let mut misspelled = context.environment.misspelled();
     let path = match (flag, variable) {
-        (None, None) => return Ok(()),
+        (None, None) => {
+            let Some((name, meant)) = misspelled.find(|(_, meant)| meant == VARIABLE) else { return Ok(()) };
+            return Err(error!(Invalid, "`{name}` is not a variable of trueup")
+                .hint(format!("did you mean `{meant}`? Else give it another name"))
+                .hint("nothing is done without the policy that was asked for"));
+        }
         (Some(flag), Some(variable)) if flag != variable => {
             return Err(error!(Usage, "`--policy` and `TRUEUP_POLICY` name two policies")
                 .hint("a flag cannot take the place of the environment's policy"));

@@ -324,6 +324,24 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
 }
 
 #[test]
+fn a_misspelled_variable_is_not_silently_without_effect() {
+    let service = Service::start();
+    for name in ["TRUEUP_POLCY", "TRUEUP_POLICIY", "TRUEUP_POLICY_FILE", "TRUEUP_policy"] {
+        let misspelled = stack("").at(&service).env(name, "policy.yaml");
+        misspelled.run("apply stack --yes").code(1).stderr_contains("did you mean `TRUEUP_POLICY`?");
+    }
+    let stage = stack("").at(&service).env("TRUEUP_EVN", "prod");
+    let warned = stage.run("plan stack");
+    warned.code(0).stderr_contains("warning: `TRUEUP_EVN` is not a variable of trueup; did you mean `TRUEUP_ENV`?");
+    for name in ["TRUEUP_READ_TOKEN", "TRUEUP_RELEASES", "TRUEUP_PAGES", "TRUEUP_SARIF", "TRUEUP_TOKEN_POLICY"] {
+        stack("").at(&service).env(name, "x").run("plan stack").code(0);
+    }
+    // What is set as well was not meant.
+    let both = stack("").at(&service).env("TRUEUP_STACK", "limits").env("TRUEUP_STACKS", "a b");
+    both.run("plan stack").code(0);
+}
+
+#[test]
 fn a_proxy_of_the_environment_learns_where_to_connect_and_nothing_else() {
     let (proxy, service) = (TcpListener::bind("127.0.0.1:0").expect("a port"), tls::serve());
     let address = proxy.local_addr().expect("an address");
