@@ -1,6 +1,6 @@
 //! `init`: what it writes, what it leaves alone, and that the commands which it prints work.
 
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, definition};
 
 /// Runs the last line of what `init` printed, without the words before the command.
 #[track_caller]
@@ -119,6 +119,21 @@ fn definitions_that_are_there_need_no_example() {
     let stage = Stage::example("01-first-endpoint");
     stage.run("init").code(0).does_not_say("example.yaml").stdout_contains("  trueup.yaml\n");
     stage.run("validate").code(0).stdout_contains("Valid: 1 endpoint ");
+}
+
+#[test]
+fn the_settings_list_what_the_definitions_are_of() {
+    let pool = "kind: origin_pool\nmetadata: {name: web, namespace: pay}\nspec:\n  port: 80\n  origin_servers: \
+                [{public_ip: {ip: 192.0.2.1}}]\n";
+    let stage = Stage::new().file("a/card.yaml", &definition("pay/card", 80)).file("a/web.yaml", pool);
+    stage.run("init a --sandbox --stack one").code(0).stdout_contains("namespace pay");
+    assert!(
+        stage.read("a/trueup.yaml").ends_with("namespaces: [pay]\n\n# Of these kinds, too.\nkinds: [origin_pool]\n")
+    );
+    stage.run("validate a").code(0);
+    let stage = Stage::new().file("a/card.yaml", &definition("pay/card", 80));
+    stage.run("init a --sandbox --namespaces pay,shop").code(0);
+    assert!(stage.read("a/trueup.yaml").ends_with("namespaces: [pay, shop]\n"));
 }
 
 #[test]

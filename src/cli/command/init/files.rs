@@ -3,6 +3,7 @@
 use super::Forge;
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
+use crate::kind::KindName;
 use crate::load::config;
 use crate::model::{Name, Namespace};
 
@@ -48,6 +49,8 @@ pub struct NewStack {
     pub name: Name,
     /// Its namespaces, at least one.
     pub namespaces: Vec<Namespace>,
+    /// The kinds of its definitions besides endpoints.
+    pub kinds: Vec<KindName>,
 }
 
 /// A file to write.
@@ -74,12 +77,17 @@ pub fn settings(stack: &NewStack) -> NewFile {
         None => "# The service.\n# base_url: https://TENANT.console.ves.volterra.io\n".to_owned(),
     };
     let namespaces: Vec<&str> = stack.namespaces.iter().map(Namespace::as_str).collect();
+    let kinds: Vec<&str> = stack.kinds.iter().map(|kind| kind.as_str()).collect();
+    let kinds = match kinds.is_empty() {
+        true => String::new(),
+        false => format!("\n# Of these kinds, too.\nkinds: [{}]\n", kinds.join(", ")),
+    };
     let text = format!(
         "# The settings of this stack. `trueup schema --of config` describes all of them.\n\n\
          # The name under which this repository owns endpoints, unique in the tenant.\n\
          stack: {}\n\n{base_url}\n\
          # trueup reads these namespaces, and deletes what the stack owns only in them.\n\
-         namespaces: [{}]\n",
+         namespaces: [{}]\n{kinds}",
         stack.name,
         namespaces.join(", ")
     );
@@ -139,6 +147,7 @@ mod tests {
             base_url: Some(BaseUrl::parse("https://t.example.net").expect("a URL")),
             name: Name::parse("s").expect("a name"),
             namespaces: vec![name("shop"), name("pay")],
+            kinds: Vec::new(),
         }
     }
 

@@ -6,8 +6,9 @@ use files::{NewFile, NewStack};
 
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
+use crate::cli::stack;
 use crate::file::FileMode;
-use crate::load::{self, Config, config};
+use crate::load::{self, Config, Loaded, config};
 use crate::model::{Name, Namespace};
 
 /// The namespace of the example where none is given.
@@ -62,9 +63,13 @@ impl Execute for InitArgs {
         let directory = full(&self.directory)?;
         outside_of_stacks(context, &directory)?;
         let top = top(context, &directory);
-        let (stack, forge, defaults) = request(self, context, &directory, &top)?;
+        let existing = directory.is_dir().then(|| load::directory(&directory, &settings::load_options(context)));
+        // What cannot be read is meant as definitions.
+        let is_empty = existing.as_ref().is_none_or(|found| found.as_ref().is_ok_and(|found| found.desired.files == 0));
+        let existing = existing.and_then(Result::ok);
+        let (stack, forge, defaults) = request(self, context, existing.as_ref(), (&directory, &top))?;
         let mut written = InitFiles::default();
-        let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
+        let example = if is_empty { files::example(&stack) } else { None };
         let shown = |base: &Path, file: &NewFile| {
             format!("{}{}", context.environment.shown_from_here(base), file.path.display())
         };
@@ -88,16 +93,26 @@ impl Execute for InitArgs {
     }
 }
 
-/// The stack of the flags and the forge of its pipelines, else those that the directory suggests; and which were suggested,
-/// with the flags that decide otherwise.
-fn request(arguments: &InitArgs, context: &Context, directory: &Path, top: &Path) -> Result<(NewStack, Forge, String)> {
+/// The stack of the flags and the forge of its pipelines, else those that the directory and its definitions suggest; and which
+/// were suggested, with the flags that decide otherwise.
+fn request(
+    arguments: &InitArgs,
+    context: &Context,
+    existing: Option<&Loaded>,
+    (directory, top): (&Path, &Path),
+) -> Result<(NewStack, Forge, String)> {
     let base_url = base_url(context)?;
     let given = settings::stack(context, &Config::default())?.and_then(|name| Name::parse(&name).ok());
     let name = given.clone().unwrap_or_else(|| stack_name(directory));
-    let namespaces = match arguments.namespaces.as_slice() {
-        [] => vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))],
-        given => given.to_vec(),
+    let defined: Vec<Namespace> = existing.into_iter().flat_map(stack::namespaces).collect();
+    let namespaces = match (arguments.namespaces.as_slice(), defined) {
+        ([], defined) if defined.is_empty() => {
+            vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))]
+        }
+        ([], defined) => defined,
+        (given, _) => given.to_vec(),
     };
+    let kinds = existing.into_iter().flat_map(stack::kinds).filter(|kind| !kind.is_endpoint()).collect();
     let forge = arguments.pipeline.unwrap_or_else(|| likely_forge(top));
     let names: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
     let pipelines = match forge {
@@ -117,7 +132,7 @@ fn request(arguments: &InitArgs, context: &Context, directory: &Path, top: &Path
         true => String::new(),
         false => format!("By default: {} (to choose: {}).\n", values.join(", "), flags.join(", ")),
     };
-    Ok((NewStack { base_url, name, namespaces }, forge, defaults))
+    Ok((NewStack { base_url, name, namespaces, kinds }, forge, defaults))
 }
 
 /// The service that a flag or the environment names; nothing for a first hour in the sandbox.
@@ -195,12 +210,6 @@ fn top(context: &Context, directory: &Path) -> PathBuf {
     let repository = directory.ancestors().find(|above| above.join(".git").exists());
     let here = context.environment.directory.as_deref().filter(|here| directory.starts_with(here));
     repository.or(here).unwrap_or(directory).to_owned()
-}
-
-/// Whether the directory contains definitions, or what is meant as such.
-fn has_definitions(context: &Context, directory: &Path) -> bool {
-    let options = settings::load_options(context);
-    directory.is_dir() && load::directory(directory, &options).map_or(true, |loaded| loaded.desired.files > 0)
 }
 
 /// What was written, and what was there already.
