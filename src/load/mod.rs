@@ -50,6 +50,7 @@ pub use stack_files::{StackFiles, StackPath};
 pub use suggestion::nearest;
 pub use text::Position;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -123,8 +124,7 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
 /// # Errors
 /// Everything that is wrong in any file.
 pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    let files: std::collections::BTreeMap<Arc<str>, Vec<u8>> =
-        files.into_iter().map(|file| (file.path.into(), file.bytes)).collect();
+    let files: BTreeMap<Arc<str>, Vec<u8>> = files.into_iter().map(|file| (file.path.into(), file.bytes)).collect();
     let stack = if files.contains_key(config::FILE) { StackFile::Found } else { StackFile::Missing };
     load(FileOrigin::Memory { files }, PathBuf::new(), stack, None, options)
 }
@@ -265,11 +265,15 @@ fn load(
         return Err(Diagnostics::new(problems, 1).below(root));
     }
     let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
+    let mut ineffective = Vec::new();
     let files = files_of(&origin, &root, || {
         let files = origin.list(&filter, &options.limits, &mut problems);
         // What another commit has is as it was.
         if let FileOrigin::Disk { directory } = &origin {
             problems.extend(filter.unread_overlays(directory.path(), &files));
+            let (wrong, notes) = filter.unmatched_globs(directory.path(), &files);
+            problems.extend(wrong);
+            ineffective.extend(notes);
         }
         files
     });
@@ -296,6 +300,7 @@ fn load(
     }
     leftover_overlays(&context, &mut all);
     let FileRead { found, removed, mut problems, notes } = all;
+    let removed: BTreeMap<_, _> = removed.into_iter().collect();
     let definitions = unique(found, &origin, &context, &mut problems);
     problems.extend(variables.without_environment(&config));
     // What another commit defines is not what the call's variables are for.
@@ -311,8 +316,7 @@ fn load(
         return Err(Diagnostics::new(problems, count).below(root));
     }
     let desired = Desired { definitions, files: files.len() };
-    let notes = Diagnostics::new(notes, count).list;
-    let removed = removed.into_iter().collect();
+    let notes = Diagnostics::new(ineffective.into_iter().chain(notes).collect(), count).list;
     let (origin, options) = (Arc::new(origin), options.clone());
     Ok(Loaded { config, root, stack, desired, removed, selection, notes, origin, options })
 }

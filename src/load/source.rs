@@ -8,7 +8,7 @@ use std::sync::Arc;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use walkdir::DirEntry;
 
-use super::config::{self, Config};
+use super::config::{self, Config, FileGlobs};
 use super::diagnostic::Diagnostic;
 use super::options::LoadLimits;
 use super::suggestion::nearest;
@@ -123,6 +123,8 @@ pub fn is_definition_path(path: &str) -> bool {
 pub(super) struct FileFilter {
     include: Option<GlobSet>,
     exclude: GlobSet,
+    /// The globs as they are written.
+    globs: FileGlobs,
     /// The overlay directories of all environments.
     overlays: BTreeSet<String>,
     /// The overlay directories of the chosen one, in the order in which they are applied.
@@ -136,7 +138,7 @@ impl FileFilter {
     pub(super) fn new(config: &Config, environment: Option<&str>) -> Self {
         let set = |globs: &[String]| {
             let mut builder = GlobSetBuilder::new();
-            globs.iter().filter_map(|glob| Glob::new(glob).ok()).for_each(|glob| {
+            globs.iter().filter_map(|glob| Glob::new(below_root(glob)).ok()).for_each(|glob| {
                 builder.add(glob);
             });
             builder.build().unwrap_or_else(|_| GlobSet::empty())
@@ -144,6 +146,7 @@ impl FileFilter {
         Self {
             include: (!config.files.include.is_empty()).then(|| set(&config.files.include)),
             exclude: set(&config.files.exclude),
+            globs: config.files.clone(),
             overlays: config.environments.values().flat_map(|environment| environment.overlays.clone()).collect(),
             chosen: environment
                 .and_then(|name| config.environments.get(name))
@@ -197,12 +200,41 @@ impl FileFilter {
         unread.filter_map(problem).collect()
     }
 
-    /// The directory that the name of an overlay means which does not exist: no other overlay is meant.
-    fn misspelt(&self, directory: &Path, overlay: &str) -> Option<String> {
-        let (above, name) = overlay.rsplit_once('/').unwrap_or(("", overlay));
+    /// The globs that name nothing: where `include` does, its definitions would be taken for removed ones. What `exclude`
+    /// leaves out may be there at another time, so that only a mistake is noted.
+    pub(super) fn unmatched_globs(&self, directory: &Path, files: &[Arc<str>]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        let is_lacking = |glob: &&String| {
+            let fixed = fixed(glob);
+            !fixed.is_empty() && (fixed.split('/').any(|part| part == "..") || !file::exists(&directory.join(fixed)))
+        };
+        let problem = |glob: &String, help: String| {
+            Diagnostic::of_file(format!("the glob `{glob}` of `files:` matches nothing{help}"), config::FILE, "")
+        };
+        let meant = |near: String| format!("; did you mean `{near}`?");
+        let included = self.globs.include.iter().filter(is_lacking);
+        let below = || ": it is matched against the path below this directory".to_owned();
+        let problems = included
+            .map(|glob| problem(glob, self.misspelt(directory, fixed(glob)).map_or_else(below, meant)))
+            .collect();
+        let excluded = self.globs.exclude.iter().filter(is_lacking).filter_map(|glob| {
+            let glob_below = below_root(glob);
+            let deeper = [format!("/{glob_below}/"), format!("/{glob_below}")];
+            let is_deeper = |path: &Arc<str>| path.contains(&deeper[0]) || path.ends_with(&deeper[1]);
+            let near = match files.iter().any(is_deeper) {
+                true => format!("**/{glob_below}"),
+                false => self.misspelt(directory, fixed(glob))?,
+            };
+            Some(problem(glob, meant(near)).into_note())
+        });
+        (problems, excluded.collect())
+    }
+
+    /// The entry that a path means which does not exist: no other overlay is meant.
+    fn misspelt(&self, directory: &Path, path: &str) -> Option<String> {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let joined = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
         let entries = Walk::new(&directory.join(above), MOST_ENTRIES, |entry| entry.depth() > 1).flatten();
-        let names = entries.filter(|entry| entry.depth() == 1 && entry.file_type().is_dir());
+        let names = entries.filter(|entry| entry.depth() == 1);
         let names: BTreeSet<String> = names.filter_map(|entry| entry.file_name().to_str().map(str::to_owned)).collect();
         let others = names.iter().map(String::as_str).filter(|other| !self.overlays.contains(&joined(other)));
         nearest(name, others).filter(|_| !names.contains(name)).map(joined)
@@ -225,8 +257,13 @@ impl FileFilter {
         if path == config::FILE || self.is_overlay(path) {
             return true;
         }
-        self.overlay_of(path).is_none()
-            && (is_directory || self.include.as_ref().is_none_or(|include| include.is_match(path)))
+        self.overlay_of(path).is_none() && (is_directory || self.includes(path))
+    }
+
+    /// Whether the path, or a directory that it lies in, is included.
+    fn includes(&self, path: &str) -> bool {
+        let Some(include) = &self.include else { return true };
+        include.is_match(path) || path.match_indices('/').any(|(at, _)| include.is_match(&path[..at]))
     }
 
     fn excludes(&self, path: &str) -> bool {
@@ -266,7 +303,24 @@ impl FileFilter {
         if self.is_overlay(path) {
             return true;
         }
-        self.overlay_of(path).is_none() && self.include.as_ref().is_none_or(|include| include.is_match(&**path))
+        self.overlay_of(path).is_none() && self.includes(path)
+    }
+}
+
+/// A glob of `files:` over paths below the stack's directory, however that is written.
+fn below_root(glob: &str) -> &str {
+    match glob.trim_start_matches("./").trim_matches('/') {
+        "" | "." => "**",
+        glob => glob,
+    }
+}
+
+/// The directory or file that everything which a glob matches lies in or is; nothing where that is the stack's directory.
+fn fixed(glob: &str) -> &str {
+    let glob = below_root(glob);
+    match glob.find(['*', '?', '[', '{', '\\']) {
+        Some(at) => glob[..at].rsplit_once('/').map_or("", |(above, _)| above),
+        None => glob,
     }
 }
 

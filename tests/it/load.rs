@@ -122,6 +122,37 @@ fn globs_leave_files_out() {
 }
 
 #[test]
+fn a_glob_names_a_directory_with_all_that_is_in_it() {
+    let files = |globs: &str| {
+        let root = tempfile::tempdir().expect("a directory");
+        write(root.path(), "trueup.yaml", &format!("files: {{{globs}}}\n"));
+        write(root.path(), "shop/a.yaml", GOOD);
+        write(root.path(), "shop/deep/b.yaml", &GOOD.replace("name: a", "name: b"));
+        write(root.path(), "pay/c.yaml", &GOOD.replace("name: a", "name: c"));
+        let loaded = load::directory(root.path(), &LoadOptions::default());
+        loaded.map(|loaded| (loaded.desired.files, loaded.notes.len())).map_err(|wrong| format!("{wrong:?}"))
+    };
+    for shop in ["shop", "shop/", "./shop", "/shop", "shop/**", "./shop/"] {
+        assert_eq!(files(&format!("include: ['{shop}']")), Ok((2, 0)), "{shop}");
+        assert_eq!(files(&format!("exclude: ['{shop}']")), Ok((1, 0)), "{shop}");
+    }
+    for all in [".", "./", "**", "*.yaml"] {
+        assert_eq!(files(&format!("include: ['{all}', '**/*.yml']")), Ok((3, 0)), "{all}");
+    }
+    // Definitions that are not read would be taken for removed ones.
+    for wrong in ["shp", "endpoints/pay/**", "shop/x.yaml", "a.yaml", "../**"] {
+        let problem = files(&format!("include: [pay, '{wrong}']")).expect_err("a glob of nothing");
+        assert!(problem.contains(&format!("the glob `{wrong}` of `files:` matches nothing")), "{problem}");
+    }
+    assert!(files("include: [pay, shp]").expect_err("no such directory").contains("did you mean `shop`?"));
+    // What is left out may be gone.
+    for (glob, notes) in [("archive/**", 0), ("shp", 1), ("b.yaml", 1), ("deep", 1), ("**/deep", 0), ("*/old", 0)] {
+        let left = if glob == "**/deep" { 2 } else { 3 };
+        assert_eq!(files(&format!("exclude: ['{glob}']")), Ok((left, notes)), "{glob}");
+    }
+}
+
+#[test]
 fn a_second_stack_inside_is_reported() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "trueup.yaml", "stack: s\n");
