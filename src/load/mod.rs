@@ -65,7 +65,7 @@ use text::{Language, ReaderKind, SourceText};
 use variable::Variables;
 
 use crate::file::{self, Directory};
-use crate::model::{self, Definition, Desired, SealedSecrets};
+use crate::model::{self, Definition, Desired, Key, SealedSecrets};
 
 /// Files that a thread takes at a time.
 const STRIDE: usize = 16;
@@ -316,6 +316,8 @@ fn load(
         return Err(Diagnostics::new(problems, count).below(root));
     }
     let desired = Desired { definitions, files: files.len() };
+    let is_defined = |key: &Key| desired.definitions.contains_key(key) || removed.contains_key(key);
+    ineffective.extend(rules::ignored_in_vain(&config, is_defined));
     let notes = Diagnostics::new(ineffective.into_iter().chain(notes).collect(), count).list;
     let (origin, options) = (Arc::new(origin), options.clone());
     Ok(Loaded { config, root, stack, desired, removed, selection, notes, origin, options })

@@ -3,11 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::config::Config;
+use super::config::{self, Config};
+use super::diagnostic::Diagnostic;
 use super::suggestion::did_you_mean;
+use crate::kind::KindName;
+use crate::model::policy::IgnoreRule;
 use crate::model::{
-    APPLIED, COMMIT_DIGITS, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Object, Ownership, Problem, STACK, Segment,
-    WireMetadata, is_ownership_annotation,
+    APPLIED, COMMIT_DIGITS, Field, Key, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Object, Ownership, Problem, STACK,
+    Segment, WireMetadata, is_ownership_annotation,
 };
 
 /// Labels and annotations that fit into `trueup/applied` beside every other field, whatever they are.
@@ -20,6 +23,33 @@ pub(super) struct StackRules {
     stack: Option<String>,
     annotates: bool,
     unchecked: BTreeSet<String>,
+}
+
+/// The rules of `ignore:` that name an object which is not defined, or a field that its kind does not have: what they should
+/// leave alone is compared, and an apply changes it.
+pub(super) fn ignored_in_vain(config: &Config, is_defined: impl Fn(&Key) -> bool) -> Vec<Diagnostic> {
+    let why = |rule: &IgnoreRule| {
+        let (kind, object) = match rule.object.split_once(':') {
+            Some((kind, object)) => (KindName::find(kind), object),
+            None => (None, &*rule.object),
+        };
+        if let Some(kind) = kind.filter(|kind| Field::of_kind(*kind, &rule.field.to_string()).is_none()) {
+            return Some(format!("{kind} has no such field"));
+        }
+        if rule.object.contains(['*', '?', '[', '{', '\\']) {
+            return None;
+        }
+        let is_of = |kind: KindName| Key::parse(&format!("{kind}:{object}")).is_ok_and(|key| is_defined(&key));
+        let is_found = kind.map_or_else(|| KindName::all().any(is_of), is_of);
+        (!is_found).then(|| "no definition has this NAMESPACE/NAME".to_owned())
+    };
+    let rules = config.safeguards.ignore.iter();
+    let notes = rules.filter_map(|rule| {
+        let (why, IgnoreRule { object, field }) = (why(rule)?, rule);
+        let what = format!("`ignore: {{object: {object}, field: {field}}}` has no effect: {why}");
+        Some(Diagnostic::of_file(what, config::FILE, "").into_note())
+    });
+    notes.collect()
 }
 
 impl StackRules {

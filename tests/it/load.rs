@@ -125,10 +125,10 @@ fn globs_leave_files_out() {
 fn a_glob_names_a_directory_with_all_that_is_in_it() {
     let files = |globs: &str| {
         let root = tempfile::tempdir().expect("a directory");
-        write(root.path(), "trueup.yaml", &format!("files: {{{globs}}}\n"));
+        write(root.path(), "trueup.yaml", format!("files: {{{globs}}}\n"));
         write(root.path(), "shop/a.yaml", GOOD);
-        write(root.path(), "shop/deep/b.yaml", &GOOD.replace("name: a", "name: b"));
-        write(root.path(), "pay/c.yaml", &GOOD.replace("name: a", "name: c"));
+        write(root.path(), "shop/deep/b.yaml", GOOD.replace("name: a", "name: b"));
+        write(root.path(), "pay/c.yaml", GOOD.replace("name: a", "name: c"));
         let loaded = load::directory(root.path(), &LoadOptions::default());
         loaded.map(|loaded| (loaded.desired.files, loaded.notes.len())).map_err(|wrong| format!("{wrong:?}"))
     };
@@ -149,6 +149,28 @@ fn a_glob_names_a_directory_with_all_that_is_in_it() {
     for (glob, notes) in [("archive/**", 0), ("shp", 1), ("b.yaml", 1), ("deep", 1), ("**/deep", 0), ("*/old", 0)] {
         let left = if glob == "**/deep" { 2 } else { 3 };
         assert_eq!(files(&format!("exclude: ['{glob}']")), Ok((left, notes)), "{glob}");
+    }
+}
+
+#[test]
+fn a_rule_to_ignore_what_is_not_defined_is_noted() {
+    for (object, field, notes) in [
+        ("shop/a", "spec.port", 0),
+        ("endpoint:shop/a", "spec.port", 0),
+        ("shop/crt", "spec.port", 1),
+        ("a", "spec.port", 1),
+        ("origin_pool:shop/a", "spec.port", 1),
+        ("shop/crt*", "spec.port", 0),
+        ("origin_pool:shop/*", "spec.dns_name", 1),
+        ("origin_pool:shop/*", "spec.port", 0),
+        ("origin_*:shop/*", "labels.team", 0),
+    ] {
+        let root = tempfile::tempdir().expect("a directory");
+        write(root.path(), "trueup.yaml", format!("ignore: [{{object: '{object}', field: {field}}}]\n"));
+        write(root.path(), "a.yaml", GOOD);
+        let loaded = load::directory(root.path(), &LoadOptions::default()).expect("it loads");
+        let said: Vec<String> = loaded.notes.iter().map(|note| note.message.clone()).collect();
+        assert!(said.len() == notes && said.iter().all(|text| text.contains("has no effect")), "{object}: {said:?}");
     }
 }
 
