@@ -303,6 +303,13 @@ fn load(
     let removed: BTreeMap<_, _> = removed.into_iter().collect();
     let definitions = unique(found, &origin, &context, &mut problems);
     problems.extend(variables.without_environment(&config));
+    if matches!(origin, FileOrigin::Disk { .. }) {
+        let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
+        let found = rules::ignored_in_vain(&config, is_defined);
+        let (wrong, in_vain): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
+        problems.extend(wrong);
+        ineffective.extend(in_vain);
+    }
     // What another commit defines is not what the call's variables are for.
     if problems.is_empty() && matches!(origin, FileOrigin::Disk { .. }) {
         let is_written = |variable: &str| {
@@ -316,8 +323,6 @@ fn load(
         return Err(Diagnostics::new(problems, count).below(root));
     }
     let desired = Desired { definitions, files: files.len() };
-    let is_defined = |key: &Key| desired.definitions.contains_key(key) || removed.contains_key(key);
-    ineffective.extend(rules::ignored_in_vain(&config, is_defined));
     let notes = Diagnostics::new(ineffective.into_iter().chain(notes).collect(), count).list;
     let (origin, options) = (Arc::new(origin), options.clone());
     Ok(Loaded { config, root, stack, desired, removed, selection, notes, origin, options })

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::config::{self, Config};
 use super::diagnostic::Diagnostic;
 use super::suggestion::did_you_mean;
-use crate::kind::KindName;
+use crate::kind::{self, KindName};
 use crate::model::policy::IgnoreRule;
 use crate::model::{
     APPLIED, COMMIT_DIGITS, Field, Key, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Object, Ownership, Problem, STACK,
@@ -26,30 +26,34 @@ pub(super) struct StackRules {
 }
 
 /// The rules of `ignore:` that name an object which is not defined, or a field that its kind does not have: what they should
-/// leave alone is compared, and an apply changes it.
+/// leave alone is compared, and an apply changes it. That is noted, as another environment may define it; an unknown kind is an
+/// error.
 pub(super) fn ignored_in_vain(config: &Config, is_defined: impl Fn(&Key) -> bool) -> Vec<Diagnostic> {
-    let why = |rule: &IgnoreRule| {
-        let (kind, object) = match rule.object.split_once(':') {
-            Some((kind, object)) => (KindName::find(kind), object),
-            None => (None, &*rule.object),
+    let why = |IgnoreRule { object, field }: &IgnoreRule| {
+        let (kind, name) = match object.split_once(':') {
+            Some((kind, name)) => (KindName::find(kind), name),
+            None => (None, &**object),
         };
-        if let Some(kind) = kind.filter(|kind| Field::of_kind(*kind, &rule.field.to_string()).is_none()) {
+        if let Some(kind) = kind.filter(|kind| Field::of_kind(*kind, &field.to_string()).is_none()) {
             return Some(format!("{kind} has no such field"));
         }
-        if rule.object.contains(['*', '?', '[', '{', '\\']) {
+        if object.contains(['*', '?', '[', '{', '\\']) {
             return None;
         }
-        let is_of = |kind: KindName| Key::parse(&format!("{kind}:{object}")).is_ok_and(|key| is_defined(&key));
+        let is_of = |kind: KindName| Key::parse(&format!("{kind}:{name}")).is_ok_and(|key| is_defined(&key));
         let is_found = kind.map_or_else(|| KindName::all().any(is_of), is_of);
         (!is_found).then(|| "no definition has this NAMESPACE/NAME".to_owned())
     };
-    let rules = config.safeguards.ignore.iter();
-    let notes = rules.filter_map(|rule| {
-        let (why, IgnoreRule { object, field }) = (why(rule)?, rule);
-        let what = format!("`ignore: {{object: {object}, field: {field}}}` has no effect: {why}");
-        Some(Diagnostic::of_file(what, config::FILE, "").into_note())
+    let found = config.safeguards.ignore.iter().filter_map(|rule| {
+        let IgnoreRule { object, field } = rule;
+        let what = format!("`ignore: {{object: {object}, field: {field}}}` has no effect: ");
+        if let Some(kind) = kind::unknown_in(object) {
+            let near = did_you_mean(kind, KindName::all().map(KindName::as_str), || "see trueup kinds".to_owned());
+            return Some(Diagnostic::of_file(format!("{what}unknown kind `{kind}`"), config::FILE, near));
+        }
+        Some(Diagnostic::of_file(what + &why(rule)?, config::FILE, "").into_note())
     });
-    notes.collect()
+    found.collect()
 }
 
 impl StackRules {

@@ -18,6 +18,22 @@ fn repository(service: &Service) -> Stage {
 }
 
 #[test]
+fn a_base_may_have_settings_that_are_an_error_now() {
+    let service = Service::start();
+    let stage = repository(&service);
+    let settings = stage.read("trueup.yaml");
+    let wrong =
+        "ignore: [{object: 'origin_pol:shop/*', field: spec.port}]\nfiles: {include: ['*.yaml', gone/x.yaml]}\n";
+    stage.write("trueup.yaml", &format!("{settings}{wrong}"));
+    commit(&stage, "mistakes");
+    stage.run("plan . --base main").code(1).stderr_contains("unknown kind `origin_pol`").stderr_contains("gone/x.yaml");
+    git(&stage, "checkout -qb branch");
+    stage.write("trueup.yaml", &settings);
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    stage.run("plan . --base main").code(0).stdout_contains("80 -> 81").stdout_contains("ignore");
+}
+
+#[test]
 fn a_branch_that_is_behind_takes_nothing_back() {
     let service = Service::start();
     let stage = repository(&service);

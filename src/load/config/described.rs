@@ -327,9 +327,6 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
             let label = format!("of an endpoint it is one of {}", field_names());
             Some(error(at, format!("`{text}` is not a field of an object"), &label))
         }
-        "object" if let Some(kind) = kind::unknown_in(text) => {
-            Some(unknown_kind_error(&at, kind).with_help("to list the kinds: trueup kinds"))
-        }
         "glob" | "object" => {
             let problem = Glob::new(text).err()?;
             Some(error(at, format!("`{text}` is not a valid pattern: {}", problem.kind()), message))
