@@ -134,6 +134,21 @@ fn what_was_changed_outside_and_is_blocked_is_restored_by_no_command() {
 }
 
 #[test]
+fn a_pull_is_proposed_only_where_it_can_take_over_what_was_deleted() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let settings = stage.read("trueup.yaml");
+    service.delete("shop/cart");
+    stage.run("drift .").code(3).stdout_contains("restore with:").does_not_say("pull --drift");
+    stage.run("pull --drift .").code(3).stdout_contains("no file was edited");
+    stage.write("trueup.yaml", &format!("{settings}environments: {{live: {{overlay: live}}}}\n"));
+    stage.run("drift . --env live").code(3).stdout_contains("accept the live values with:");
+    stage.run("pull --drift . --env live").code(0).stdout_contains("removed in the overlay");
+    service.change("shop/search", |object| object["spec"]["port"] = json!(9));
+    stage.run("drift .").code(3).stdout_contains("accept the live values with:");
+}
+
+#[test]
 fn an_accepted_value_raises_no_alarm_until_its_last_day_or_until_it_moves() {
     let service = Service::start();
     let stage = applied(&service);

@@ -254,10 +254,12 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
     let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
     let rows = rows(check);
-    // A pull leaves out what is not defined, and changes whose cause is not known.
+    // A pull leaves out what is not defined, and changes whose cause is not known. What was deleted outside it removes in an
+    // overlay alone.
+    let has_overlay = check.plan.source.environment.is_some();
     let is_taken = |change: &Change| {
         let fields = change.fields();
-        fields.is_empty() || fields.iter().any(|field| field.cause == Cause::Drift)
+        fields.is_empty() && has_overlay || fields.iter().any(|field| field.cause == Cause::Drift)
     };
     let is_accepted = |row: &Row<'_>| row.state.is_outside() && row.change.is_some_and(is_taken);
     let accept = (has_unnamed || rows.iter().any(is_accepted)).then(|| Command {
