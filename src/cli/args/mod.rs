@@ -366,7 +366,7 @@ fn column(name: &str) -> Result<Column, String> {
 }
 
 impl ColumnArgs {
-    /// Refuses columns of what is no table.
+    /// Refuses columns where the answer is not a table.
     ///
     /// # Errors
     /// There are such.

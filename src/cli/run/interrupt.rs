@@ -113,7 +113,7 @@ fn is_hangup_ignored() -> bool {
     }
 }
 
-/// There is no such signal: a window that is closed is one to end.
+/// Windows has no such signal: a window that is closed asks the program to end.
 #[cfg(windows)]
 async fn hung_up() {
     std::future::pending().await

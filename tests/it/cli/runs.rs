@@ -344,10 +344,10 @@ fn a_run_whose_terminal_is_closed_ends_as_an_interrupted_one() {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
     let ended = hung_up(&service, &stage, &["env"]);
-    let (said, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
-    assert_eq!(ended.status.code(), Some(130), "{said}{told}");
-    assert!(told.contains("those in flight finish"), "{told}");
-    assert!(said.contains("Interrupted: applied ") && said.contains("resume with: "), "{said}");
+    let (stdout, stderr) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(130), "{stdout}{stderr}");
+    assert!(stderr.contains("those in flight finish"), "{stderr}");
+    assert!(stdout.contains("Interrupted: applied ") && stdout.contains("resume with: "), "{stdout}");
     service.misbehave("rules: []");
     stage.run("history").code(0).does_not_say("in doubt");
 }
@@ -358,9 +358,9 @@ fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
     let ended = hung_up(&service, &stage, &["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""]);
-    let (said, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
-    assert_eq!(ended.status.code(), Some(0), "{said}{told}");
-    assert!(said.contains("2 created"), "{said}");
+    let (stdout, stderr) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(0), "{stdout}{stderr}");
+    assert!(stdout.contains("2 created"), "{stdout}");
 }
 
 #[test]
@@ -433,13 +433,13 @@ fn a_run_whose_record_is_deleted_stops_and_proposes_nothing_that_needs_it() {
     let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
     stderr.find(|line| line.contains("done")).expect("a change is done");
     std::fs::remove_dir_all(stage.path("../state/trueup")).expect("the state");
-    let told = stderr.collect::<Vec<_>>().join("\n");
-    let mut said = String::new();
-    apply.stdout.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    assert_eq!(apply.wait().expect("it ends").code(), Some(7), "{said}{told}");
-    assert!(told.contains("the record of the run is not complete") && told.contains("it was removed"), "{told}");
-    assert!(!said.contains("trueup ") && !told.contains("trueup "), "{said}{told}");
-    assert!(service.requests("POST") < 5, "{said}");
+    let stderr = stderr.collect::<Vec<_>>().join("\n");
+    let mut stdout = String::new();
+    apply.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("text");
+    assert_eq!(apply.wait().expect("it ends").code(), Some(7), "{stdout}{stderr}");
+    assert!(stderr.contains("the record of the run is not complete") && stderr.contains("it was removed"), "{stderr}");
+    assert!(!stdout.contains("trueup ") && !stderr.contains("trueup "), "{stdout}{stderr}");
+    assert!(service.requests("POST") < 5, "{stdout}");
 }
 
 #[test]

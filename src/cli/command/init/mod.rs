@@ -148,7 +148,7 @@ fn stack_name(directory: &Path) -> Name {
     let usual = |path: &Path| {
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        // Digits at its end may be all that tells it from another stack.
+        // Only the digits at the end may distinguish it from another stack.
         let name: String = name.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).chars().take(63).collect();
         Name::parse(name.trim_end_matches('-')).ok()
     };
