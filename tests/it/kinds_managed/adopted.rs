@@ -169,9 +169,11 @@ fn an_environment_takes_drift_of_any_kind_into_its_overlay() {
         spec["use_tls"] = json!({"skip_server_verification": {}, "no_mtls": {}, "use_host_header_as_sni": {},
             "default_session_key_caching": {}, "tls_config": {"default_security": {}}});
     });
-    stage.run("pull --drift . --env prod").code(0).stderr_ignored();
+    let taken = stage.run("pull --drift . --env prod");
     assert_eq!(stage.read("pool.yaml"), POOL);
     let text = stage.read("o/prod/shop/origin_pool/cart.yaml");
+    let line = 1 + text.lines().position(|line| line.contains("port: 8443")).expect("the port");
+    taken.code(0).stderr_ignored().stdout_contains(&format!("  o/prod/shop/origin_pool/cart.yaml:{line}\n"));
     assert!(text.starts_with("kind: origin_pool\nmetadata:\n  name: cart\n  namespace: shop\nspec:"), "{text}");
     stage.run("drift . --env prod").code(0).stdout_contains("In sync");
     service.send("DELETE", "/api/config/namespaces/shop/origin_pools/cart", Some("{}"));
