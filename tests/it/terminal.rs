@@ -21,6 +21,8 @@ impl Terminal {
     pub fn run(stage: &Stage, line: &str) -> Self {
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        // In the program it would keep the terminal open.
+        rustix::io::fcntl_setfd(&controller, rustix::io::FdFlags::CLOEXEC).expect("its flag");
         grantpt(&controller).expect("its rights");
         unlockpt(&controller).expect("its lock");
         let name = ptsname(&controller, Vec::new()).expect("its name");
@@ -56,6 +58,14 @@ impl Terminal {
         let sent = std::process::Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         assert!(sent.expect("kill").success());
         self
+    }
+
+    /// Closes the terminal, as a lost connection does; returns the exit code.
+    pub fn close(mut self) -> Option<i32> {
+        self.keyboard = File::open("/dev/null").expect("another file");
+        let sent = std::process::Command::new("kill").args(["-HUP", &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        self.child.wait().expect("an end").code()
     }
 
     /// Waits for the end; returns the exit code and the rest of the screen.

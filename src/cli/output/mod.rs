@@ -203,6 +203,15 @@ impl Output {
         let _ = self.bars.clear();
     }
 
+    /// Writes without the lines that show what the command does.
+    fn beside_lines<T>(&self, write: impl FnOnce() -> T) -> T {
+        // The library panics where it cannot draw them again: on a terminal that is gone.
+        if self.bars.clear().is_err() {
+            self.bars.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        self.bars.suspend(write)
+    }
+
     /// Writes a report as the answer.
     pub fn report(&self, report: &Report<'_>, format: Format) {
         self.report_with(report, format, &ReportOptions::new(&self.view()));
@@ -211,7 +220,7 @@ impl Output {
     /// Writes a report with options as the answer, piece by piece where [`report::write`] can.
     pub fn report_with(&self, report: &Report<'_>, format: Format, options: &ReportOptions<'_>) {
         self.note_answer();
-        self.answered(self.bars.suspend(|| write_with(|out| report::write(report, format, options, out))));
+        self.answered(self.beside_lines(|| write_with(|out| report::write(report, format, options, out))));
     }
 
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
@@ -219,7 +228,7 @@ impl Output {
         if !text.is_empty() {
             self.note_answer();
         }
-        self.answered(self.bars.suspend(|| write(text)));
+        self.answered(self.beside_lines(|| write(text)));
     }
 
     fn answered(&self, written: Result<WriteStatus>) {
@@ -305,14 +314,14 @@ impl Output {
             true => format!("{}\n", report::fit(&text, self.messages.width)),
             false => format!("{text}\n"),
         };
-        self.bars.suspend(|| {
+        self.beside_lines(|| {
             let _ = io::stderr().lock().write_all(lines.as_bytes());
         });
     }
 
     /// Writes a line of a log for programs to stderr, as it is and whatever `--quiet` says.
     pub fn log(&self, line: &str) {
-        self.bars.suspend(|| {
+        self.beside_lines(|| {
             let _ = io::stderr().lock().write_all(line.as_bytes());
         });
     }

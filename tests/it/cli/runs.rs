@@ -354,6 +354,25 @@ fn a_run_whose_terminal_is_closed_ends_as_an_interrupted_one() {
 
 #[cfg(unix)]
 #[test]
+fn a_run_ends_as_an_interrupted_one_though_nothing_can_be_drawn_any_more() {
+    if is_hangup_ignored("the end of the terminal that a run draws on") {
+        return;
+    }
+    let service = Service::start();
+    let stage = Stage::stack(&service, "runs").env("TERM", "xterm");
+    for number in 0..40 {
+        stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
+    }
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 200}}]");
+    let mut terminal = crate::terminal::Terminal::run(&stage, "apply . --yes --concurrency 4");
+    terminal.wait_for("8/40");
+    assert_eq!(terminal.close(), Some(130));
+    service.misbehave("rules: []");
+    stage.run("history").code(0).does_not_say("in doubt");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
