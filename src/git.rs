@@ -209,45 +209,32 @@ impl Repository {
     }
 
     /// What the last commit has below a directory (as for [`Repository::entries`]) and the working tree lacks, although
-    /// nobody deleted it: what a sparse one leaves out (`git sparse-checkout`), and submodules that nobody fetched.
+    /// nobody deleted it: what a sparse one leaves out (`git sparse-checkout`), submodules that nobody fetched, and the same
+    /// in those that somebody did.
     ///
     /// # Errors
     /// Those of [`Repository::entries`].
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
         let is_sparse = self.is_sparse();
-        let is_missing = |entry: &&TreeEntry| {
-            let place = self.top().join(&entry.path);
+        let may_lack = is_sparse || crate::file::exists(&self.top().join(".gitmodules"));
+        let Some(head) = may_lack.then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
+        let mut lacking = Vec::new();
+        for entry in self.entries(&head, below)?.iter() {
+            let (place, is_submodule) = (self.top().join(&entry.path), entry.kind == EntryKind::Submodule);
             // git leaves an empty directory in the place of a submodule.
             let is_empty = || place.read_dir().is_ok_and(|mut found| found.next().is_none());
-            entry.kind == EntryKind::Submodule && is_empty() || is_sparse && place.symlink_metadata().is_err()
-        };
-        Ok(self.entries_that_may_lack(below)?.iter().filter(is_missing).cloned().collect())
-    }
-
-    /// The same with what the submodules lack that were fetched, by its path from this top.
-    ///
-    /// # Errors
-    /// Those of [`Repository::entries`].
-    pub fn left_out_within(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
-        let mut all = self.left_out(below)?;
-        let entries = self.entries_that_may_lack(below)?;
-        for TreeEntry { path, .. } in entries.iter().filter(|entry| entry.kind == EntryKind::Submodule) {
-            let inner = Self::open(&self.top().join(path), &self.machine).ok();
-            // What is no repository of its own is in this one; a link may lead to one around it.
-            let inner = inner.filter(|inner| inner.top().starts_with(self.top()) && inner.top() != self.top());
-            let lacks = inner.map(|inner| inner.left_out_within("")).transpose()?.unwrap_or_default();
-            all.extend(lacks.into_iter().map(|entry| TreeEntry { path: format!("{path}/{}", entry.path), ..entry }));
+            if is_submodule && is_empty() || is_sparse && place.symlink_metadata().is_err() {
+                lacking.push(entry.clone());
+            } else if is_submodule {
+                let inner = Self::open(&place, &self.machine).ok();
+                // What is no repository of its own is in this one; a link may lead to one around it.
+                let inner = inner.filter(|inner| inner.top().starts_with(self.top()) && inner.top() != self.top());
+                let lacks = inner.map(|inner| inner.left_out("")).transpose()?.unwrap_or_default();
+                let path = |below: &str| format!("{}/{below}", entry.path);
+                lacking.extend(lacks.into_iter().map(|inner| TreeEntry { path: path(&inner.path), ..inner }));
+            }
         }
-        Ok(all)
-    }
-
-    /// The entries of the last commit, of a working tree that may lack some which nobody deleted.
-    fn entries_that_may_lack(&self, below: &str) -> Result<Arc<[TreeEntry]>, GitError> {
-        let may_lack = self.is_sparse() || crate::file::exists(&self.top().join(".gitmodules"));
-        match may_lack.then(|| self.head().ok()).flatten() {
-            Some(head) => self.entries(&head, below),
-            None => Ok(Arc::default()),
-        }
+        Ok(lacking)
     }
 
     fn is_sparse(&self) -> bool {

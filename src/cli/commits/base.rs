@@ -42,7 +42,7 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
 pub fn check_whole(stack: &Stack) -> Result<()> {
     let Ok(repository) = stack.repository.open() else { return Ok(()) };
     let prefix = repository.prefix();
-    let left_out = repository.left_out_within(prefix).map_err(failed)?;
+    let left_out = repository.left_out(prefix).map_err(failed)?;
     let is_read = |entry: &&TreeEntry| {
         let path = &entry.path[prefix.len()..];
         match entry.kind {
