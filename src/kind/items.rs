@@ -83,12 +83,17 @@ fn fill_closest(
             is_taken[of] = true;
         }
     }
+    let mut tried = HashSet::new();
     for of in wants {
-        is_taken[*of] = is_taken[*of] || find_partner(to, *of, &same, &mut HashSet::new());
+        // What found no other partner finds none for the next one either, until somebody changes partners.
+        if !is_taken[*of] && find_partner(to, *of, &same, &mut tried) {
+            is_taken[*of] = true;
+            tried.clear();
+        }
     }
 }
 
-/// Pairs an item of the definition with a live one that is the `same`, if need be with that of an item that finds another.
+/// Pairs an item of the definition with a live one that is the `same`: a free one, or that of an item which finds another.
 fn find_partner(
     to: &mut [Option<usize>],
     of: usize,
