@@ -282,10 +282,13 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     INDEX.kinds.get(name).map(KindBlock::kind)
 }
 
+/// The characters that make a glob of a text.
+pub const GLOB: [char; 5] = ['*', '?', '[', '{', '\\'];
+
 /// What is before the `:` of a pattern over keys, where it is neither a kind nor a glob over kinds.
 pub fn unknown_in(pattern: &str) -> Option<&str> {
     let (kind, _) = pattern.split_once(':')?;
-    (kind != ENDPOINT && find(kind).is_none() && !kind.contains(['*', '?', '[', '{', '\\'])).then_some(kind)
+    (kind != ENDPOINT && find(kind).is_none() && !kind.contains(GLOB)).then_some(kind)
 }
 
 /// The message with this id, decoded at the first call. That of no id has no fields; that the description has each other

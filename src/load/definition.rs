@@ -12,6 +12,7 @@ use crate::model::{Location, Object, Problem, SealedSecrets, Segment};
 
 /// The key of a document that removes a definition.
 pub(super) const REMOVE: &str = "$remove";
+
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
 const WRITTEN_KINDS: [&str; 6] = ["plan", "snapshot", "run", "error", "drift", "fleet"];

@@ -37,7 +37,7 @@ pub(super) fn ignored_in_vain(config: &Config, is_defined: impl Fn(&Key) -> bool
         if let Some(kind) = kind.filter(|kind| Field::of_kind(*kind, &field.to_string()).is_none()) {
             return Some(format!("{kind} has no such field"));
         }
-        if object.contains(['*', '?', '[', '{', '\\']) {
+        if object.contains(kind::GLOB) {
             return None;
         }
         let is_of = |kind: KindName| Key::parse(&format!("{kind}:{name}")).is_ok_and(|key| is_defined(&key));

@@ -14,6 +14,7 @@ use super::options::LoadLimits;
 use super::suggestion::nearest;
 use super::text::SourceText;
 use crate::file::{self, Directory, FileError, MOST_ENTRIES, ManyFiles, Walk, WalkError};
+use crate::kind;
 
 /// Where the files of a stack are.
 #[derive(Debug)]
@@ -318,7 +319,7 @@ fn below_root(glob: &str) -> &str {
 /// The directory or file that everything which a glob matches lies in or is; nothing where that is the stack's directory.
 fn fixed(glob: &str) -> &str {
     let glob = below_root(glob);
-    match glob.find(['*', '?', '[', '{', '\\']) {
+    match glob.find(kind::GLOB) {
         Some(at) => glob[..at].rsplit_once('/').map_or("", |(above, _)| above),
         None => glob,
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::pattern::{Pattern, PatternError};
+use crate::kind;
 use crate::model::{
     Definition, Desired, Key, Namespace, Object, Requirement, Scope, Selector, SelectorError, StringMap,
 };
@@ -181,7 +182,7 @@ impl Selection {
         }
         let is_wrong = |one: &Pattern| {
             let may_match = matched.namespaces.iter().any(|namespace| one.reach.may_match_in(namespace));
-            !may_match || !one.text.contains(['*', '?', '[', '{', '\\'])
+            !may_match || !one.text.contains(kind::GLOB)
         };
         if let Some(glob) = first(&self.except, &matched.except, &is_wrong) {
             return Some(UnmatchedFilter::Except { glob });

@@ -327,7 +327,7 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
             let label = format!("of an endpoint it is one of {}", field_names());
             Some(error(at, format!("`{text}` is not a field of an object"), &label))
         }
-        "glob" | "object" => {
+        "glob" => {
             let problem = Glob::new(text).err()?;
             Some(error(at, format!("`{text}` is not a valid pattern: {}", problem.kind()), message))
         }
