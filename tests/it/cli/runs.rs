@@ -1,7 +1,7 @@
 //! Runs after they ended: history, rollback, and going on with one that was killed.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
@@ -276,6 +276,15 @@ fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() 
     stage.run("apply --resume last").code(6).stderr_contains("nothing to resume");
 }
 
+/// An apply whose first change is done, and what it says from then on.
+fn begun(mut apply: Command) -> (Child, impl Iterator<Item = String>) {
+    let apply = apply.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().expect("the program starts");
+    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    stderr.find(|line| line.contains("done")).expect("a change is done");
+    (apply, stderr)
+}
+
 #[test]
 fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on() {
     let service = Service::start();
@@ -284,11 +293,7 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
         stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
     }
     service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
-    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "2"]);
-    let apply = apply.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut apply = apply.spawn().expect("the program starts");
-    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    stderr.find(|line| line.contains("done")).expect("a change is done");
+    let (mut apply, mut stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "2"]));
     // `timeout` sends its signal to the program, and to its group.
     let twice = format!("kill -INT {0}; sleep 0.05; kill -INT {0}", apply.id());
     assert!(Command::new("sh").args(["-c", &twice]).status().expect("a shell").success());
@@ -324,10 +329,7 @@ fn hung_up(service: &Service, stage: &Stage, program: &[&str]) -> std::process::
     outer.args(&program[1..]).arg(apply.get_program()).args(apply.get_args());
     outer.current_dir(apply.get_current_dir().expect("a directory")).env_clear();
     outer.envs(apply.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    outer.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut outer = outer.spawn().expect("the program starts");
-    let mut stderr = BufReader::new(outer.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    stderr.find(|line| line.contains("done")).expect("a change is done");
+    let (outer, stderr) = begun(outer);
     let sent = Command::new("kill").args(["-HUP", &outer.id().to_string()]).status().expect("kill");
     assert!(sent.success());
     let said = stderr.collect::<Vec<_>>().join("\n").into_bytes();
@@ -422,11 +424,7 @@ fn a_run_in_progress_is_not_rolled_back_in_part() {
     stage.write("a.yaml", &definition("shop/a", 80));
     stage.write("b.yaml", &definition("shop/b", 80));
     service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 2000}}]");
-    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
-    let apply = apply.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut apply = apply.spawn().expect("the program starts");
-    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    stderr.find(|line| line.contains("done")).expect("a change is done");
+    let (mut apply, stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "1"]));
     stage
         .run("rollback last --allow empty-namespace -o back.json")
         .code(6)
@@ -446,11 +444,7 @@ fn a_run_whose_record_is_deleted_stops_and_proposes_nothing_that_needs_it() {
         stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
     }
     service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
-    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
-    let apply = apply.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut apply = apply.spawn().expect("the program starts");
-    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    stderr.find(|line| line.contains("done")).expect("a change is done");
+    let (mut apply, stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "1"]));
     std::fs::remove_dir_all(stage.path("../state/trueup")).expect("the state");
     let stderr = stderr.collect::<Vec<_>>().join("\n");
     let mut stdout = String::new();
@@ -480,11 +474,7 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     stage.write("a.yaml", &definition("shop/a", 80));
     stage.write("b.yaml", &definition("shop/b", 80));
     service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");
-    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "2"]);
-    let apply = apply.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut apply = apply.spawn().expect("the program starts");
-    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    stderr.find(|line| line.contains("done")).expect("a change is done");
+    let (mut apply, mut stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "2"]));
     let interrupt = || {
         let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", apply.id())]).status().expect("a shell");
         assert!(kill.success());
