@@ -48,7 +48,7 @@ pub(super) fn align(
     let left = left(&to, &is_taken);
     fill_closest(&mut to, &mut is_taken, &left, &distance);
     unclear.extend(&left[0]);
-    keep_order(&mut to, &unclear, &distance);
+    keep_order(&mut to, &unclear, &|index, of| is_same(&live[index], &wanted[of]));
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
     to
 }
@@ -109,18 +109,17 @@ fn find_partner(
     false
 }
 
-/// Swaps the partners of two live items that are not in order, where as much is named the other way: nothing moved.
-fn keep_order(to: &mut [Option<usize>], unclear: &BTreeSet<usize>, distance: &dyn Fn(usize, usize) -> Option<Unnamed>) {
-    let sum = |one: Option<Unnamed>, other: Option<Unnamed>| {
-        one.zip(other).map(|(one, other)| (one.0 + other.0, one.1 + other.1))
-    };
-    for first in unclear {
-        for second in unclear.range(first + 1..) {
-            let Some((of, other)) = to[*first].zip(to[*second]).filter(|(of, other)| of > other) else { continue };
-            let now = sum(distance(*first, of), distance(*second, other));
-            let in_order = sum(distance(*first, other), distance(*second, of));
-            if in_order.is_some() && in_order <= now {
-                to.swap(*first, *second);
+/// Swaps the partners of two live items that are not in order, one of them `unclear`, where they are the same the other
+/// way, too: nothing moved.
+fn keep_order(to: &mut [Option<usize>], unclear: &BTreeSet<usize>, is_same: &dyn Fn(usize, usize) -> bool) {
+    for first in 0..to.len() {
+        let after = first + 1..to.len();
+        let seconds: Vec<usize> =
+            if unclear.contains(&first) { after.collect() } else { unclear.range(after).copied().collect() };
+        for second in seconds {
+            let Some((of, other)) = to[first].zip(to[second]).filter(|(of, other)| of > other) else { continue };
+            if is_same(first, other) && is_same(second, of) {
+                to.swap(first, second);
             }
         }
     }
@@ -225,6 +224,14 @@ mod tests {
             let fits = (0..3).all(|at| aligned[at].is_some_and(|of| is_same(&live[at], &wanted[of])));
             assert!(fits, "{aligned:?}");
         }
+    }
+
+    #[test]
+    fn items_that_are_the_same_as_the_live_ones_in_their_places_have_not_moved_whatever_is_closer() {
+        let (live, wanted) = ([json!({"a": 2}), json!({"a": 1})], [json!({"a": 1}), json!({})]);
+        let unnamed = |live: &Json, wanted: &Json| (usize::from(live != wanted), 0);
+        let aligned = align(&live, &wanted, &Json::to_string, &|_, _| true, &unnamed);
+        assert_eq!(aligned, [Some(0), Some(1)]);
     }
 
     #[test]
