@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::objects::{self, Specs};
 
@@ -68,6 +68,17 @@ struct Story {
     is_faulty: bool,
     /// The stack of the last whole apply, and what was live before, where nothing has happened since.
     applied: Option<(usize, Objects)>,
+    /// Every run that wrote, whole or not.
+    runs: Vec<Run>,
+}
+
+/// A run that wrote, with what was live before and after it.
+#[derive(Clone)]
+struct Run {
+    name: String,
+    stack: usize,
+    before: Objects,
+    after: Objects,
 }
 
 impl Story {
@@ -98,6 +109,7 @@ impl Story {
             unnamed: BTreeMap::new(),
             is_faulty: false,
             applied: None,
+            runs: Vec::new(),
         }
     }
 
@@ -202,6 +214,11 @@ impl Story {
             }
             json!({"metadata": metadata, "spec": object["spec"]})
         })
+    }
+
+    /// Whether its annotations name a stack.
+    fn is_owned(&self, id: &str) -> bool {
+        self.live_whole(id)["metadata"]["annotations"]["trueup/stack"].is_string()
     }
 
     /// A definition with some of its optional fields.
@@ -374,8 +391,10 @@ impl Story {
     }
 
     fn console_create(&mut self) {
-        let kind = self.number(3);
-        let id = format!("{}/x{}", KINDS[kind].0, self.number(3));
+        let kind = self.number(4);
+        // At times it has the name of a definition.
+        let name = ["n", "x"][self.number(2)];
+        let id = format!("{}/{name}{}", KINDS[kind].0, self.number(3));
         if self.get(&id).is_some() {
             return;
         }
@@ -386,6 +405,7 @@ impl Story {
         self.holds(status == 200, &answer);
         self.told.push(format!("console create {id}"));
         let now = self.get(&id).expect("it is there");
+        self.note_unnamed(&id, &now);
         self.foreign.insert(id, now);
     }
 
@@ -412,7 +432,7 @@ impl Story {
 
     /// Runs a command; its exit code and what it printed.
     fn run(&mut self, line: &str) -> (i32, String) {
-        let line = &if line.contains("plan.json --yes") { line.to_owned() } else { format!("{line} --env prod") };
+        let line = &format!("{line} --env prod");
         let is_faulty = std::mem::take(&mut self.is_faulty);
         if is_faulty {
             self.misbehave();
@@ -430,9 +450,24 @@ impl Story {
         (code, stdout)
     }
 
+    /// Runs a command that applies something to a stack, and remembers the run.
+    fn run_and_record(&mut self, stack: usize, line: &str) -> i32 {
+        let before = self.live();
+        let (code, document) = self.run(&format!("{line} --format json"));
+        let document: Value = serde_json::from_str(&document).unwrap_or_default();
+        if let Some(name) = document["outcome"]["run"].as_str() {
+            self.runs.push(Run { name: name.to_owned(), stack, before, after: self.live() });
+        }
+        code
+    }
+
     /// What holds after every command; `before` is what was live.
     fn check(&mut self, before: &Objects, is_rollback: bool) {
         let (now, defined) = (self.live(), self.defined());
+        // What is defined may be taken over, as a whole.
+        let is_defined = |id: &str| defined.iter().any(|stack| stack.contains_key(id));
+        let taken: Vec<Id> = self.foreign.keys().filter(|id| is_defined(id) && self.is_owned(id)).cloned().collect();
+        self.foreign.retain(|id, _| !taken.contains(id));
         for (id, foreign) in &self.foreign {
             self.holds(now.get(id) == Some(foreign), &format!("{id} of others: {foreign} is {:?}", now.get(id)));
         }
@@ -465,7 +500,7 @@ impl Story {
             }
             1 => {
                 self.is_faulty = true;
-                self.run(&format!("apply {name} --yes --quiet {ALLOW}"));
+                self.run_and_record(stack, &format!("apply {name} --yes --quiet {ALLOW}"));
                 self.check(&before, false);
                 if self.random.once_in(2) {
                     self.run(&format!("apply --resume last --config {name}/trueup.yaml --yes --quiet"));
@@ -479,13 +514,16 @@ impl Story {
                     if self.random.once_in(2) {
                         self.console_change();
                     }
-                    self.run("apply ../plan.json --yes --quiet");
+                    self.run_and_record(
+                        stack,
+                        &format!("apply ../plan.json --config {name}/trueup.yaml --yes --quiet"),
+                    );
                 }
             }
             3 => drop(self.run(&format!("apply a b --yes --quiet {ALLOW}"))),
             _ => {
                 let writes = self.writes();
-                let (code, _) = self.run(&format!("apply {name} --yes --quiet {ALLOW}"));
+                let code = self.run_and_record(stack, &format!("apply {name} --yes --quiet {ALLOW}"));
                 let has_run = self.writes() > writes;
                 if code == 0 {
                     let (now, defined) = (self.live(), self.defined());
@@ -513,8 +551,8 @@ impl Story {
         let stack = applied.as_ref().map_or_else(|| self.number(2), |(stack, _)| *stack);
         let before = self.live();
         self.note_named();
-        let (code, _) =
-            self.run(&format!("rollback last --config {}/trueup.yaml --yes --quiet {ALLOW}", STACKS[stack]));
+        let line = format!("rollback last --config {}/trueup.yaml --yes --quiet {ALLOW}", STACKS[stack]);
+        let code = self.run_and_record(stack, &line);
         if let (Some((_, then)), 0) = (applied, code) {
             let now = self.live();
             for id in then.keys().chain(now.keys()) {
@@ -525,6 +563,28 @@ impl Story {
             }
         }
         self.check(&before, true);
+    }
+
+    /// Any run is undone, a rollback too: what it wrote and nobody changed since, and nothing else.
+    fn rollback_earlier(&mut self) {
+        let runs = self.runs.clone();
+        let Some(Run { name, stack, before, after }) = self.one(&runs) else { return };
+        let then = self.live();
+        self.note_named();
+        self.run_and_record(
+            stack,
+            &format!("rollback {name} --config {}/trueup.yaml --yes --quiet {ALLOW}", STACKS[stack]),
+        );
+        let now = self.live();
+        for id in then.keys().chain(now.keys()) {
+            let [before, after, then, now] =
+                [&before, &after, &then, &now].map(|objects| objects.get(id).unwrap_or(&Value::Null));
+            self.holds(
+                is_undone(before, after, then, now),
+                &format!("{id} was {then} and is {now}: {before} -> {after}"),
+            );
+        }
+        self.check(&then, true);
     }
 
     fn pull(&mut self) {
@@ -575,7 +635,8 @@ impl Story {
             12 => self.console_delete(),
             13 => self.console_create(),
             14..=18 => self.apply(),
-            19..=20 => self.rollback(applied),
+            19 => self.rollback(applied),
+            20 => self.rollback_earlier(),
             21 => self.pull(),
             22 => self.look(),
             _ => {
@@ -603,6 +664,24 @@ fn is_taken(written: &Value, now: &Value, live: &Value) -> bool {
         }
         (_, Value::Null) => is_nothing(live),
         (_, now) => covers(live, now),
+    }
+}
+
+/// Whether the rollback of what made `after` of `before` may make `now` of `then`.
+fn is_undone(before: &Value, after: &Value, then: &Value, now: &Value) -> bool {
+    let maps = [before, after, then, now].map(Value::as_object);
+    match maps {
+        _ if then == now || after == then && before == now => true,
+        [_, Some(after), Some(then), Some(now)] => {
+            let nothing = Value::Null;
+            let of = |map: Option<&Map<String, Value>>, key: &String| {
+                map.and_then(|map| map.get(key)).unwrap_or(&nothing).clone()
+            };
+            then.keys().chain(now.keys()).all(|key| {
+                is_undone(&of(maps[0], key), &of(Some(after), key), &of(Some(then), key), &of(Some(now), key))
+            })
+        }
+        _ => false,
     }
 }
 
