@@ -623,8 +623,56 @@ impl Story {
         self.holds(self.writes() == writes, "a look writes nothing");
     }
 
+    /// Right after an apply: what the files say differently is pending, what somebody changed in the console is drift.
+    fn attribute(&mut self, stack: usize) {
+        let defined = self.defined()[stack].clone();
+        let then = self.live();
+        let number = self.number(4);
+        match number {
+            0 | 1 => self.console_change(),
+            2 => self.console_delete(),
+            _ => self.edit(),
+        }
+        let now = self.live();
+        self.is_faulty = false;
+        let (_, drift) = self.run(&format!("drift {} --format json", STACKS[stack]));
+        let drift: Value = serde_json::from_str(&drift).expect("JSON");
+        let verdict_of = |id: &str| {
+            let key = key_of(id);
+            let key = key.strip_prefix("endpoint:").unwrap_or(&key);
+            drift["verdicts"]["objects"].get(key).map(|object| object["verdict"].clone())
+        };
+        let written = self.defined()[stack].clone();
+        // What it does not name is drift for as long as it is there.
+        let has_unnamed = |id: &Id| {
+            let is_unnamed = |(kind, above, key): &(&str, &str, &str)| {
+                let path = format!("{above}/{key}");
+                let live = then.get(id).and_then(|live| live.pointer(&path));
+                *kind == kind_of(id)
+                    && written[id].pointer(&path).is_none()
+                    && live.is_some_and(|value| !is_nothing(value))
+            };
+            OPTIONAL.iter().any(is_unnamed)
+        };
+        for id in written.keys().filter(|id| !has_unnamed(id)) {
+            let (is_drift, is_pending) = (then.get(id) != now.get(id), defined.get(id) != written.get(id));
+            let verdict = verdict_of(id);
+            let is_right = match (is_drift, is_pending) {
+                (false, false) => verdict.is_none(),
+                (false, true) => verdict.is_none() || verdict == Some("pending".into()),
+                (true, _) => verdict == Some("drift".into()),
+            };
+            self.holds(is_right, &format!("{id} is {verdict:?}: {:?} {:?}, {drift}", then.get(id), now.get(id)));
+        }
+    }
+
     fn step(&mut self) {
         let applied = self.applied.take();
+        if let Some((stack, _)) = &applied
+            && self.random.once_in(2)
+        {
+            return self.attribute(*stack);
+        }
         self.is_faulty = self.random.once_in(4);
         match self.number(24) {
             0..=4 => self.edit(),

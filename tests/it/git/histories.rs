@@ -26,6 +26,10 @@ enum Step {
     Url,
     /// Moves the settings of the stack one directory up.
     Settings,
+    /// Writes an overlay of a definition: another port, or that there is none.
+    Overlay(usize, Option<u16>),
+    /// Removes it.
+    Plain(usize),
 }
 
 const KEYS: [&str; 3] = ["shop/a", "shop/b", "pay/a"];
@@ -37,6 +41,7 @@ struct Model {
     directory: &'static str,
     /// File and port of each definition.
     files: BTreeMap<usize, (String, u16)>,
+    overlays: BTreeMap<usize, Option<u16>>,
     has_settings: bool,
     url: String,
     count: usize,
@@ -44,7 +49,23 @@ struct Model {
 
 impl Model {
     fn values(&self) -> BTreeMap<&'static str, u16> {
-        self.files.iter().map(|(key, (_, port))| (KEYS[*key], *port)).collect()
+        let of = |(key, (_, port)): (&usize, &(String, u16))| {
+            Some((KEYS[*key], self.overlays.get(key).copied().unwrap_or(Some(*port))?))
+        };
+        self.files.iter().filter_map(of).collect()
+    }
+
+    fn write_settings(&self, stage: &Stage) {
+        let environments = "environments:\n  prod: {overlay: over}\n";
+        let url = if self.url.is_empty() { String::new() } else { format!("base_url: {}\n", self.url) };
+        let settings = format!("stack: shop\nnamespaces: [shop, pay]\n{environments}{url}");
+        stage.write(&self.path("trueup.yaml"), &settings);
+        // An overlay that is not there would be an error.
+        stage.write(&self.path("over/README.md"), "x");
+    }
+
+    fn overlay_path(&self, key: usize) -> String {
+        self.path(&format!("over/{}.yaml", KEYS[key]))
     }
 
     fn path(&self, file: &str) -> String {
@@ -75,6 +96,7 @@ impl Model {
             Step::Remove(key) => {
                 if let Some((file, _)) = self.files.remove(&key) {
                     stage.remove(&self.path(&file));
+                    self.take(stage, &Step::Plain(key));
                 }
             }
             Step::Rename(key) | Step::Convert(key) | Step::Link(key) => {
@@ -114,14 +136,29 @@ impl Model {
                     } else {
                         format!("{}/api", self.url.trim_end_matches('/'))
                     };
-                    let settings = format!("stack: shop\nnamespaces: [shop, pay]\nbase_url: {}\n", self.url);
-                    stage.write(&self.path("trueup.yaml"), &settings);
+                    self.write_settings(stage);
                 }
             }
             Step::Settings => {
                 if !self.has_settings {
-                    stage.write(&self.path("trueup.yaml"), "stack: shop\nnamespaces: [shop, pay]\n");
+                    let url = std::mem::take(&mut self.url);
+                    self.write_settings(stage);
+                    self.url = url;
                     self.has_settings = true;
+                }
+            }
+            Step::Overlay(key, port) => {
+                if self.has_settings && self.files.contains_key(&key) {
+                    let (namespace, name) = KEYS[key].split_once('/').expect("a key");
+                    let over = port.map_or("$remove: true".to_owned(), |port| format!("spec: {{port: {port}}}"));
+                    let text = format!("metadata: {{name: {name}, namespace: {namespace}}}\n{over}\n");
+                    stage.write(&self.overlay_path(key), &text);
+                    self.overlays.insert(key, port);
+                }
+            }
+            Step::Plain(key) => {
+                if self.overlays.remove(&key).is_some() {
+                    stage.remove(&self.overlay_path(key));
                 }
             }
         }
@@ -139,6 +176,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..DIRECTORIES.len()).prop_map(Step::Linked),
         1 => Just(Step::Settings),
         1 => Just(Step::Url),
+        2 => (0..KEYS.len(), prop::option::weighted(0.8, 5..9_u16)).prop_map(|(key, port)| Step::Overlay(key, port)),
+        1 => (0..KEYS.len()).prop_map(Step::Plain),
     ]
 }
 
@@ -154,7 +193,14 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
     let stage = Stage::new().at(&service);
     git(&stage, "init -q -b main");
     let url = service.url();
-    let mut model = Model { directory: "mesh", files: BTreeMap::new(), has_settings: false, url, count: 0 };
+    let mut model = Model {
+        directory: "mesh",
+        files: BTreeMap::new(),
+        overlays: BTreeMap::new(),
+        has_settings: false,
+        url,
+        count: 0,
+    };
     stage.write("README.md", "x");
     if settings {
         model.take(&stage, &Step::Settings);
@@ -172,7 +218,11 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
         commit(&stage, "theirs");
     }
     stage
-        .run(&format!("apply {} --yes --quiet --allow mass-change --allow empty-namespace", base.directory))
+        .run(&format!(
+            "apply {} --yes --quiet --allow mass-change --allow empty-namespace {}",
+            base.directory,
+            if base.has_settings { "--env prod" } else { "" }
+        ))
         .stderr_ignored();
     git(&stage, "checkout -q branch");
     // Directories that only the other branch has would be in the way.
@@ -183,11 +233,12 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
         head.take(&stage, step);
         commit(&stage, "ours");
     }
-    if head.files.is_empty() {
+    if head.values().is_empty() {
         // git does not keep an empty directory, and settings without a definition are an error of their own.
         return;
     }
-    let ran = stage.run(&format!("plan {} --base main --format json", head.directory));
+    let environment = |model: &Model| if model.has_settings { "--env prod" } else { "" };
+    let ran = stage.run(&format!("plan {} --base main --format json {}", head.directory, environment(&head)));
     let links = || {
         [first, ours, theirs]
             .concat()
