@@ -218,7 +218,7 @@ impl<'a> CommitLookup<'a> {
         for entry in all.iter().filter(is_settings) {
             let there = top.join(&entry.path);
             if entry.kind != EntryKind::File {
-                if there.symlink_metadata().is_err() {
+                if self.is_gone(&entry.path) {
                     return Err(unreadable(entry));
                 }
                 continue;
@@ -230,7 +230,7 @@ impl<'a> CommitLookup<'a> {
                 Err(error) => {
                     let bytes = self.repository.contents(&[entry])?.pop().unwrap_or_default();
                     let names_it = memchr::memmem::find(&bytes, name.as_str().as_bytes()).is_some();
-                    if names_it && !there.is_file() {
+                    if names_it && (!there.is_file() || self.is_gone(&entry.path)) {
                         return Err(error);
                     }
                     continue;
@@ -244,9 +244,7 @@ impl<'a> CommitLookup<'a> {
             }
         }
         // A submodule that is gone could have held it.
-        let gone = |entry: &&TreeEntry| {
-            entry.kind == EntryKind::Submodule && top.join(&entry.path).symlink_metadata().is_err()
-        };
+        let gone = |entry: &&TreeEntry| entry.kind == EntryKind::Submodule && self.is_gone(&entry.path);
         if let Some(gone) = all.iter().find(gone).filter(|_| found.is_empty()) {
             return Err(unreadable(gone));
         }
@@ -276,6 +274,12 @@ impl<'a> CommitLookup<'a> {
     pub(super) fn is_linked(&self, path: Option<&Path>) -> bool {
         let there = path.map(|path| self.repository.top().join(path));
         there.is_some_and(|there| there.canonicalize().is_ok_and(|real| real != there))
+    }
+
+    /// Whether nothing is at this path from the top now, but what a link above it leads to.
+    pub(super) fn is_gone(&self, path: &str) -> bool {
+        let there = self.repository.top().join(path);
+        there.symlink_metadata().is_err() || self.is_linked(Path::new(path).parent())
     }
 
     pub(super) fn config(&self, root: &StackRoot, environment: Option<&String>) -> Result<Option<Config>, LookupError> {

@@ -104,13 +104,14 @@ impl CommitLookup<'_> {
         for entry in others.filter(|entry| self.is_outside(entry, root)) {
             let there = top.join(&entry.path);
             if entry.kind == EntryKind::Submodule {
-                if there.is_dir() {
+                if there.is_dir() && !self.is_gone(&entry.path) {
                     continue;
                 }
                 return Err(unreadable(entry));
             }
             let target = self.repository.contents(&[entry])?.pop().unwrap_or_default();
-            if there.read_link().is_ok_and(|now| now.as_os_str().as_encoded_bytes() == target) {
+            let is_same = there.read_link().is_ok_and(|now| now.as_os_str().as_encoded_bytes() == target);
+            if is_same && !self.is_gone(&entry.path) {
                 continue;
             }
             let target = declared::target(entry, &target).ok_or_else(|| unreadable(entry))?;

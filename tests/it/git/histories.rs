@@ -278,6 +278,11 @@ fn an_edit_of_what_became_a_link_below_a_hidden_directory_on_the_base_is_not_of_
     check(false, &[], &[Step::Edit(1, 1)], &[Step::Directory(3), Step::Link(1)]);
 }
 
+#[test]
+fn a_link_that_a_linked_directory_leads_to_is_not_where_it_was() {
+    check(false, &[Step::Link(2)], &[Step::Linked(1)], &[Step::Remove(2)]);
+}
+
 /// Few, unless `PROPTEST_CASES` says otherwise.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
