@@ -61,26 +61,30 @@ pub fn replace(
     directory.replace_with(below, content, write).map_err(|error| named(error, path))
 }
 
-/// Opens a file that the caller named, to read and write, and creates it where it is absent. Only its
-/// owner may read it from then on.
+/// Opens a file that the caller named, to read and write, and creates it where it is absent. Only its owner may read it
+/// once `accept` has found that it is what the caller meant; one that is refused keeps its mode.
 ///
 /// # Errors
-/// Those of [`replace`].
-pub fn open_private(path: &Path) -> Result<File, FileError> {
+/// Those of [`replace`] and of `accept`.
+pub fn open_private<T, E: From<FileError>>(path: &Path, accept: impl FnOnce(File) -> Result<T, E>) -> Result<T, E> {
     let (directory, below) = target(path)?;
     let file = directory.open_or_create(below).map_err(|error| named(error, path))?;
-    platform::close_to_others(&file).map_err(FileError::io("open", path))?;
-    Ok(file)
+    let same = file.try_clone().map_err(FileError::io("open", path))?;
+    let accepted = accept(file)?;
+    platform::close_to_others(&same).map_err(FileError::io("open", path))?;
+    Ok(accepted)
 }
 
 /// Opens a file that the caller named, to append to it, and creates it where it is absent. Only its owner
-/// may read it.
+/// may read it from then on.
 ///
 /// # Errors
 /// Those of [`replace`].
 pub fn append_private(path: &Path) -> Result<File, FileError> {
     let (directory, below) = target(path)?;
-    directory.append(below).map_err(|error| named(error, path))
+    let file = directory.append(below).map_err(|error| named(error, path))?;
+    platform::close_to_others(&file).map_err(FileError::io("open", path))?;
+    Ok(file)
 }
 
 /// Waits until no other process changes a file that the caller named, and keeps others from it until the lock is dropped.

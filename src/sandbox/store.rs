@@ -38,13 +38,13 @@ pub enum Storage {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another process has it.
-    #[error("`{path}` is already used by another sandbox process; stop that one or choose another file with `--data`")]
+    #[error("`{path}` is already used by another sandbox process; stop that one or choose another file")]
     InUse {
         /// The file.
         path: PathBuf,
     },
     /// It is not a file of a sandbox.
-    #[error("`{path}` cannot be opened as a sandbox file; choose another file with `--data`")]
+    #[error("`{path}` cannot be opened as a sandbox file; choose another file")]
     Open {
         /// The file.
         path: PathBuf,
@@ -315,11 +315,11 @@ fn builder() -> redb::Builder {
 }
 
 fn create(path: &Path) -> Result<Database, StoreError> {
-    let file = crate::file::open_private(path)?;
-    builder().create_file(file).map_err(|source| match source {
+    let failed = |source| match source {
         redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
         source => StoreError::Open { path: path.to_owned(), source },
-    })
+    };
+    crate::file::open_private(path, |file| builder().create_file(file).map_err(failed))
 }
 
 fn read<T: DeserializeOwned>(table: &str, key: String, bytes: &[u8]) -> Result<T, StoreError> {

@@ -67,6 +67,27 @@ fn a_reset_deletes_the_sandbox_of_this_directory_alone() {
     stage.run("sandbox --reset --data x.redb").code(64).stderr_contains("cannot be used with");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_no_sandbox_keeps_its_mode_and_one_that_is_loses_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let stage = stage().file("one/notes", "mine\n");
+    let file = |name: &str| stage.path(&format!("one/{name}"));
+    let open =
+        |name: &str| std::fs::set_permissions(file(name), std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    let mode = |name: &str| file(name).metadata().expect("a file").permissions().mode() & 0o777;
+    open("notes");
+    for line in ["sandbox --listen 127.0.0.1:0 --data notes", "plan endpoints --sandbox=notes"] {
+        let text = run_to(1, &stage, "one", line);
+        assert!(text.contains("`notes` cannot be opened as a sandbox file; choose another file: "), "{text}");
+        assert_eq!(mode("notes"), 0o644, "{line}");
+    }
+    run(&stage, "one", "plan endpoints --sandbox=x.redb");
+    open("x.redb");
+    run(&stage, "one", "plan endpoints --sandbox=x.redb");
+    assert_eq!(mode("x.redb"), 0o600);
+}
+
 /// A stage with the same stack in both directories, applied in the first.
 fn applied_and_copied(options: &str) -> Stage {
     let stage = stage();

@@ -63,7 +63,10 @@ async fn a_sandbox_at_every_address_is_named_by_one_that_a_client_takes() {
 async fn the_log_shows_each_request_and_whether_it_took_effect() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("requests.jsonl");
+    std::fs::write(&file, "").unwrap();
     let bench = Bench::with(|options| options.log_file = Some(file.clone())).await;
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions()) & 0o777, 0o600);
     bench.has("ep-a").await;
     let version = bench.version("ep-a").await;
     let mut body = endpoint("ep-a");
