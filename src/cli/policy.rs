@@ -133,7 +133,10 @@ pub fn blocks(context: &Context, gate: &str) -> bool {
 }
 
 /// Whether the policy lets a stack in `root` change these namespaces.
-fn check<'a>(
+///
+/// # Errors
+/// It does not, or is in the repository that it limits.
+pub fn check<'a>(
     context: &Context,
     root: &Path,
     config: &Config,

@@ -156,6 +156,22 @@ fn wrong_settings_and_definitions_are_reported_and_explained() {
 }
 
 #[test]
+fn what_the_policy_forbids_is_not_called_right() {
+    let stage = stage();
+    for (policy, service, forbidden) in [
+        ("stacks: [other]\n", "--sandbox", "the policy forbids the stack `s`; it allows `other`"),
+        ("namespaces: [shop]\n", "--sandbox", "the policy forbids changes in the namespace `pay`; it allows `shop`"),
+        ("base_urls: ['https://x.example']\n", "--base-url http://127.0.0.1:1", "the policy forbids the service "),
+    ] {
+        stage.write("../policy.yaml", policy);
+        let run = stage.run(&format!("doctor . --policy ../policy.yaml {service}"));
+        run.code(1).stdout_contains(forbidden).stdout_contains("1 check failed").does_not_say("nothing was sent");
+    }
+    stage.write("../policy.yaml", "stacks: [s]\n");
+    stage.run("doctor . --policy ../policy.yaml --sandbox").code(0).stdout_contains("/policy.yaml");
+}
+
+#[test]
 fn the_variable_of_an_earlier_version_is_not_passed_over() {
     let stage = stage().env("TRUEUP_STATE_DIR", "runs");
     stage

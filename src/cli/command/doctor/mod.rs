@@ -3,24 +3,21 @@
 
 mod service;
 
-use std::collections::BTreeSet;
-
 use crate::cli::command::prelude::*;
 use crate::cli::service::token;
 use crate::cli::settings::{ServiceLocation, VARIABLES};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
-use crate::kind::KindName;
 use crate::load::{self, Config, config};
-use crate::model::Namespace;
+use crate::model::{Key, Namespace};
 use crate::report::facts::plan;
 use crate::report::health::{Health, HealthStatus};
 use crate::state::StateStore;
 
 /// Checks everything that a plan and an apply need, and says how to fix what is wrong.
 ///
-/// Checks the settings, the URL, the token, the connection, the clocks, each namespace, and the state directory. It sends only requests
-/// that read, so it does not check write access. The exit code is 1 if something is wrong.
+/// Checks the settings, the policy, the URL, the token, the connection, the clocks, each namespace, and the state directory. It sends
+/// only requests that read, so it does not check write access. The exit code is 1 if something is wrong.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup doctor\n  trueup doctor endpoints --env prod\n  trueup doctor --format json"
@@ -41,7 +38,8 @@ pub struct DoctorArgs {
 fn checked<T>(health: &mut Health, name: &'static str, result: Result<T>) -> Option<T> {
     let failed = |error: CommandError| {
         health.add(name, HealthStatus::Failed, error.to_string());
-        for hint in error.hints() {
+        // A check never sends what an error assures was not sent.
+        for hint in error.hints().iter().filter(|hint| *hint != "nothing was sent") {
             health.fix(hint.as_str());
         }
     };
@@ -66,7 +64,9 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     let mut kinds = stack::kinds_of(&config);
     // Without a stack, the files in the directory have nothing to do with the namespaces that the call names.
     if has_stack || arguments.namespace.is_empty() {
-        kinds.extend(definitions(context, &config, directory, health));
+        let keys = definitions(context, &config, directory, health);
+        limits(context, &config, directory, &keys, health);
+        kinds.extend(keys.iter().map(|key| key.kind));
     }
     let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
         [] => config.namespaces.clone(),
@@ -100,9 +100,20 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     Some(config)
 }
 
-/// Checks the definitions; returns their kinds.
-fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> BTreeSet<KindName> {
-    let mut kinds = BTreeSet::new();
+/// Whether the policy permits a plan of these definitions.
+fn limits(context: &Context, config: &Config, directory: &Path, keys: &[Key], health: &mut Health) {
+    let Some(file) = &context.policy else { return };
+    let namespaces = config.namespaces.iter().chain(keys.iter().map(|key| &key.namespace));
+    let root = settings::root(context, directory);
+    let permitted = root.and_then(|root| policy::check(context, &root, config, namespaces));
+    if checked(health, "policy", permitted).is_some() {
+        health.add("policy", HealthStatus::Ok, file.path.display().to_string());
+    }
+}
+
+/// Checks the definitions; returns their keys.
+fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> Vec<Key> {
+    let mut keys = Vec::new();
     let shown = safe::shell(&directory.display().to_string()) + &context.call.settings();
     match load::directory(directory, &settings::load_options(context)) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
@@ -115,7 +126,7 @@ fn definitions(context: &Context, config: &Config, directory: &Path, health: &mu
         Ok(loaded) => {
             let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
             health.add("definitions", HealthStatus::Ok, format!("{endpoints} in {}", text::count(files, "file")));
-            kinds.extend(loaded.desired.definitions.keys().map(|key| key.kind));
+            keys.extend(loaded.desired.definitions.into_keys());
         }
         Err(found) => {
             health
@@ -123,7 +134,7 @@ fn definitions(context: &Context, config: &Config, directory: &Path, health: &mu
                 .fix(format!("to see each with its place: trueup validate {shown}"));
         }
     }
-    kinds
+    keys
 }
 
 fn place(context: &Context, config: &Config, health: &mut Health) -> Option<ServiceLocation> {
