@@ -42,9 +42,10 @@ pub struct Document {
     pub(super) resources: Vec<Resource>,
 }
 
-/// One resource of a kind, with its attributes or why they are not known.
+/// One resource of the vendor's provider, with its attributes or why they are not known.
 pub(super) struct Resource {
-    pub(super) kind: KindName,
+    /// Nothing, where its type is not that of an object.
+    pub(super) kind: Option<KindName>,
     pub(super) address: String,
     pub(super) attributes: Result<Map<String, Value>, String>,
 }
@@ -153,7 +154,7 @@ impl Document {
 
 impl Resource {
     fn new(
-        kind: KindName,
+        kind: Option<KindName>,
         address: String,
         deposed: Option<&str>,
         attributes: Result<Map<String, Value>, String>,
@@ -174,9 +175,9 @@ impl Resource {
     }
 }
 
-/// The kind of the objects of a resource type.
-fn kind_of(name: &str) -> Option<KindName> {
-    name.strip_prefix(TYPE_PREFIX).and_then(KindName::find)
+/// The kind of the objects of a resource type, if there is one; nothing of a type of another provider.
+fn kind_of(name: &str) -> Option<Option<KindName>> {
+    name.strip_prefix(TYPE_PREFIX).map(KindName::find)
 }
 
 fn of_state(resources: Vec<StateResource>) -> Vec<Resource> {

@@ -47,6 +47,8 @@ pub struct Import {
     pub objects: BTreeMap<Key, (String, Object)>,
     /// Resources that no definition can be made of, by address, with the reason as a fragment.
     pub left_out: BTreeMap<String, String>,
+    /// The addresses of resources of the vendor's provider that are not objects of a known kind.
+    pub unread: BTreeSet<String>,
 }
 
 impl Import {
@@ -65,6 +67,10 @@ impl Import {
     }
 
     fn add_resource(&mut self, Resource { kind, address, attributes }: Resource) {
+        let Some(kind) = kind else {
+            self.unread.insert(address);
+            return;
+        };
         let endpoint = match attributes.and_then(|attributes| attributes::object(kind, &attributes)) {
             Ok(endpoint) => endpoint,
             Err(reason) => {

@@ -149,6 +149,24 @@ fn what_cannot_be_imported_is_named_and_the_code_says_so() {
 }
 
 #[test]
+fn a_resource_of_the_provider_that_is_no_object_of_a_known_kind_is_named() {
+    let resource = |kind: &str, name: &str| {
+        let instance = json!({"schema_version": 0, "attributes": {"name": "a", "namespace": "shop"}});
+        json!({"mode": "managed", "type": kind, "name": name, "provider": "x", "instances": [instance]})
+    };
+    let mut state = state(&[cart()]);
+    let resources = state["resources"].as_array_mut().expect("a list");
+    resources.extend([resource("volterra_frobnicator", "x"), resource("aws_instance", "y")]);
+    let configuration = json!({"resource": {"volterra_frobnicator": {"z": {"name": "a"}}}});
+    let stage =
+        Stage::new().file("terraform.tfstate", &state.to_string()).file("alone.tf.json", &configuration.to_string());
+    let unread = |name: &str| format!("not read: volterra_frobnicator.{name}: `trueup kinds` does not list its kind");
+    let whole = stage.run("import terraform terraform.tfstate -o endpoints");
+    whole.code(0).stdout_contains("Imported 1 endpoint").stderr_contains(&unread("x")).does_not_say("aws_instance");
+    stage.run("import terraform alone.tf.json -o endpoints").code(1).stderr_contains(&unread("z"));
+}
+
+#[test]
 fn a_file_that_is_not_of_terraform_is_an_error_and_is_not_quoted() {
     let stage =
         Stage::new().file("secret.json", "{\"password\": \"hunter2\"}").file("broken.json", "{\"password\": hunter2}");

@@ -67,6 +67,9 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
             vec![read(path, &file::read(path, limit::SAVED)?)?]
         });
     }
+    for address in &import.unread {
+        context.output.notice(&format!("not read: {address}: `trueup kinds` does not list its kind"));
+    }
     let config = settings::of_directory(context, &arguments.files.output)?;
     let target = DefinitionTarget::new(&arguments.files, context, config)?;
     let mut files = Vec::new();
