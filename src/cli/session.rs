@@ -25,7 +25,8 @@ use crate::load::{Config, Diagnostic, SourceMap};
 use crate::model::policy::Prune;
 use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
-    self, Allowances, ChangePlaces, FieldChange, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource,
+    self, Allowances, ChangePlaces, FieldChange, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource, ScopeRead,
+    ScopeState,
 };
 use crate::report::facts::edits;
 use crate::report::{TextView, safe};
@@ -213,6 +214,13 @@ impl Session<'_> {
         let describe =
             |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
         plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
+        let is_idle = |namespace: &&Namespace| {
+            let owns_nothing = |state: &ScopeState| matches!(state.read, ScopeRead::Complete { owned: 0, .. });
+            plan.scope.iter().all(|(scope, state)| scope.namespace != **namespace || owns_nothing(state))
+        };
+        let idle: Vec<_> = self.pruned.iter().filter(is_idle).collect();
+        let in_vain = |one| format!("--prune-namespace {one}: the stack owns nothing there");
+        plan.notes.extend(idle.into_iter().map(|one| Note::Loaded { text: in_vain(one) }));
         let kinds: BTreeSet<KindName> = plan.changes.iter().map(|change| change.key.kind).collect();
         let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
         plan.notes.extend(weak.map(|kind| Note::Weak { kind }));

@@ -230,13 +230,23 @@ fn a_namespace_that_was_dropped_is_pruned_on_request_under_the_guards() {
     let service = Service::start();
     let stage = shrunk(&service, true);
     service.create(&json!({"metadata": {"name": "handmade", "namespace": "pay"}, "spec": {"ip": "10.0.0.9"}}));
-    stage.run("plan . --prune-namespace pay").code(0).stdout_contains("- delete  pay/till").does_not_say("outside of");
+    stage
+        .run("plan . --prune-namespace pay")
+        .code(0)
+        .stdout_contains("- delete  pay/till")
+        .does_not_say("outside of")
+        .does_not_say("owns nothing");
     stage.run("apply . --prune-namespace pay --yes").code(6).stderr_contains("empty-namespace");
     assert!(service.has("pay/till"));
     stage.run("apply . --prune-namespace pay --yes --quiet --allow empty-namespace").code(0);
     assert!(!service.has("pay/till"));
     assert!(service.has("pay/handmade"), "only what the stack owns");
     stage.run("plan .").code(0).stdout_contains("In sync").does_not_say("outside of");
+    for (namespace, options) in [("pay", ""), ("shp", ""), ("shp", "--only shop/cart")] {
+        let in_vain = format!("--prune-namespace {namespace}: the stack owns nothing there");
+        let line = format!("plan . --prune-namespace {namespace} {options}");
+        stage.run(line.trim_end()).code(0).stdout_contains("In sync").stdout_contains(&in_vain);
+    }
     stage.run("plan . --prune-namespace shop").code(64).stderr_contains("no longer has");
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: all\n");
     stage.run("plan . --prune-namespace pay").code(64).stderr_contains("deletes what the stack owns there");
