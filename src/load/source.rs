@@ -232,13 +232,19 @@ impl FileFilter {
 
     /// The entry that a path means which does not exist: no other overlay is meant.
     fn misspelt(&self, directory: &Path, path: &str) -> Option<String> {
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let joined = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        let missing = ends.map(|end| &path[..end]).find(|part| !file::exists(&directory.join(part)))?;
+        let (above, name) = missing.rsplit_once('/').unwrap_or(("", missing));
+        if above.split('/').any(|part| part == "..") {
+            return None;
+        }
+        let above_it = &path[..missing.len() - name.len()];
+        let joined = |other: &str| format!("{above_it}{other}{}", &path[missing.len()..]);
         let entries = Walk::new(&directory.join(above), MOST_ENTRIES, |entry| entry.depth() > 1).flatten();
         let names = entries.filter(|entry| entry.depth() == 1);
         let names: BTreeSet<String> = names.filter_map(|entry| entry.file_name().to_str().map(str::to_owned)).collect();
         let others = names.iter().map(String::as_str).filter(|other| !self.overlays.contains(&joined(other)));
-        nearest(name, others).filter(|_| !names.contains(name)).map(joined)
+        nearest(name, others).map(joined).filter(|near| file::exists(&directory.join(near)))
     }
 
     /// Whether an overlay directory contains what looks like a definition.

@@ -153,6 +153,15 @@ fn a_glob_names_a_directory_with_all_that_is_in_it() {
 }
 
 #[test]
+fn a_glob_that_leads_out_offers_no_name_from_outside() {
+    let root = tempfile::tempdir().expect("a directory");
+    write(root.path(), "neighbour/a.yaml", GOOD);
+    write(root.path(), "stack/trueup.yaml", "files: {include: [../neighbor]}\n");
+    let wrong = load::directory(&root.path().join("stack"), &LoadOptions::default()).expect_err("a glob of nothing");
+    assert!(!format!("{wrong:?}").contains("neighbour"), "{wrong:?}");
+}
+
+#[test]
 fn a_rule_to_ignore_what_is_not_defined_is_noted() {
     for (object, field, notes) in [
         ("shop/a", "spec.port", 0),
