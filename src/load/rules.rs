@@ -38,7 +38,11 @@ pub(super) fn ignored_in_vain(config: &Config, is_defined: impl Fn(&Key) -> bool
             return Some(format!("{kind} has no such field"));
         }
         if object.contains(kind::GLOB) {
-            return None;
+            // What a glob is for may be defined at another time, but never in a namespace that the stack does not have.
+            let namespace = name.split_once('/')?.0;
+            let is_outside = !namespace.contains(kind::GLOB) && !config.namespaces.is_empty();
+            let is_outside = is_outside && config.namespaces.iter().all(|one| one.as_str() != namespace);
+            return is_outside.then(|| format!("the stack has no namespace `{namespace}`"));
         }
         let is_of = |kind: KindName| Key::parse(&format!("{kind}:{name}")).is_ok_and(|key| is_defined(&key));
         let is_found = kind.map_or_else(|| KindName::all().any(is_of), is_of);

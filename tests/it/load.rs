@@ -184,6 +184,20 @@ fn a_rule_to_ignore_what_is_not_defined_is_noted() {
 }
 
 #[test]
+fn a_rule_to_ignore_in_a_namespace_that_the_stack_does_not_have_is_noted() {
+    for (object, notes) in [("shp/*", 1), ("origin_pool:shp/*", 1), ("shop/crt*", 0), ("sh*/a", 0), ("*", 0)] {
+        let root = tempfile::tempdir().expect("a directory");
+        let ignore = format!("ignore: [{{object: '{object}', field: labels.team}}]");
+        write(root.path(), "trueup.yaml", format!("namespaces: [shop]\n{ignore}\n"));
+        write(root.path(), "a.yaml", GOOD);
+        let loaded = load::directory(root.path(), &LoadOptions::default()).expect("it loads");
+        let said: Vec<String> = loaded.notes.iter().map(|note| note.message.clone()).collect();
+        let expected = "has no effect: the stack has no namespace `shp`";
+        assert!(said.len() == notes && said.iter().all(|text| text.ends_with(expected)), "{object}: {said:?}");
+    }
+}
+
+#[test]
 fn a_second_stack_inside_is_reported() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "trueup.yaml", "stack: s\n");
