@@ -50,12 +50,14 @@ pub use stack_files::{StackFiles, StackPath};
 pub use suggestion::nearest;
 pub use text::Position;
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use careful::{FileRead, ReadContext};
+use config::SettingPlaces;
 use fast::PlainDocument;
 use overlays::Overlays;
 use rules::StackRules;
@@ -264,14 +266,17 @@ fn load(
         // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
+    // Only what is wrong is looked for in the settings once more.
+    let text = LazyCell::new(|| origin.text(&config::FILE.into(), &options.limits).ok());
+    let settings = LazyCell::new(|| text.as_ref().map(SettingPlaces::of).unwrap_or_default());
     let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
     let mut ineffective = Vec::new();
     let files = files_of(&origin, &root, || {
         let files = origin.list(&filter, &options.limits, &mut problems);
         // What another commit has is as it was.
         if let FileOrigin::Disk { directory } = &origin {
-            problems.extend(filter.unread_overlays(directory.path(), &files));
-            let (wrong, notes) = filter.unmatched_globs(directory.path(), &files);
+            problems.extend(filter.unread_overlays(directory.path(), &files, &settings));
+            let (wrong, notes) = filter.unmatched_globs(directory.path(), &files, &settings);
             problems.extend(wrong);
             ineffective.extend(notes);
         }
@@ -305,7 +310,7 @@ fn load(
     problems.extend(variables.without_environment(&config));
     if matches!(origin, FileOrigin::Disk { .. }) {
         let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
-        let found = rules::ignored_in_vain(&config, is_defined);
+        let found = rules::ignored_in_vain(&config, &settings, is_defined);
         let (wrong, in_vain): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
         problems.extend(wrong);
         ineffective.extend(in_vain);

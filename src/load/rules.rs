@@ -2,8 +2,9 @@
 //! annotations alone, and there is room for them.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
-use super::config::{self, Config};
+use super::config::{self, Config, SettingPlaces};
 use super::diagnostic::Diagnostic;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, KindName};
@@ -28,7 +29,11 @@ pub(super) struct StackRules {
 /// The rules of `ignore:` that name an object which is not defined, or a field that its kind does not have: what they should
 /// leave alone is compared, and an apply changes it. That is noted, as another environment may define it; an unknown kind is an
 /// error.
-pub(super) fn ignored_in_vain(config: &Config, is_defined: impl Fn(&Key) -> bool) -> Vec<Diagnostic> {
+pub(super) fn ignored_in_vain<'s>(
+    config: &Config,
+    settings: &impl Deref<Target = SettingPlaces<'s>>,
+    is_defined: impl Fn(&Key) -> bool,
+) -> Vec<Diagnostic> {
     let why = |IgnoreRule { object, field }: &IgnoreRule| {
         let (kind, name) = match object.split_once(':') {
             Some((kind, name)) => (KindName::find(kind), name),
@@ -50,12 +55,15 @@ pub(super) fn ignored_in_vain(config: &Config, is_defined: impl Fn(&Key) -> bool
     };
     let found = config.safeguards.ignore.iter().filter_map(|rule| {
         let IgnoreRule { object, field } = rule;
-        let what = format!("`ignore: {{object: {object}, field: {field}}}` has no effect: ");
+        let error = |why: &str| {
+            let what = format!("`ignore: {{object: {object}, field: {field}}}` has no effect: {why}");
+            settings.error("ignore", &config::rule(object, &field.to_string()), what)
+        };
         if let Some(kind) = kind::unknown_in(object) {
             let near = did_you_mean(kind, KindName::all().map(KindName::as_str), || "see trueup kinds".to_owned());
-            return Some(Diagnostic::of_file(format!("{what}unknown kind `{kind}`"), config::FILE, near));
+            return Some(error(&format!("unknown kind `{kind}`")).with_help(near));
         }
-        Some(Diagnostic::of_file(what + &why(rule)?, config::FILE, "").into_note())
+        Some(error(&why(rule)?).into_note())
     });
     found.collect()
 }

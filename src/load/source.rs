@@ -2,13 +2,14 @@
 //! directory can do (links that lead out or in circles, endless or special files) ends in a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::path::{MAIN_SEPARATOR, Path};
 use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use walkdir::DirEntry;
 
-use super::config::{self, Config, FileGlobs};
+use super::config::{self, Config, FileGlobs, SettingPlaces};
 use super::diagnostic::Diagnostic;
 use super::options::LoadLimits;
 use super::suggestion::nearest;
@@ -180,7 +181,12 @@ impl FileFilter {
     }
 
     /// Why no file of an overlay of the chosen environment is read, for each that a call would silently leave out.
-    pub(super) fn unread_overlays(&self, directory: &Path, files: &[Arc<str>]) -> Vec<Diagnostic> {
+    pub(super) fn unread_overlays<'s>(
+        &self,
+        directory: &Path,
+        files: &[Arc<str>],
+        settings: &impl Deref<Target = SettingPlaces<'s>>,
+    ) -> Vec<Diagnostic> {
         let is_read = |layer: usize| files.iter().any(|file| self.overlay_layer(file) == Some(layer));
         let unread = self.chosen.iter().enumerate().filter(|(layer, _)| !is_read(*layer));
         let problem = |(layer, overlay): (usize, &String)| {
@@ -196,26 +202,32 @@ impl FileFilter {
                 let near = self.misspelt(directory, overlay)?;
                 ("there is no such directory", format!("did you mean `{near}`?"))
             };
-            Some(Diagnostic::of_file(format!("the overlay `{overlay}` is not applied: {why}"), config::FILE, help))
+            let what = format!("the overlay `{overlay}` is not applied: {why}");
+            Some(settings.error("overlay", overlay, what).with_help(help))
         };
         unread.filter_map(problem).collect()
     }
 
     /// The globs that name nothing: where `include` does, its definitions would be taken for removed ones. What `exclude`
     /// leaves out may be there at another time, so that only a mistake is noted.
-    pub(super) fn unmatched_globs(&self, directory: &Path, files: &[Arc<str>]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    pub(super) fn unmatched_globs<'s>(
+        &self,
+        directory: &Path,
+        files: &[Arc<str>],
+        settings: &impl Deref<Target = SettingPlaces<'s>>,
+    ) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let is_lacking = |glob: &&String| {
             let fixed = fixed(glob);
             !fixed.is_empty() && (fixed.split('/').any(|part| part == "..") || !file::exists(&directory.join(fixed)))
         };
-        let problem = |glob: &String, help: String| {
-            Diagnostic::of_file(format!("the glob `{glob}` of `files:` matches nothing{help}"), config::FILE, "")
+        let problem = |key: &str, glob: &String, help: String| {
+            settings.error(key, glob, format!("the glob `{glob}` of `files:` matches nothing{help}"))
         };
         let meant = |near: String| format!("; did you mean `{near}`?");
         let included = self.globs.include.iter().filter(is_lacking);
         let below = || ": it is matched against the path below this directory".to_owned();
         let problems = included
-            .map(|glob| problem(glob, self.misspelt(directory, fixed(glob)).map_or_else(below, meant)))
+            .map(|glob| problem("include", glob, self.misspelt(directory, fixed(glob)).map_or_else(below, meant)))
             .collect();
         let excluded = self.globs.exclude.iter().filter(is_lacking).filter_map(|glob| {
             let glob_below = below_root(glob);
@@ -225,7 +237,7 @@ impl FileFilter {
                 true => format!("**/{glob_below}"),
                 false => self.misspelt(directory, fixed(glob))?,
             };
-            Some(problem(glob, meant(near)).into_note())
+            Some(problem("exclude", glob, meant(near)).into_note())
         });
         (problems, excluded.collect())
     }

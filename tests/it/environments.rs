@@ -210,7 +210,8 @@ fn an_overlay_of_which_nothing_is_read_is_an_error() {
     wrong.stderr_contains("did you mean `o/prod`?");
     stage.write("layers/prod/README.md", "nothing yet\n");
     stage.edit("trueup.yaml", "o/prdo", "layer/prod");
-    stage.run("validate . --env prod").code(1).stderr_contains("did you mean `layers/prod`?");
+    let wrong = stage.run("validate . --env prod");
+    wrong.code(1).stderr_contains("did you mean `layers/prod`?").stderr_contains("prod: {overlay: layer/prod}");
     // What is not there either is not meant.
     stage.edit("trueup.yaml", "layer/prod", "layer/dev");
     stage.run("validate . --env prod").code(0);

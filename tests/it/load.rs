@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use trueup::load::{self, Diagnostics, LoadOptions, Loaded, RenderOptions, SourceMap};
+use trueup::load::{self, Diagnostic, Diagnostics, LoadOptions, Loaded, RenderOptions, SourceMap};
 
 fn cases() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/load");
@@ -195,6 +195,19 @@ fn a_rule_to_ignore_in_a_namespace_that_the_stack_does_not_have_is_noted() {
         let expected = "has no effect: the stack has no namespace `shp`";
         assert!(said.len() == notes && said.iter().all(|text| text.ends_with(expected)), "{object}: {said:?}");
     }
+}
+
+#[test]
+fn what_only_the_files_show_to_be_wrong_in_the_settings_is_at_its_line() {
+    let root = tempfile::tempdir().expect("a directory");
+    let settings = "namespaces: [shop, shp]\nfiles:\n  exclude:\n  - old\n  - shp\nignore:\n- {object: shop/a, field: spec.port}\n\
+                    - {object: shop/crt, field: spec.port}\n- {object: shop/crt, field: labels.team}\n";
+    write(root.path(), "trueup.yaml", settings);
+    write(root.path(), "shop/a.yaml", GOOD);
+    let loaded = load::directory(root.path(), &LoadOptions::default()).expect("it loads");
+    let mut lines: Vec<usize> = loaded.notes.iter().map(Diagnostic::line).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [5, 8, 9], "{:?}", loaded.notes);
 }
 
 #[test]

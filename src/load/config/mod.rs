@@ -5,6 +5,7 @@ mod described;
 mod explain;
 mod given;
 mod layers;
+mod places;
 mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ pub(super) use explain::settings as explained;
 pub use explain::{ExplainedSetting, ReplacedSetting};
 pub use layers::LayerName;
 pub(super) use layers::{no_environment, read};
+pub(super) use places::{SettingPlaces, rule};
 pub use policy::policy;
 
 use serde::Deserialize;
