@@ -226,6 +226,8 @@ impl Page {
             _ => row.values.iter().map(|value| value.edit.clone()).collect(),
         };
         let edits: Vec<ValueEdit> = edits.into_iter().map(ValueEdit::reversed).collect();
+        let place = row.change.and_then(|change| change.place.as_ref());
+        let places = places(&edits, place);
         let edits = self.edits(&edits);
         let known = row.change.map(|change| known(change, now)).unwrap_or_default();
         // What is known of the object may begin as since when it is known: once is enough.
@@ -237,8 +239,9 @@ impl Page {
         };
         let known = [why, row.since.clone()].into_iter().chain(known).filter(|line| !line.is_empty());
         self.content.changes.push(PageRow {
-            p: row.change.and_then(|change| change.place.as_ref()).map(at),
+            p: place.map(at),
             t: plain(&Line::joined(known, "; ")),
+            l: places,
             ..PageRow::new(row.key, action, &reason, edits)
         });
     }
@@ -355,18 +358,23 @@ fn at(place: &SourceLocation) -> String {
     plain(&line![line::at(place)])
 }
 
-fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
-    let file = change.place.as_ref().map(|place| &place.file);
-    let places = edits::of(change).into_iter().map(|edit| match &edit.place {
+/// Where each of the edits of a definition is.
+fn places(edits: &[ValueEdit], definition: Option<&SourceLocation>) -> Vec<Json> {
+    let file = definition.map(|place| &place.file);
+    let places = edits.iter().map(|edit| match &edit.place {
         Some(place) if Some(&place.file) == file => place.line.into(),
         Some(place) => at(place).into(),
         None => Json::Null,
     });
     let places: Vec<Json> = places.collect();
+    if places.iter().all(Json::is_null) { Vec::new() } else { places }
+}
+
+fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
     PageRow {
         p: change.place.as_ref().map(at),
         t: plain(&Line::joined(known(change, now), "; ")),
-        l: if places.iter().all(Json::is_null) { Vec::new() } else { places },
+        l: places(&edits::of(change), change.place.as_ref()),
         ..PageRow::new(&change.key, change.action.kind().as_str(), &line![reason(change)], edits)
     }
 }
@@ -393,6 +401,7 @@ fn of_blocked(held: &BlockedChange, edits: usize) -> PageRow {
     PageRow {
         p: held.place.as_ref().map(at),
         t: plain(&line!["no ", action, ": ", why, allow]),
+        l: places(&held.change.as_ref().map(edits::of).unwrap_or_default(), held.place.as_ref()),
         ..PageRow::new(&held.key, "blocked", &line!["blocked"], edits)
     }
 }

@@ -181,6 +181,7 @@ fn a_check_is_a_page_that_names_the_defined_and_the_live_values() {
         let edits = &data["edits"][usize::try_from(one["e"].as_u64().expect("a number")).expect("it fits")];
         let target = edits.as_array().expect("a list").iter().find(|edit| edit["n"] == "spec.ip").expect("the target");
         assert_eq!(target["l"][1], serde_json::json!(["+", "10.9.9.9"]), "{edits}");
+        assert!(one["l"].as_array().is_some_and(|lines| lines.contains(&7.into())), "the line of the target: {one}");
     }
 }
 
