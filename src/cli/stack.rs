@@ -90,7 +90,7 @@ fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnosti
 
 fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
     let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
-    paths.iter().filter(|path| path.is_file()).try_for_each(|path| is_no_saved_plan(path))?;
+    paths.iter().filter(|path| path.is_file()).try_for_each(|path| is_no_saved_plan(context, path))?;
     let mut selection = selection(&scope.filter)?;
     let loaded = loaded.map_err(|found| diagnostics::error(context, &found))?;
     let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
@@ -111,14 +111,14 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
 }
 
 /// Refuses a saved plan in the place of definitions.
-fn is_no_saved_plan(path: &Path) -> Result<()> {
+fn is_no_saved_plan(context: &Context, path: &Path) -> Result<()> {
     if !Plan::is_file(&file::read(path, limit::SAVED)?) {
         return Ok(());
     }
     let word = safe::shell(&path.display().to_string());
     Err(error!(Invalid, "`{}` is a saved plan, not a definition", path.display())
         .hint(format!("to see it: trueup show {word}"))
-        .hint(format!("to apply it: trueup apply {word}"))
+        .hint(format!("to apply it: trueup apply {word}{}", context.call.settings()))
         .hint("nothing was sent"))
 }
 

@@ -366,16 +366,16 @@ fn column(name: &str) -> Result<Column, String> {
 }
 
 impl ColumnArgs {
-    /// Refuses columns where the answer is not a table.
+    /// Refuses columns where the answer is not a table; `otherwise` is how to get one.
     ///
     /// # Errors
     /// There are such.
-    pub fn check(&self, is_table: bool) -> Result<()> {
+    pub fn check(&self, is_table: bool, otherwise: &str) -> Result<()> {
         if is_table || self.columns.is_empty() {
             return Ok(());
         }
         Err(error!(Usage, "`--columns` chooses the columns of a table")
-            .hint("leave out --columns, or give --format table"))
+            .hint(format!("leave out --columns, or {otherwise}")))
     }
 
     /// The columns that are asked for, else the usual ones.

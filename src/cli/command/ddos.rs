@@ -163,15 +163,21 @@ async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Contex
     let mut events = ddos::list(reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
     events.retain(|event| event.id.starts_with(id));
     match events.as_slice() {
-        [] => Err(absent)
-            .with_status(ExitStatus::Failed)
-            .hint(format!("no id of the last {DAYS} days begins with it: trueup ddos list --since {DAYS}d")),
+        [] => Err(absent).with_status(ExitStatus::Failed).hint(format!(
+            "no id of the last {DAYS} days begins with it: trueup ddos list --since {DAYS}d{}",
+            again(context)
+        )),
         [one] => ddos::show(reader, namespace, &one.id).await.with_status(ExitStatus::Failed),
         several => {
             let ids: Vec<&str> = several.iter().map(|event| event.id.as_str()).collect();
             Err(error!(Usage, "several DDoS events begin with `{id}`: `{}`", ids.join("`, `")))
         }
     }
+}
+
+/// The flags with which another call reads the same events.
+fn again(context: &Context) -> String {
+    context.call.flags("namespace") + &context.call.settings()
 }
 
 fn wanted(arguments: &DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
@@ -228,7 +234,7 @@ async fn write(
         (Ok(left), None) => {
             context.output.note_change("the event was edited");
             Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))
-                .hint(format!("see the event: trueup ddos show {}", safe::shell(&event.id))))
+                .hint(format!("see the event: trueup ddos show {}{}", safe::shell(&event.id), again(context))))
         }
         (Err(error), None) => Err(error)
             .with_status(ExitStatus::Partly)
@@ -267,6 +273,6 @@ fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
 
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
     context.output.rendered_notice(&report::ddos::conflict(shown, now, wanted, &context.output.message_view()));
-    let message = format!("nothing was changed; show it again: trueup ddos show {}", safe::shell(&shown.id));
-    error!(Refused, "{message}").sum()
+    let show = format!("trueup ddos show {}{}", safe::shell(&shown.id), again(context));
+    error!(Refused, "nothing was changed; show it again: {show}").sum()
 }

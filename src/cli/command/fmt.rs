@@ -58,7 +58,7 @@ impl Execute for FmtArgs {
             return Ok(ExitStatus::Done);
         }
         let sum = if changed == 1 { "1 file is".to_owned() } else { format!("{changed} files are") };
-        let next = format!("trueup fmt {}", context.call.paths());
+        let next = format!("trueup fmt {}{}", context.call.paths(), context.call.flags("config"));
         context.output.rendered_message(&format!("{sum} not in canonical form, of {files}\n  to format: {next}"));
         Ok(ExitStatus::Pending)
     }

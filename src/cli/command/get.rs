@@ -42,13 +42,13 @@ impl Execute for GetArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        self.columns.check(self.format == Format::Table)?;
+        self.columns.check(self.format == Format::Table, "give --format table")?;
         let config = settings::of_directory(context, Path::new("."))?;
         let wanted = Wanted::of(self, &config)?;
         let connection = service::connect(context, &config).await?;
         let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
         let items = wanted.items(&live);
-        wanted.found(&live, &items, &self.filter.only)?;
+        wanted.found(context, &live, &items, &self.filter.only)?;
         let (service, columns) = (&connection.service(), self.columns.chosen());
         let listing = ObjectListing { service, taken: None, live: &live, items, columns };
         let mut left_out = 0;
@@ -132,7 +132,7 @@ impl Wanted {
 
     /// Every endpoint that is named exists, and every filter matches something, as far as the reads show; `only` are the
     /// globs of the call.
-    fn found(&self, live: &Live, items: &[&LiveItem], only: &[String]) -> Result<()> {
+    fn found(&self, context: &Context, live: &Live, items: &[&LiveItem], only: &[String]) -> Result<()> {
         for key in &self.named {
             let Some(items) = live.lists[&key.into()].items() else { continue };
             if !items.contains_key(key) {
@@ -140,7 +140,10 @@ impl Wanted {
                 let error = error!(Failed, "there is no live {} `{key}`", Key::noun([key]));
                 return Err(match load::nearest(&key.to_string(), names.iter().map(String::as_str)) {
                     Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error.hint(format!("to see those of the namespace: trueup get {}", Scope::from(key))),
+                    None => {
+                        let list = format!("trueup get {}{}", Scope::from(key), context.call.settings());
+                        error.hint(format!("to see those of the namespace: {list}"))
+                    }
                 });
             }
         }

@@ -33,6 +33,9 @@ pub struct ShowArgs {
     pub budget: usize,
 }
 
+/// What has columns.
+const TABLE: &str = "show a snapshot as text";
+
 impl Execute for ShowArgs {
     const GLOBALS: GlobalOptions = Some(&["state"]);
 
@@ -52,7 +55,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
     let bytes = file::read(path, limit::SAVED)?;
     let not_shown = || format!("`{}` is not shown", path.display());
     let kind = kind_of(&bytes);
-    arguments.columns.check(kind.as_deref() == Some("snapshot") && arguments.format == Format::Text)?;
+    arguments.columns.check(kind.as_deref() == Some("snapshot") && arguments.format == Format::Text, TABLE)?;
     match kind.as_deref() {
         Some("plan") => {
             let plan = Plan::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
@@ -85,7 +88,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
 }
 
 fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
-    arguments.columns.check(false)?;
+    arguments.columns.check(false, TABLE)?;
     let name = arguments.what.to_string_lossy();
     let document = document::find(context, &name).hint(format!("there is no file `{name}` either"))?;
     show_run(arguments, context, &document);

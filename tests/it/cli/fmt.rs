@@ -26,6 +26,9 @@ fn a_check_writes_nothing_and_exits_with_2() {
         .stderr("1 file is not in canonical form, of 2\n  to format: trueup fmt stack\n");
     assert_eq!(stage.read("stack/a.yaml"), ODD);
     stage.run("fmt --check stack/b.yaml").code(0).stdout("");
+    stage.write("stack/trueup.yaml", "stack: s\n");
+    let again = "to format: trueup fmt stack --config stack/trueup.yaml\n";
+    stage.run("fmt --check stack --config stack/trueup.yaml").code(2).stderr_contains(again);
     stage.run("fmt stack").code(0).stdout("stack/a.yaml\n");
     stage.run("fmt --check stack").code(0).stdout("");
 }

@@ -108,7 +108,8 @@ fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
         .run("get shop/crat")
         .code(1)
         .stderr("error: there is no live endpoint `shop/crat`\n  did you mean `shop/cart`?\n");
-    stage.run("get shop/nothing-like-it").code(1).stderr_contains("trueup get shop");
+    let named = stage.run("get shop/nothing-like-it --config trueup.yaml");
+    named.code(1).stderr_contains("trueup get shop --config trueup.yaml\n");
     stage.run("get --columns traget").code(64).stderr_contains("did you mean `target`?").stderr_contains("labels.KEY");
     let ran = stage.run("get -l tier=cache");
     ran.code(64).stderr_contains("`--selector` matches nothing").does_not_say("nothing was sent");

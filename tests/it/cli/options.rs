@@ -66,6 +66,7 @@ fn an_option_of_a_format_is_refused_with_another_one() {
             ("plan . --order --format markdown", "`--order` is for a plan as text"),
             ("show plan.json --columns endpoint", "`--columns` chooses the columns of a table"),
             ("show last --columns endpoint", "`--columns` chooses the columns of a table"),
+            ("show last --columns endpoint", "leave out --columns, or show a snapshot as text"),
             ("show live.json --columns endpoint --format json", "`--columns` chooses the columns of a table"),
             ("events --fields country --format json", "`--fields` chooses the columns of a table"),
             ("events --fields country --format ndjson", "`--fields` chooses the columns of a table"),

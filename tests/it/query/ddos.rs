@@ -62,7 +62,9 @@ fn an_event_is_shown_with_its_attachments() {
         let document = stage.run(&format!("ddos show open-one --layout {layout} --format json")).code(0).json();
         assert_eq!(document["event"]["attachments"][0]["size_bytes"], "12345");
     }
-    stage.run("ddos show nobody").code(1).stderr_contains("404 Not Found").stderr_contains("trueup ddos list");
+    let again = "trueup ddos list --since 90d --namespace system --layout published\n";
+    let absent = stage.run("ddos show nobody -n system --layout published");
+    absent.code(1).stderr_contains("404 Not Found").stderr_contains(again);
 }
 
 #[test]
