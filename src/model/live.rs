@@ -44,7 +44,7 @@ pub enum ListRead {
         /// The items by key.
         items: BTreeMap<Key, LiveItem>,
     },
-    /// The list cannot be trusted.
+    /// The list is not known whole.
     Unknown {
         /// Why, as a fragment for people.
         reason: String,

@@ -287,7 +287,7 @@ fn of_value(field: &FieldChange) -> Finding {
 
 fn unknown(plan: &Plan) -> impl Iterator<Item = Annotation> {
     plan.unknown().map(|(namespace, reason)| {
-        let message = format!("the list cannot be trusted: {reason}");
+        let message = format!("could not read the list: {reason}");
         Annotation::new(Finding::Unknown, format!("incomplete: {namespace}"), message)
     })
 }

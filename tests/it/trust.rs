@@ -264,7 +264,8 @@ fn a_policy_from_outside_can_only_tighten() {
     plan.code(0)
         .stdout_contains("limited  guards.percent  100")
         .stdout_contains("in force: 20, the policy's limit")
-        .stdout_contains("12 to replace");
+        .stdout_contains("12 to replace")
+        .does_not_say("base ->");
     stage.run("apply . --yes").code(6).stderr_contains("allowed 20 %");
     stage.run("apply . --yes --allow mass-change").code(6).stderr_contains("the policy forbids `--allow mass-change`");
     stage.write("../policy.yaml", "namespaces: [shop]\n");

@@ -37,7 +37,8 @@ fn section(command: &Command, name: &str, globals: &[&Arg], text: &mut String) {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     let _ = write!(text, "\n## {name}\n\n{}\n\n", escaped(&about));
     let _ = write!(text, "```text\n{}\n```\n", usage.trim_start_matches("Usage: ").trim());
-    let is_global = |arg: &Arg| globals.iter().any(|global| global.get_id() == arg.get_id());
+    // A group of commands has global options of its own, and `sandbox` a `--log` that is not the global one.
+    let is_global = |arg: &Arg| arg.is_global_set() && globals.iter().any(|global| global.get_id() == arg.get_id());
     let is_shown = |arg: &&Arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version");
     let (used, own): (Vec<&Arg>, Vec<&Arg>) = command.get_arguments().filter(is_shown).partition(|arg| is_global(arg));
     if !own.is_empty() {

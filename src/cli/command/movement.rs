@@ -11,17 +11,17 @@ use crate::load::{self, Config, LoadOptions, Loaded};
 use crate::model::{Desired, Key, Name, Namespace, Scope};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
 
-/// Transfers live endpoints from one stack to another.
+/// Transfers live objects from one stack to another.
 ///
-/// Only their ownership annotations change: every endpoint keeps its fields and its uid. The definitions may move before
-/// or after. A stack that gets endpoints which it does not define yet deletes none of them before it has defined and
+/// Only their ownership annotations change: every object keeps its fields and its uid. The definitions may move before
+/// or after. A stack that gets objects which it does not define yet deletes none of them before it has defined and
 /// applied them. The plan is an ordinary one: shown, approved, recorded, and undone by `rollback`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup move --from shop-old\n  trueup move --from shop --to pay 'shop/pay-*'\n  trueup move --from shop --directory pay -o move.json"
 )]
 pub struct MoveArgs {
-    /// The endpoints, as namespace/name [default: those that the new stack defines]
+    /// The objects, by key, such as shop/cart or origin_pool:shop/cart [default: those that the new stack defines]
     #[arg(value_name = "GLOB", add = ArgValueCompleter::new(completer::endpoints))]
     pub globs: Vec<String>,
     /// The stack that owns them

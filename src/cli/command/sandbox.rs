@@ -11,8 +11,8 @@ use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Ten
 
 /// Runs the embedded service by itself, until Ctrl-C or a signal to end.
 ///
-/// It begins empty unless --data names a file. The data of `--sandbox` are another matter: each directory has its own, used
-/// in the directories below it as well, and --reset deletes them.
+/// It begins empty unless --data names a file. The data of `--sandbox` are separate: each directory has its own, used in the
+/// directories below it as well, and --reset deletes them.
 ///
 /// The token comes from TRUEUP_SANDBOX_TOKEN or --token-file; without one it makes one up and prints it.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use crate::report::stacks::{StackEntry, StackList};
 
 /// Lists the stacks of a repository, or those that changed since a revision.
 ///
-/// A stack is a directory with a trueup.yaml. It has changed if a file that it reads in any of its environments is
-/// another one than at the merge base of the revision and the current commit; what is not committed counts, too. A stack
+/// A stack is a directory with a trueup.yaml. It has changed if a file that it reads in any of its environments
+/// differs from that at the merge base of the revision and the current commit; what is not committed counts, too. A stack
 /// that was removed since is listed as removed, with the endpoints that it defined and that nothing deletes any more.
 #[derive(Debug, Args)]
 #[command(

@@ -1,4 +1,4 @@
-//! Which stacks changed since a revision: a file that their load reads is another one than at the merge base. What is
+//! Which stacks changed since a revision: a file that their load reads differs from that at the merge base. What is
 //! not committed counts, too.
 
 use std::collections::{BTreeMap, BTreeSet};

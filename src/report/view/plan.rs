@@ -164,13 +164,13 @@ pub fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
 /// The settings that are others than at the base, or that the policy limits, with what is in force.
 pub fn settings(plan: &Plan) -> Option<Table<'_>> {
     let changes = &plan.setting_changes;
+    let has_base = changes.iter().any(|change| change.base.is_some());
     let title = match &plan.source.base {
-        Some(base) if changes.iter().any(|change| change.base.is_some()) => {
-            line!["This change alters settings of ", code(base), ":"]
-        }
+        Some(base) if has_base => line!["This change alters settings of ", code(base), ":"],
         _ => line!["The policy limits settings:"],
     };
-    let mut table = Table::new(["", "setting", "base -> here", ""]).titled(title, 2);
+    let values = if has_base { "base -> here" } else { "here" };
+    let mut table = Table::new(["", "setting", values, ""]).titled(title, 2);
     for change in changes {
         let role = match change.direction {
             Direction::Loosened => Role::Wrong,
