@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ActionKind, BlockReason, Plan, ScopeRead};
+use super::{ActionKind, BlockReason, Plan, ScopeRead, Unchangeable};
 use crate::kind::KindName;
 use crate::model::policy::{GuardName, Guards};
 use crate::model::{Key, Namespace, Scope};
@@ -136,11 +136,15 @@ pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
     guards
 }
 
-/// What is referred to or defined elsewhere: it was counted as removable, and stays without being meant to.
+/// What would be deleted and stays for a reason outside of itself: it was counted as removable, and stays without being meant
+/// to.
 pub(super) fn staying(plan: &Plan) -> impl Iterator<Item = &Key> {
-    let stays =
-        |reason: &BlockReason| matches!(reason, BlockReason::Referred { .. } | BlockReason::DefinedElsewhere { .. });
-    plan.blocked.iter().filter(move |blocked| stays(&blocked.reason)).map(|blocked| &blocked.key)
+    let is_meant_to_stay = |reason: &BlockReason| {
+        let by_itself = [BlockReason::Protected, BlockReason::Unverified].contains(reason);
+        by_itself || matches!(reason, BlockReason::Unchangeable(Unchangeable::OwnerView(_)))
+    };
+    let deletes = plan.blocked.iter().filter(|held| held.change.as_ref().is_some_and(|change| change.action.deletes()));
+    deletes.filter(move |held| !is_meant_to_stay(&held.reason)).map(|held| &held.key)
 }
 
 /// Objects that a plan deletes at least before it is said that they are all of their kind: to delete the only one is a

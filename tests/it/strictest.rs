@@ -102,7 +102,33 @@ fn a_namespace_is_emptied_only_on_request_although_another_stack_defines_one_obj
     stage.write("two/trueup.yaml", &settings.replace("shop\nn", "two\nn"));
     stage.write("two/a.yaml", &definition("shop/a", 80));
     stage.run("apply one --yes --quiet").code(6).stderr_contains("empty-namespace");
+    // Now it is not known what the other one defines.
+    stage.write("two/trueup.yaml", "stack: two\n  namespaces: [shop]\n");
+    stage.run("apply one --yes --quiet").code(6).stderr_contains("empty-namespace");
     assert!(["a", "b", "c"].iter().all(|name| service.has(&format!("shop/{name}"))));
+}
+
+#[test]
+fn a_namespace_is_emptied_only_on_request_although_it_is_not_known_who_refers_to_one_object() {
+    let service = Service::start();
+    let stage = removed_and_referred_to(&service);
+    service.misbehave("rules: [{operation: endpoint-get, name: a, status: {code: 403}}]");
+    stage.run("apply . --yes --quiet").code(6).stderr_contains("empty-namespace");
+    service.misbehave("rules: []");
+    assert!(["a", "b", "c"].iter().all(|name| service.has(&format!("shop/{name}"))));
+}
+
+#[test]
+fn a_rollback_empties_a_namespace_only_on_request_although_one_object_was_changed_since() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop");
+    for name in ["a", "b", "c"] {
+        stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    service.change("shop/a", |object| object["spec"]["port"] = json!(8080));
+    stage.run("rollback last --yes --quiet").code(6).stderr_contains("empty-namespace");
+    assert!(["b", "c"].iter().all(|name| service.has(&format!("shop/{name}"))));
 }
 
 #[test]
