@@ -111,9 +111,12 @@ impl DdosEvent {
         self.end_time.as_deref().filter(|end| !end.is_empty() && !end.starts_with("0001-01-01"))
     }
 
-    /// Whether the event goes on at `now`. An end that cannot be read is none.
+    /// Whether the event goes on at `now`. An end that cannot be read is none, and so is one before the start, such as the
+    /// zero of a time.
     pub fn is_open(&self, now: Timestamp) -> bool {
-        let end = self.end().and_then(|end| end.parse::<Timestamp>().ok());
+        let time = |text: &str| text.parse::<Timestamp>().ok();
+        let start = self.start_time.as_deref().and_then(time);
+        let end = self.end().and_then(time).filter(|end| start.is_none_or(|start| start <= *end));
         end.is_none_or(|end| end > now)
     }
 }

@@ -186,6 +186,9 @@ mod tests {
             let open = judge(Ok(vec![event(open)]), GateMode::Block).expect("a finding");
             assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS event: `flood`");
         }
+        let before_its_start =
+            ddos::DdosEvent { start_time: Some("2026-01-01T22:00:00Z".to_owned()), ..event("1970-01-01T00:00:00Z") };
+        assert!(judge(Ok(vec![before_its_start]), GateMode::Block).is_some());
         assert!(judge(Err("403".to_owned()), GateMode::Warn).is_some());
     }
 
