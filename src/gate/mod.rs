@@ -111,8 +111,7 @@ fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<Stri
             let reason = crate::api::neutral(&progress.failure_reason, 200);
             Some(format!("the upgrade of site `{site}` failed: {reason}"))
         }
-        // `UNKNOWN` with a version is an upgrade all the same.
-        upgrades::UpgradeState::Unknown if progress.version.is_empty() => None,
+        upgrades::UpgradeState::Unknown if !progress.is_upgrade() => None,
         upgrades::UpgradeState::Unknown | upgrades::UpgradeState::Other(_) => {
             Some(format!("the upgrade of site `{site}` has the status `{}`", progress.status))
         }
@@ -223,6 +222,8 @@ mod tests {
         }
         let none = upgrades::UpgradeProgress { version: String::new(), ..progress("UNKNOWN") };
         assert_eq!(upgrade_text("ce01", &none), None);
+        let os_setup = upgrades::OsSetup { status: upgrades::UpgradeState::InProgress, ..Default::default() };
+        assert!(upgrade_text("ce01", &upgrades::UpgradeProgress { os_setup, ..none.clone() }).is_some());
         assert!(upgrade_text("ce01", &progress("In_Progress")).is_some_and(|text| text.contains("crt-1")));
         assert!(upgrade_text("ce01", &progress("FAILED")).is_some_and(|text| text.contains("disk full")));
     }

@@ -25,10 +25,8 @@ pub struct SiteUpgrade<'a> {
 impl Answer for SiteUpgrade<'_> {
     /// The upgrade as a table.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
-        let is_known =
-            |progress: &&UpgradeProgress| progress.status != UpgradeState::Unknown || !progress.version.is_empty();
         let site = code(self.site);
-        let Some(progress) = self.progress.filter(is_known) else {
+        let Some(progress) = self.progress.filter(|progress| progress.is_upgrade()) else {
             return line![site, ": the service knows of no upgrade"].into();
         };
         let mut parts = Parts(Table::new(["PART", "STATUS", "STEPS", "NOTE"]).free([3]));

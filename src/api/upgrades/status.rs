@@ -131,6 +131,22 @@ part!(
     }
 );
 
+impl UpgradeProgress {
+    /// Whether it says of an upgrade: `UNKNOWN` with a version, or with a part that has a status, does as well.
+    pub fn is_upgrade(&self) -> bool {
+        let mut statuses = [
+            &self.status,
+            &self.image_download.status,
+            &self.os_setup.status,
+            &self.site_level_upgrade.status,
+            &self.node_level_upgrade.status,
+            &self.validation.status,
+        ]
+        .into_iter();
+        !self.version.is_empty() || statuses.any(|status| *status != UpgradeState::Unknown)
+    }
+}
+
 part!(
     /// The download of images.
     ImageDownload {
