@@ -121,7 +121,7 @@ fn the_resume_of_a_finished_run_with_something_blocked_ends_like_the_run() {
     stage.remove("gone.yaml");
     stage.edit("other.yaml", "port: 80", "port: 81");
     stage.run("apply . --yes --quiet").code(7).stdout_contains("1 blocked");
-    let resumed = stage.run("apply --resume last --yes");
+    let resumed = stage.run("apply --resume last --yes --quiet");
     resumed
         .code(7)
         .stderr_contains("is finished: nothing to resume; 1 change of its plan stayed blocked, plan again: ");

@@ -71,7 +71,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
                 .hint("nothing was sent"));
         }
         let view = settings::view(context, plan);
-        context.output.rendered_message(&view.message(report::nothing_to_resume(record.run(), plan, &view)));
+        context.output.rendered_notice(&view.message(report::nothing_to_resume(record.run(), plan, &view)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
             context.output.report(&Report::Answer(&document), arguments.decision.format);
