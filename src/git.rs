@@ -57,12 +57,12 @@ pub enum GitError {
         path: PathBuf,
     },
     /// The temporary directory cannot be used.
-    #[error("`{}` cannot hold a temporary directory ({source}): set TMPDIR to one that can", directory.display())]
+    #[error("`{}` cannot hold a temporary directory ({reason}): set TMPDIR to one that can", directory.display())]
     NoTemporary {
         /// Where it should be.
         directory: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The clone has no history to judge from.
     #[error(

@@ -195,7 +195,8 @@ fn nothing_is_left_in_the_temporary_directory() {
     assert_eq!(there(), 0);
     assert!(directory.path().join(".git/objects").is_dir());
     let nowhere = GitEnvironment { temporary: temporary.path().join("nowhere"), ..machine };
-    assert!(matches!(Repository::open(directory.path(), &nowhere), Err(GitError::NoTemporary { .. })));
+    let error = Repository::open(directory.path(), &nowhere).expect_err("no temporary directory");
+    assert!(matches!(error, GitError::NoTemporary { .. }) && std::error::Error::source(&error).is_none());
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(super) struct PrivateView {
 impl PrivateView {
     /// A view of `found`, in a new directory below `temporary`, without any of its settings.
     pub(super) fn new(found: &RepositoryPaths, temporary: &Path) -> Result<Self, GitError> {
-        let failed = |source: std::io::Error| GitError::NoTemporary { directory: temporary.to_owned(), source };
+        let failed = |reason: std::io::Error| GitError::NoTemporary { directory: temporary.to_owned(), reason };
         let root = temporary.join(format!("trueup-git-{}", uuid::Uuid::new_v4().simple()));
         create_private(&root).map_err(failed)?;
         let linked = found.common != found.directory;
@@ -74,7 +74,7 @@ impl PrivateView {
         if !*has_settings {
             let settings = settings(&self.directory, found, program)?;
             let written = std::fs::write(self.root.join("git/config"), settings);
-            written.map_err(|source| GitError::NoTemporary { directory: self.root.clone(), source })?;
+            written.map_err(|reason| GitError::NoTemporary { directory: self.root.clone(), reason })?;
             *has_settings = true;
         }
         Ok(())

@@ -77,12 +77,12 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// Written by another version of this program.
-    #[error("`{}` cannot be used: {source}", path.display())]
+    #[error("`{}` cannot be used: {reason}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
         /// Its version, and those that are read.
-        source: DocumentError,
+        reason: DocumentError,
     },
     /// There is no such run.
     #[error("there is no run `{run}` in `{}`", state.display())]

@@ -106,5 +106,5 @@ fn check_format(path: &Path, text: &[u8]) -> Result<(), JournalError> {
 }
 
 fn check_version(path: &Path, version: u64) -> Result<(), JournalError> {
-    FORMAT.check(version).map_err(|source| JournalError::Format { path: path.to_owned(), source })
+    FORMAT.check(version).map_err(|reason| JournalError::Format { path: path.to_owned(), reason })
 }

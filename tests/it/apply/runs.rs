@@ -92,6 +92,8 @@ async fn a_torn_end_is_normal_and_a_damaged_middle_is_not() {
         .unwrap();
     let error = journal::read(&path).expect_err("another version");
     assert!(matches!(error, JournalError::Format { .. }) && error.to_string().contains("format version 9"), "{error}");
+    // It says its cause itself, so that a message has it once.
+    assert!(std::error::Error::source(&error).is_none());
 }
 
 #[tokio::test]
