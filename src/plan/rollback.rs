@@ -231,6 +231,8 @@ impl Undo<'_, '_> {
         match live {
             Some(live) if live.uid == before.uid && !live.deleting => return,
             Some(live) if live.deleting => return self.block(BlockReason::Unchangeable(Unchangeable::Deleting), None),
+            // Created again as it was, as by a rollback before this one.
+            Some(live) if self.moved(&before.endpoint, &live.endpoint).is_empty() => return,
             _ => {}
         }
         let mut wanted = before.endpoint.clone();

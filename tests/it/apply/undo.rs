@@ -55,6 +55,15 @@ async fn a_rollback_of_nothing_that_is_left_plans_nothing() {
     assert!(again.changes.iter().all(|change| change.fields().is_empty()), "{:?}", again.changes);
 }
 
+#[tokio::test]
+async fn a_rollback_that_was_made_leaves_nothing_for_a_second_one() {
+    let (bench, plan) = Bench::with_plan().await;
+    let outcome = bench.apply(plan).await;
+    assert!(all_done(&bench.apply(bench.rollback(&outcome.run).await).await));
+    let again = bench.rollback(&outcome.run).await;
+    assert!(again.changes.is_empty() && again.blocked.is_empty(), "{again:?}");
+}
+
 /// Cases of a property that asks a service: few, unless `PROPTEST_CASES` says otherwise.
 fn config() -> Config {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
