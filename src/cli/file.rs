@@ -7,6 +7,7 @@ use anyhow::Context as _;
 
 use crate::cli::{CommandResult as _, ExitStatus, Result};
 use crate::file::{self, Directory, FileMode};
+use crate::load::{self, LoadLimits, config};
 
 /// The bytes of an input, at most `limit`.
 ///
@@ -32,19 +33,39 @@ pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>> {
     file::read_secret(path, limit).with_status(ExitStatus::Invalid)
 }
 
-/// Writes a file that only its owner may read, whatever was there before. `write` writes its content.
+/// Refuses an output in the place of settings or definitions: the next plan would delete what they define.
 ///
 /// # Errors
-/// The file cannot be written.
+/// The file has such.
+pub fn check_output(path: &Path) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !load::is_source(&name) || !path.is_file() {
+        return Ok(());
+    }
+    let bytes = || file::read(path, LoadLimits::default().file_bytes);
+    let what = match name == config::FILE {
+        true => "settings",
+        false if bytes().is_ok_and(|bytes| load::is_definitions(&name, &bytes)) => "definitions",
+        false => return Ok(()),
+    };
+    Err(error!(Usage, "the {what} in `{}` would be replaced", path.display()).hint("name another file"))
+}
+
+/// Writes a file that only its owner may read, in the place of any other output. `write` writes its content.
+///
+/// # Errors
+/// Those of [`check_output`]; the file cannot be written.
 pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    check_output(path)?;
     file::replace(path, FileMode::Private, write).with_status(ExitStatus::Failed)
 }
 
 /// Writes a file that others may read, with the directories above it. `write` writes its content.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Those of [`check_output`]; the file cannot be written.
 pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    check_output(path)?;
     file::replace(path, FileMode::Shared, write).with_status(ExitStatus::Failed)
 }
 

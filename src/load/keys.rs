@@ -92,6 +92,12 @@ pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
     answer
 }
 
+/// Whether a file defines something, by its text alone.
+pub fn is_definitions(path: &str, bytes: &[u8]) -> bool {
+    let is_definition = |named: &Named| matches!(named, Named::Key(_) | Named::Pattern { .. });
+    named(path, bytes).is_some_and(|named| named.iter().any(is_definition))
+}
+
 /// Whether a text with variables can become `text`, whatever their values are.
 fn can_become(pattern: &str, text: &str) -> bool {
     let Some((before, mut rest)) = pattern.split_once("${") else { return pattern == text };

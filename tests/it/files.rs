@@ -402,3 +402,29 @@ fn an_emptied_file_is_noted_beside_the_delete_that_it_means() {
     let checked = stage.run("validate mesh");
     checked.code(0).stderr_contains("note: the file is empty").stderr_contains("--> mesh/list.yaml:1:1");
 }
+
+#[test]
+fn no_output_replaces_definitions_or_settings() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80)).applied(".");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    for path in ["cart.yaml", "trueup.yaml"] {
+        let before = stage.read(path);
+        for line in [
+            format!("plan . -o {path}"),
+            format!("apply . --yes --write json={path}"),
+            format!("apply . --yes --write prometheus={path}"),
+            format!("drift . --format json -o {path}"),
+            format!("drift . --write json={path}"),
+            format!("snapshot . -o {path}"),
+            format!("rollback last -o {path}"),
+        ] {
+            stage.run(&line).code(64).stderr_contains("would be replaced");
+            assert_eq!(stage.read(path), before, "{line}");
+        }
+    }
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+    for _ in 0..2 {
+        stage.run("plan . -o plan.json").code(0);
+    }
+}

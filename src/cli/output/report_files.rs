@@ -30,7 +30,8 @@ pub fn write(
     Ok(())
 }
 
-/// Refuses two reports in one file, the answer's or one of those beside it: the later one would replace the other.
+/// Refuses a report in the place of definitions, and two in one file, the answer's or one of those beside it: the later one
+/// would replace the other.
 ///
 /// # Errors
 /// There are such.
@@ -42,6 +43,7 @@ pub fn check(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()> {
                 error!(Usage, "two reports are to be written to `{}`", path.display()).hint("name a file for each")
             );
         }
+        file::check_output(path)?;
     }
     Ok(())
 }
