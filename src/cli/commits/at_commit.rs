@@ -81,6 +81,17 @@ pub enum StackAtCommit {
     Absent,
 }
 
+impl StackAtCommit {
+    /// Where the stack was without the environment, if it was there at all; nothing where it had the environment.
+    pub fn root_without_environment(&self) -> Option<Option<&StackRoot>> {
+        match self {
+            Self::NoEnvironment(root) => Some(Some(root)),
+            Self::Absent => Some(None),
+            Self::Loaded { .. } => None,
+        }
+    }
+}
+
 /// Where a stack was, and whether it had settings there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackRoot {

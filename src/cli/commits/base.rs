@@ -137,7 +137,8 @@ fn desired(
     let is_one = commits.tip == commits.merge_base;
     let tip_past = tip.load().map_err(tip_error)?;
     let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
-    if let (StackAtCommit::NoEnvironment(before), StackAtCommit::NoEnvironment(after)) = (&merge_base_past, &tip_past) {
+    let roots = merge_base_past.root_without_environment().zip(tip_past.root_without_environment());
+    if let Some((before, after)) = roots.filter(|(before, after)| before.is_some() || after.is_some()) {
         let new = NewEnvironment { stack, before, after, keys };
         return if is_one { Ok(Default::default()) } else { new.desired(&merge_base, &tip).map_err(tip_error) };
     }
@@ -168,11 +169,11 @@ fn with_moved_in(
     Ok(desired)
 }
 
-/// An environment that neither the merge base nor the tip defines.
+/// An environment that neither the merge base nor the tip defines, with where the stack was, if it was there.
 struct NewEnvironment<'a> {
     stack: &'a Loaded,
-    before: &'a StackRoot,
-    after: &'a StackRoot,
+    before: Option<&'a StackRoot>,
+    after: Option<&'a StackRoot>,
     keys: &'a BTreeSet<Key>,
 }
 
@@ -185,12 +186,14 @@ impl NewEnvironment<'_> {
         merge_base: &CommitLookup<'_>,
         tip: &CommitLookup<'_>,
     ) -> Result<(Desired, Desired), LookupError> {
-        if self.before.settings != self.after.settings {
+        let settings = |root: Option<&'_ StackRoot>| root.and_then(|root| root.settings.clone());
+        if settings(self.before) != settings(self.after) {
             let environment = self.stack.options().environment.clone().unwrap_or_default();
             return Err(LookupError::NoEnvironment { environment });
         }
-        let both = |then: &CommitLookup<'_>, root: &StackRoot| {
-            with_moved_in(then, then.load_with_settings_of_now(root)?.desired, Some(root), self.keys)
+        let both = |then: &CommitLookup<'_>, root: Option<&StackRoot>| {
+            let loaded = root.map(|root| then.load_with_settings_of_now(root)).transpose()?;
+            with_moved_in(then, loaded.map(|loaded| loaded.desired).unwrap_or_default(), root, self.keys)
         };
         let (mut before, mut after) = (both(merge_base, self.before)?, both(tip, self.after)?);
         let same: BTreeSet<Key> = before

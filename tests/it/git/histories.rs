@@ -283,6 +283,12 @@ fn a_link_that_a_linked_directory_leads_to_is_not_where_it_was() {
     check(false, &[Step::Link(2)], &[Step::Linked(1)], &[Step::Remove(2)]);
 }
 
+#[test]
+fn what_the_base_removed_and_moved_is_not_of_the_branch_that_made_an_environment_of_it() {
+    check(false, &[], &[Step::Settings], &[Step::Remove(0), Step::Directory(1)]);
+    check(false, &[], &[Step::Directory(1), Step::Settings], &[Step::Remove(0), Step::Directory(1)]);
+}
+
 /// Few, unless `PROPTEST_CASES` says otherwise.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
