@@ -7,14 +7,24 @@ use walkdir::DirEntry;
 
 use super::config;
 use super::diagnostic::Diagnostic;
-use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry};
+use crate::file::{self, MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
 
-/// The directories of all stacks in and below `directory`, sorted; each begins with `directory` as it was given.
+/// The directories of all stacks in and below `directory`, sorted; each begins with `directory` as it was given. One whose
+/// settings have a wrong name is one of them: its load fails, and a call that skipped it would succeed without it.
 ///
 /// # Errors
 /// A directory that cannot be read, or that has more entries than a walk may visit.
 pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
-    below(directory, is_hidden_entry)
+    below(directory, is_hidden_entry, |entry| entry.file_name() == config::FILE || is_misnamed(entry))
+}
+
+/// Whether the file has a name like that of the settings, and names a stack. Other programs have such files too.
+fn is_misnamed(entry: &DirEntry) -> bool {
+    let names_stack =
+        |line: &str| line.starts_with("stack:") || line.trim_start_matches(['{', ' ', '\t']).starts_with("\"stack\":");
+    config::MISNAMED.iter().any(|name| entry.file_name() == *name)
+        && file::read(entry.path(), limit::SETTINGS)
+            .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).lines().any(names_stack))
 }
 
 /// The same with those below hidden directories, which a call can name: all that the repository with this top has, but
@@ -26,13 +36,18 @@ pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     let is_below_hidden = |path: &Path| {
         path.strip_prefix(top).is_ok_and(|path| path.iter().any(|part| part.as_encoded_bytes().starts_with(b".")))
     };
-    below(top, |entry| {
+    let is_left_out = |entry: &DirEntry| {
         let is_repository = || entry.file_name() == ".git" || entry.path().join(".git").exists();
         entry.file_type().is_dir() && is_below_hidden(entry.path()) && is_repository()
-    })
+    };
+    below(top, is_left_out, |entry| entry.file_name() == config::FILE)
 }
 
-fn below(directory: &Path, is_left_out: impl Fn(&DirEntry) -> bool) -> Result<Vec<PathBuf>, Diagnostic> {
+fn below(
+    directory: &Path,
+    is_left_out: impl Fn(&DirEntry) -> bool,
+    is_settings: impl Fn(&DirEntry) -> bool,
+) -> Result<Vec<PathBuf>, Diagnostic> {
     let mut found = Vec::new();
     for entry in Walk::new(directory, MOST_ENTRIES, is_left_out) {
         let entry = entry.map_err(|error| match error {
@@ -42,7 +57,7 @@ fn below(directory: &Path, is_left_out: impl Fn(&DirEntry) -> bool) -> Result<Ve
                 Diagnostic::without_place(what, "give the directories of the stacks")
             }
         })?;
-        if entry.file_name() == config::FILE && !entry.file_type().is_dir() {
+        if !entry.file_type().is_dir() && is_settings(&entry) {
             let stack = entry.path().parent().unwrap_or(directory);
             // git would name it otherwise.
             if stack.strip_prefix(directory).is_ok_and(|below| below.to_str().is_none()) {
@@ -53,5 +68,6 @@ fn below(directory: &Path, is_left_out: impl Fn(&DirEntry) -> bool) -> Result<Ve
         }
     }
     found.sort();
+    found.dedup();
     Ok(found)
 }

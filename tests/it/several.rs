@@ -82,6 +82,31 @@ fn a_stack_without_the_environment_fails_alone_or_is_skipped_by_a_flag_and_named
 }
 
 #[test]
+fn a_stack_whose_settings_have_another_ending_fails_and_is_not_skipped() {
+    let service = Service::start();
+    let stage = three(&service);
+    stage.run("apply --recursive s --yes --quiet").code(0);
+    for (name, settings) in [("trueup.yml", "stack: s-b\nnamespaces: [b]\n"), ("trueup.json", "{\"stack\": \"s-b\"}")] {
+        stage.remove("s/b/trueup.yaml");
+        stage.write(&format!("s/b/{name}"), settings);
+        for command in ["validate", "plan", "drift", "apply --yes"] {
+            stage
+                .run(&format!("{command} --recursive s"))
+                .code(1)
+                .stderr_contains(&format!("settings are read from trueup.yaml, not from {name}"))
+                .stderr_contains(&format!("s/b/{name}:1:1"))
+                .stdout_contains("== s/b");
+        }
+        stage.remove(&format!("s/b/{name}"));
+        stage.write("s/b/trueup.yaml", "");
+    }
+    // A file of another program with that name is no stack.
+    stage.write("s/b/trueup.yaml", "stack: s-b\nnamespaces: [b]\n");
+    stage.write("s/templates/trueup.yml", "spec:\n  inputs:\n    stack: {default: shop}\n");
+    stage.run("plan --recursive s").code(0).stdout_contains("3 stacks: 3 in sync");
+}
+
+#[test]
 fn filters_leave_out_the_stacks_in_which_they_select_nothing_and_match_somewhere() {
     let service = Service::start();
     let stage = three(&service);

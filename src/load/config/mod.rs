@@ -27,6 +27,9 @@ use crate::model::{Layout, Name, Namespace, StringMap};
 /// The name of the settings file; the directory that contains it is a stack.
 pub const FILE: &str = "trueup.yaml";
 
+/// Names that a person may give it, which no settings are read from.
+pub const MISNAMED: [&str; 2] = ["trueup.yml", "trueup.json"];
+
 /// Requests in flight where nothing says how many.
 pub const DEFAULT_CONCURRENCY: usize = 8;
 
