@@ -33,11 +33,15 @@ pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>> {
     file::read_secret(path, limit).with_status(ExitStatus::Invalid)
 }
 
-/// Refuses an output in the place of settings or definitions: the next plan would delete what they define.
+/// Refuses an output in the place of settings or definitions, because the next plan would delete what they define, and `-`,
+/// by which people mean standard output.
 ///
 /// # Errors
-/// The file has such.
+/// The file has such, or the path is `-`.
 pub fn check_output(path: &Path) -> Result<()> {
+    if path == Path::new("-") {
+        return Err(error!(Usage, "`-` is not a file").hint("to standard output goes what --format names"));
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !load::is_source(&name) || !path.is_file() {
         return Ok(());

@@ -52,7 +52,7 @@ pub fn read(context: &mut Context) -> Result<()> {
         (Some(path), _) | (None, Some(path)) => path,
     };
     let bytes = file::read(&path, LARGEST)
-        .with_context(|| format!("cannot read the policy `{}`", path.display()))
+        .context("cannot read the policy")
         .with_status(ExitStatus::Invalid)
         .hint("nothing is done without the policy that was asked for")?;
     let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));

@@ -1,5 +1,6 @@
-//! Finds the stacks below a directory: each directory with a `trueup.yaml`. Links are not followed, so that a stack
-//! has one directory, and hidden directories are left out, as they are when a stack is loaded, but where a call may have named one.
+//! Finds the stacks below a directory: each directory with a `trueup.yaml`. A link is followed only to a stack that is
+//! elsewhere, so that a stack has one directory. Hidden directories are left out, as they are when a stack is loaded, but
+//! where a call may have named one.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,14 @@ use crate::file::{self, MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
 /// # Errors
 /// A directory that cannot be read, or that has more entries than a walk may visit.
 pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
-    below(directory, is_hidden_entry, |entry| entry.file_name() == config::FILE || is_misnamed(entry))
+    let top = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let is_elsewhere = |entry: &DirEntry| {
+        let target = || entry.path().canonicalize().is_ok_and(|target| !target.starts_with(&top));
+        entry.path_is_symlink() && entry.path().join(config::FILE).is_file() && target()
+    };
+    below(directory, is_hidden_entry, |entry| {
+        entry.file_name() == config::FILE || is_misnamed(entry) || is_elsewhere(entry)
+    })
 }
 
 /// Whether the file has a name like that of the settings, and names a stack. Other programs have such files too.
@@ -58,7 +66,8 @@ fn below(
             }
         })?;
         if !entry.file_type().is_dir() && is_settings(&entry) {
-            let stack = entry.path().parent().unwrap_or(directory);
+            let stack = if entry.path().is_dir() { Some(entry.path()) } else { entry.path().parent() };
+            let stack = stack.unwrap_or(directory);
             // git would name it otherwise.
             if stack.strip_prefix(directory).is_ok_and(|below| below.to_str().is_none()) {
                 let what = format!("rename `{}`: its name is not valid UTF-8", stack.display());

@@ -423,6 +423,10 @@ fn no_output_replaces_definitions_or_settings() {
             assert_eq!(stage.read(path), before, "{line}");
         }
     }
+    for line in ["plan . -o -", "apply . --yes --write json=-", "snapshot . -o -"] {
+        stage.run(line).code(64).stderr_contains("`-` is not a file");
+        assert!(!stage.path("-").exists(), "{line}");
+    }
     assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
     for _ in 0..2 {
         stage.run("plan . -o plan.json").code(0);

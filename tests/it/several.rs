@@ -106,6 +106,24 @@ fn a_stack_whose_settings_have_another_ending_fails_and_is_not_skipped() {
     stage.run("plan --recursive s").code(0).stdout_contains("3 stacks: 3 in sync");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_stack_elsewhere_is_one_of_the_stacks_and_one_to_a_stack_below_is_not_a_second() {
+    let service = Service::start();
+    let stage = three(&service).file("elsewhere/deep/trueup.yaml", "stack: s-d\nnamespaces: [d]\n");
+    let stage = stage.file("elsewhere/deep/x.yaml", &definition("d/x", 80));
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, stage.path(name)).expect("a link");
+    link("../elsewhere/deep", "s/d");
+    link("b", "s/again");
+    link("..", "s/up");
+    stage.run("stacks s").code(0).stdout_contains("s/d").stdout_contains("4 stacks").does_not_say("again");
+    stage.run("apply --recursive s --yes --quiet").code(0).stdout_contains("4 stacks: 4 applied");
+    assert!(service.has("d/x"));
+    // However many ways lead to a stack, it is planned once.
+    link("../elsewhere/deep", "s/e");
+    stage.run("plan --recursive s elsewhere").code(0).stdout_contains("4 stacks: 4 in sync");
+}
+
 #[test]
 fn filters_leave_out_the_stacks_in_which_they_select_nothing_and_match_somewhere() {
     let service = Service::start();

@@ -284,7 +284,10 @@ fn a_policy_from_outside_can_only_tighten() {
 fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
     let service = Service::start();
     let stage = stack("").at(&service);
-    stage.run("plan stack --policy ../nosuch.yaml").code(1).stderr_contains("cannot read the policy `../nosuch.yaml`");
+    stage
+        .run("plan stack --policy ../nosuch.yaml")
+        .code(1)
+        .stderr_contains("cannot read the policy: cannot read `../nosuch.yaml`");
     for (text, expected) in [
         ("", "the policy is empty"),
         ("gaurds: {percent: 10}\n", "did you mean `guards`?"),
@@ -298,7 +301,7 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
         stage.run("plan stack --policy ../policy.yaml").code(1).stderr_contains(expected);
     }
     let named = stack("").at(&service).env("TRUEUP_POLICY", "/nosuch/policy.yaml");
-    named.run("plan stack").code(1).stderr_contains("cannot read the policy `/nosuch/policy.yaml`");
+    named.run("plan stack").code(1).stderr_contains("cannot read the policy: cannot read `/nosuch/policy.yaml`");
     named.run("plan stack --policy other.yaml").code(64).stderr_contains("name two policies");
     // What a pipeline could not fill in is not the wish for no policy.
     stage.write("../policy.yaml", "prune: none\n");

@@ -1,7 +1,7 @@
 //! Which stacks a command is about: one, or several by their directories, by `--recursive`, or by the environments of
 //! `--env all`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::StacksArgs;
@@ -139,7 +139,8 @@ pub fn below_if_any(directories: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<&Path>
         }));
     }
     found.sort();
-    found.dedup();
+    let mut seen = BTreeSet::new();
+    found.retain(|stack| seen.insert(stack.canonicalize().unwrap_or_else(|_| stack.clone())));
     Ok((found, without))
 }
 
