@@ -487,7 +487,7 @@ impl Story {
         let stack = self.number(2);
         let name = STACKS[stack];
         self.note_named();
-        let before = self.live();
+        let mut before = self.live();
         match self.number(6) {
             0 => {
                 let ids: Vec<Id> = self.defined()[stack].keys().cloned().collect();
@@ -509,7 +509,9 @@ impl Story {
             2 => {
                 // What was saved is what is done, whatever happens to the files in between.
                 let saved = format!("plan {name} --output ../plan.json {ALLOW}");
+                let planned = self.defined();
                 if self.run(&saved).0 == 0 {
+                    before.retain(|id, _| planned.iter().any(|stack| stack.contains_key(id)));
                     self.edit();
                     if self.random.once_in(2) {
                         self.console_change();

@@ -253,7 +253,11 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
     }
     ran.stderr_ignored();
     let json = ran.json();
-    let (before, theirs, ours) = (merge_base.values(), base.values(), head.values());
+    let (mut before, theirs, ours) = (merge_base.values(), base.values(), head.values());
+    if base.has_settings && !merge_base.has_settings {
+        // Each side made the environment: in it the base defined all that it has.
+        before.clear();
+    }
     for change in json["plan"]["changes"].as_array().or_else(|| json["changes"].as_array()).expect("changes") {
         let key = change["key"].as_str().expect("a key");
         let fields = change["action"]["replace"]["fields"].as_array().cloned().unwrap_or_default();
@@ -287,6 +291,11 @@ fn a_link_that_a_linked_directory_leads_to_is_not_where_it_was() {
 fn what_the_base_removed_and_moved_is_not_of_the_branch_that_made_an_environment_of_it() {
     check(false, &[], &[Step::Settings], &[Step::Remove(0), Step::Directory(1)]);
     check(false, &[], &[Step::Directory(1), Step::Settings], &[Step::Remove(0), Step::Directory(1)]);
+}
+
+#[test]
+fn what_is_left_out_of_an_environment_that_the_base_made_too_is_behind_the_base() {
+    check(false, &[], &[Step::Settings, Step::Overlay(0, None)], &[Step::Settings]);
 }
 
 /// Few, unless `PROPTEST_CASES` says otherwise.
