@@ -13,10 +13,15 @@ pub fn file(name: &str) -> Value {
     serde_yaml::from_str(&std::fs::read_to_string(path).expect("the file")).expect("YAML")
 }
 
-/// The script of a job, as the runner joins it.
+/// The script of a job, as the runner joins it: its own options, those that the template sets before it in the same
+/// shell, and the lines.
 pub fn script(file: &Value, job: &str) -> String {
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/trueup.yml");
+    let template = std::fs::read_to_string(template).expect("the template");
+    let options = template.lines().map(str::trim).find(|line| line.starts_with("set -")).expect("options of the shell");
     let script = file.get(job).and_then(|job| job.get("script")).and_then(Value::as_sequence).expect("a script");
-    script.iter().map(|line| line.as_str().expect("a line")).collect::<Vec<_>>().join("\n")
+    let lines = script.iter().map(|line| line.as_str().expect("a line"));
+    ["set -o pipefail", options].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// The jobs of the child pipeline, by their name.
