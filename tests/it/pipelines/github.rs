@@ -388,6 +388,31 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
     runner.set("BASE", "");
     runner.git("checkout -q main");
 
+    // An apply that waits for its reviewer, or is started again, reverts nothing that was merged since its plan either.
+    let planned = runner.step(&plan);
+    assert_eq!((planned.code, planned.handed("base").as_str()), (0, ""), "{}", planned.errors);
+    let waiting = runner.git("rev-parse HEAD");
+    runner.stage.edit("shop/cart.yaml", "port: 81", "port: 80");
+    runner.git("commit -qam merged");
+    runner.git("update-ref refs/remotes/origin/main HEAD");
+    runner.git(&format!("checkout -q {waiting}"));
+    runner.set("DIGEST", &planned.handed("digest"));
+    runner.stage.remove("evidence.json");
+    let late = runner.step(&make);
+    assert_eq!(late.code, 6, "{}", late.errors);
+    assert!(late.errors.contains("behind base"), "{}", late.errors);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+    // What it does not touch may have been merged.
+    runner.git("checkout -q main");
+    runner.git(&format!("reset -q --hard {waiting}"));
+    runner.stage.edit("pay/card.yaml", "port: 80", "port: 81");
+    runner.git("commit -qam merged");
+    runner.git("update-ref refs/remotes/origin/main HEAD");
+    runner.git(&format!("checkout -q {waiting}"));
+    let late = runner.step(&make);
+    assert_eq!(late.code, 0, "{}", late.errors);
+    runner.git("checkout -q main");
+
     // A guard stands until somebody names it by hand, in the plan and where it is applied.
     runner.stage.remove("shop/cart.yaml");
     runner.stage.write("shop/other.yaml", &definition("shop/other", 80));

@@ -87,6 +87,21 @@ pub fn forge(runner: &mut Runner) {
     }
 }
 
+/// An apply that is started late reverts nothing that was merged since its plan.
+fn a_late_apply_reverts_nothing(runner: &mut Runner, service: &Service, jobs: &serde_json::Map<String, Json>) {
+    runner.git("checkout -qf main");
+    assert_eq!(run(runner, &jobs["plan-main shop"]).code, 0);
+    let digest = runner.stage.read("digest.env");
+    runner.set("DIGEST", digest.trim().strip_prefix("DIGEST=").expect("a digest"));
+    runner.stage.edit("shop/cart.yaml", "port: 81", "port: 80");
+    runner.git("commit -qam revert");
+    runner.git("checkout -qf HEAD~1");
+    let late = run(runner, &jobs["apply shop"]);
+    assert_eq!(late.code, 6, "{}", late.errors);
+    assert!(late.errors.contains("behind base"), "{}", late.errors);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+}
+
 #[test]
 fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     if !has(&["bash", "jq", "git"]) {
@@ -171,7 +186,9 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     assert_eq!(run(&mut runner, &jobs["apply shop"]).code, 0, "a person may mean it");
     runner.set("ALLOW", "");
     runner.set("BASE", "");
+    a_late_apply_reverts_nothing(&mut runner, &service, &jobs);
     runner.git("checkout -qf main");
+    runner.git("reset -q --hard HEAD~1");
     runner.stage.run("apply shop --yes --quiet").code(0);
 
     // A plan that a guard refuses is not offered as an apply.
