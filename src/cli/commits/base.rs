@@ -145,16 +145,25 @@ fn desired(
     let with_moved = |then: &CommitLookup<'_>, past: StackAtCommit| -> Result<Desired, LookupError> {
         let (desired, root) = match past {
             StackAtCommit::Loaded { loaded, root } => (loaded.desired, Some(root)),
-            // An environment that was not defined had no definitions.
+            // The base removed the environment with all that it defined.
             StackAtCommit::NoEnvironment(_) => return Ok(Desired::default()),
             StackAtCommit::Absent => (Desired::default(), None),
         };
         with_moved_in(then, desired, root.as_ref(), keys)
     };
     let at_tip = with_moved(&tip, tip_past).map_err(tip_error)?;
-    let at_merge_base =
-        if is_one { at_tip.clone() } else { with_moved(&merge_base, merge_base_past).map_err(merge_base_error)? };
-    Ok((at_merge_base, at_tip))
+    if is_one {
+        return Ok((at_tip.clone(), at_tip));
+    }
+    let at_merge_base = match merge_base_past {
+        // Both sides made the environment, of the definitions that were there.
+        StackAtCommit::NoEnvironment(root) => {
+            let loaded = merge_base.load_with_settings_of_now(&root).map_err(merge_base_error)?;
+            with_moved(&merge_base, StackAtCommit::Loaded { loaded: Box::new(loaded), root })
+        }
+        past => with_moved(&merge_base, past),
+    };
+    Ok((at_merge_base.map_err(merge_base_error)?, at_tip))
 }
 
 /// What a commit defines in the stack, and what it defines of these keys elsewhere, from where it was moved.

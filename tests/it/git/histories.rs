@@ -55,6 +55,11 @@ impl Model {
         self.files.iter().filter_map(of).collect()
     }
 
+    /// What is defined where no environment is chosen.
+    fn without_environment(&self) -> BTreeMap<&'static str, u16> {
+        Self { overlays: BTreeMap::new(), ..self.clone() }.values()
+    }
+
     fn write_settings(&self, stage: &Stage) {
         let environments = "environments:\n  prod: {overlay: over}\n";
         let url = if self.url.is_empty() { String::new() } else { format!("base_url: {}\n", self.url) };
@@ -253,11 +258,8 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
     }
     ran.stderr_ignored();
     let json = ran.json();
-    let (mut before, theirs, ours) = (merge_base.values(), base.values(), head.values());
-    if base.has_settings && !merge_base.has_settings {
-        // Each side made the environment: in it the base defined all that it has.
-        before.clear();
-    }
+    let theirs = if head.has_settings { base.values() } else { base.without_environment() };
+    let (before, ours) = (merge_base.values(), head.values());
     for change in json["plan"]["changes"].as_array().or_else(|| json["changes"].as_array()).expect("changes") {
         let key = change["key"].as_str().expect("a key");
         let fields = change["action"]["replace"]["fields"].as_array().cloned().unwrap_or_default();
@@ -294,8 +296,10 @@ fn what_the_base_removed_and_moved_is_not_of_the_branch_that_made_an_environment
 }
 
 #[test]
-fn what_is_left_out_of_an_environment_that_the_base_made_too_is_behind_the_base() {
+fn of_an_environment_that_both_made_each_has_what_it_did_there() {
     check(false, &[], &[Step::Settings, Step::Overlay(0, None)], &[Step::Settings]);
+    check(false, &[], &[Step::Settings], &[Step::Settings, Step::Remove(0)]);
+    check(false, &[], &[Step::Settings, Step::Overlay(0, Some(5))], &[Step::Settings, Step::Overlay(1, Some(6))]);
 }
 
 /// Few, unless `PROPTEST_CASES` says otherwise.
