@@ -195,10 +195,10 @@ fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<Stri
 pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<Option<usize>> {
     let content = |item: &Json| {
         let content = digested_below(message, Keys::of(item), "");
-        serde_json::to_string(&Digested::Map(content)).unwrap_or_default()
+        serde_json::to_value(Digested::Map(content)).unwrap_or_default()
     };
     let is_same = |live: &Json, wanted: &Json| match (live, wanted) {
-        (Json::Object(live), Json::Object(wanted)) if !differ_plainly(message, live, wanted) => {
+        (Json::Object(live), Json::Object(wanted)) => {
             let seen = seen_message(message, Keys::All(live), Keys::All(wanted));
             without_zeros(message, seen) == without_zeros(message, wanted.clone())
         }
@@ -214,24 +214,6 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
         (count(Open::Unnamed), count(Open::Default))
     };
     align(live, wanted, &content, &is_same, &unnamed)
-}
-
-/// Whether the definition names a text or number that is another one live, as of most of two items that are not the same.
-fn differ_plainly(message: &Message, live: &Map<String, Json>, wanted: &Map<String, Json>) -> bool {
-    wanted.iter().any(|(key, wanted)| {
-        let may_differ = || message.field(key).is_none_or(|field| is_hidden(field) || field.is(Flag::ReadOnly));
-        let is_other = match (live.get(key), wanted) {
-            (Some(Json::Object(live)), Json::Object(wanted)) => {
-                let below = message.field(key).and_then(Field::message);
-                below.is_some_and(|below| differ_plainly(below, live, wanted))
-            }
-            (Some(live @ Json::String(_)), Json::String(_)) | (Some(live @ Json::Number(_)), Json::Number(_)) => {
-                live != wanted
-            }
-            _ => false,
-        };
-        is_other && !may_differ()
-    })
 }
 
 fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {

@@ -1,9 +1,13 @@
 //! Which item of a live list is which of a definition's. Never by position alone: what a definition does not name would
 //! move from one item to another.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 
 use serde_json::Value as Json;
+
+use super::walk::is_zero;
 
 /// Whether a live item is one of a definition.
 type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
@@ -14,11 +18,12 @@ type Unnamed = (usize, usize);
 /// For each live item the item of the definition that it is: of the same name, then of the same content as far as the
 /// definition names it, then those that are alone between the same neighbours. Of several that are the same, it is the one
 /// that names most of it, as `unnamed` counts what an item does not name of a live one. Items of one `content` are nearly
-/// always the same: by it most of a long list are found, in whatever order.
+/// always the same: by it most of a long list are found, in whatever order. The content of a live item has every value
+/// in the content of an item that is the same.
 pub(super) fn align(
     live: &[Json],
     wanted: &[Json],
-    content: &dyn Fn(&Json) -> String,
+    content: &dyn Fn(&Json) -> Json,
     is_same: Test<'_>,
     unnamed: &dyn Fn(&Json, &Json) -> Unnamed,
 ) -> Vec<Option<usize>> {
@@ -34,28 +39,33 @@ pub(super) fn align(
             is_taken[*of] = true;
         }
     }
+    let left = left(&to, &is_taken);
+    let contents = |items: &[Json], left: &[usize]| left.iter().map(|at| content(&items[*at])).collect::<Vec<Json>>();
+    let (lives, wants) = (contents(live, &left[0]), contents(wanted, &left[1]));
+    let candidates = Candidates::new(&left, &lives, &wants);
     let distance =
         |index: usize, of: usize| is_same(&live[index], &wanted[of]).then(|| unnamed(&live[index], &wanted[of]));
     let mut of_content: HashMap<String, [Vec<usize>; 2]> = HashMap::new();
-    let [lives, wants] = left(&to, &is_taken);
-    lives.into_iter().for_each(|index| of_content.entry(content(&live[index])).or_default()[0].push(index));
-    wants.into_iter().for_each(|of| of_content.entry(content(&wanted[of])).or_default()[1].push(of));
-    let mut unclear = BTreeSet::new();
-    for left in of_content.into_values() {
-        fill_closest(&mut to, &mut is_taken, &left, &distance);
-        unclear.extend(left[0].iter().filter(|_| left[0].len() > 1 || left[1].len() > 1));
+    for (side, contents) in [lives, wants].iter().enumerate() {
+        for (at, content) in left[side].iter().zip(contents) {
+            of_content.entry(content.to_string()).or_default()[side].push(*at);
+        }
     }
-    let left = left(&to, &is_taken);
-    fill_closest(&mut to, &mut is_taken, &left, &distance);
-    unclear.extend(&left[0]);
-    keep_order(&mut to, &unclear, &|index, of| is_same(&live[index], &wanted[of]));
+    let mut unclear = HashSet::new();
+    for [lives, wants] in of_content.into_values() {
+        fill_closest(&mut to, &mut is_taken, &wants, &|_| &lives, &distance);
+        unclear.extend(lives.iter().filter(|_| lives.len() > 1 || wants.len() > 1));
+    }
+    unclear.extend(left[0].iter().filter(|index| to[**index].is_none()));
+    fill_closest(&mut to, &mut is_taken, &left[1], &|of| candidates.of(of), &distance);
+    keep_order(&mut to, &unclear, &candidates, &|index, of| is_same(&live[index], &wanted[of]));
     fill_gaps(&mut to, &mut is_taken, &|index, of| !are_named_apart(&live[index], &wanted[of]));
     to
 }
 
 /// For each item of a list the item of the list before that it is, however it changed.
 pub fn alike(now: &[Json], before: &[Json]) -> Vec<Option<usize>> {
-    align(now, before, &Json::to_string, &|now, before| now == before, &|_, _| (0, 0))
+    align(now, before, &Json::clone, &|now, before| now == before, &|_, _| (0, 0))
 }
 
 /// The live items that are not paired, and the items of the definition.
@@ -64,15 +74,71 @@ fn left(to: &[Option<usize>], is_taken: &[bool]) -> [Vec<usize>; 2] {
     [lives.collect(), (0..is_taken.len()).filter(|of| !is_taken[*of]).collect()]
 }
 
-/// Pairs what is the same among these items, the closest first; what is left is paired where others can change partners
-/// for it. `distance` is nothing for what is not the same.
-fn fill_closest(
+/// The live items that may be an item of a definition: a comparison of each with each takes too long.
+struct Candidates<'c> {
+    lives: &'c [usize],
+    /// The live items that have a value.
+    having: HashMap<u64, Vec<usize>>,
+    /// For each item of the definition that of its values which the fewest live items have.
+    rarest: HashMap<usize, Option<u64>>,
+}
+
+impl<'c> Candidates<'c> {
+    fn new([lives, wants]: &'c [Vec<usize>; 2], live: &[Json], wanted: &[Json]) -> Self {
+        let mut having: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (index, content) in lives.iter().zip(live) {
+            for value in values_in(content) {
+                having.entry(value).or_default().push(*index);
+            }
+        }
+        let number = |value: &u64| having.get(value).map_or(0, Vec::len);
+        let rarest = |content: &Json| values_in(content).into_iter().min_by_key(number);
+        let rarest = wants.iter().copied().zip(wanted.iter().map(rarest)).collect();
+        Self { lives, having, rarest }
+    }
+
+    /// In their order.
+    fn of(&self, of: usize) -> &[usize] {
+        match self.rarest.get(&of) {
+            Some(Some(value)) => self.having.get(value).map(Vec::as_slice).unwrap_or_default(),
+            Some(None) => self.lives,
+            None => &[],
+        }
+    }
+}
+
+/// The values in the content of an item with the keys above each, as hashes.
+fn values_in(content: &Json) -> HashSet<u64> {
+    fn add(value: &Json, above: &DefaultHasher, found: &mut HashSet<u64>) {
+        let below = |key: &dyn Fn(&mut DefaultHasher)| {
+            let mut hasher = above.clone();
+            key(&mut hasher);
+            hasher
+        };
+        match value {
+            Json::Object(keys) => keys.iter().for_each(|(key, value)| add(value, &below(&|at| key.hash(at)), found)),
+            Json::Array(items) => items.iter().for_each(|item| add(item, above, found)),
+            value if is_zero(value) => {}
+            value => _ = found.insert(below(&|at| value.hash(at)).finish()),
+        }
+    }
+    let mut found = HashSet::new();
+    add(content, &DefaultHasher::new(), &mut found);
+    found
+}
+
+/// Pairs what is the same among these items of the definition and their candidates that are not paired, the closest first;
+/// what is left is paired where others can change partners for it. `distance` is nothing for what is not the same.
+fn fill_closest<'c>(
     to: &mut [Option<usize>],
     is_taken: &mut [bool],
-    [lives, wants]: &[Vec<usize>; 2],
+    wants: &[usize],
+    candidates: &dyn Fn(usize) -> &'c [usize],
     distance: &dyn Fn(usize, usize) -> Option<Unnamed>,
 ) {
-    let each = lives.iter().flat_map(|index| wants.iter().map(|of| (*index, *of)));
+    let wants: Vec<usize> = wants.iter().copied().filter(|of| !is_taken[*of]).collect();
+    let each = wants.iter().flat_map(|of| candidates(*of).iter().map(|index| (*index, *of)));
+    let each = each.filter(|(index, _)| to[*index].is_none());
     let mut pairs: Vec<_> = each.filter_map(|(index, of)| Some((distance(index, of)?, index, of))).collect();
     pairs.sort_unstable();
     let mut same: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -84,7 +150,7 @@ fn fill_closest(
         }
     }
     let mut tried = HashSet::new();
-    for of in wants {
+    for of in &wants {
         // What found no other partner finds none for the next one either, until somebody changes partners.
         if !is_taken[*of] && find_partner(to, *of, &same, &mut tried) {
             is_taken[*of] = true;
@@ -111,16 +177,23 @@ fn find_partner(
 
 /// Swaps the partners of two live items that are not in order, one of them `unclear`, where they are the same the other
 /// way, too: nothing moved.
-fn keep_order(to: &mut [Option<usize>], unclear: &BTreeSet<usize>, is_same: &dyn Fn(usize, usize) -> bool) {
+fn keep_order(
+    to: &mut [Option<usize>],
+    unclear: &HashSet<usize>,
+    candidates: &Candidates<'_>,
+    is_same: &dyn Fn(usize, usize) -> bool,
+) {
     for first in 0..to.len() {
-        let after = first + 1..to.len();
-        let seconds: Vec<usize> =
-            if unclear.contains(&first) { after.collect() } else { unclear.range(after).copied().collect() };
-        for second in seconds {
-            let Some((of, other)) = to[first].zip(to[second]).filter(|(of, other)| of > other) else { continue };
-            if is_same(first, other) && is_same(second, of) {
-                to.swap(first, second);
-            }
+        let mut last = first;
+        while let Some(of) = to[first] {
+            let is_swapped = |second: &usize| {
+                let is_either = *second > last && (unclear.contains(&first) || unclear.contains(second));
+                let other = to[*second].filter(|other| is_either && *other < of);
+                other.is_some_and(|other| is_same(first, other) && is_same(*second, of))
+            };
+            let Some(second) = candidates.of(of).iter().copied().find(is_swapped) else { break };
+            to.swap(first, second);
+            last = second;
         }
     }
 }
@@ -220,9 +293,27 @@ mod tests {
             let (mut live, mut wanted) = (live.clone(), wanted.clone());
             live.rotate_left(turn);
             wanted.rotate_left(turn);
-            let aligned = align(&live, &wanted, &Json::to_string, &is_same, &unnamed);
+            let aligned = align(&live, &wanted, &Json::clone, &is_same, &unnamed);
             let fits = (0..3).all(|at| aligned[at].is_some_and(|of| is_same(&live[at], &wanted[of])));
             assert!(fits, "{aligned:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_other_items_is_not_compared_each_with_each() {
+        const COUNT: usize = 500;
+        let items = |version: usize| -> Vec<Json> {
+            (0..COUNT).map(|at| json!({"path": format!("/v{version}/{at}"), "methods": ["GET"], "port": 80})).collect()
+        };
+        for wanted in [items(2), items(1).into_iter().rev().chain(items(2)).collect()] {
+            let compared = std::cell::Cell::new(0);
+            let is_same = |live: &Json, wanted: &Json| {
+                compared.set(compared.get() + 1);
+                live == wanted
+            };
+            // What an item has in common with all others does not tell what it is.
+            align(&items(1), &wanted, &Json::clone, &is_same, &|_, _| (0, 0));
+            assert!(compared.get() <= 2 * COUNT, "{} comparisons", compared.get());
         }
     }
 
@@ -230,7 +321,7 @@ mod tests {
     fn items_that_are_the_same_as_the_live_ones_in_their_places_have_not_moved_whatever_is_closer() {
         let (live, wanted) = ([json!({"a": 2}), json!({"a": 1})], [json!({"a": 1}), json!({})]);
         let unnamed = |live: &Json, wanted: &Json| (usize::from(live != wanted), 0);
-        let aligned = align(&live, &wanted, &Json::to_string, &|_, _| true, &unnamed);
+        let aligned = align(&live, &wanted, &Json::clone, &|_, _| true, &unnamed);
         assert_eq!(aligned, [Some(0), Some(1)]);
     }
 
