@@ -181,16 +181,26 @@ fn paired(before: &[Json], after: &[Json], are_references: bool) -> Vec<Pair> {
 fn moved(pairs: &[Pair]) -> impl Iterator<Item = (usize, usize)> {
     let both: Vec<(usize, usize)> = pairs.iter().filter_map(|(old, new)| old.zip(*new)).collect();
     let places: Vec<usize> = both.iter().map(|(old, _)| *old).collect();
-    let mut places_in_order: Vec<usize> = places.clone();
-    places_in_order.sort_unstable();
-    let stays: BTreeSet<usize> = similar::capture_diff_slices(similar::Algorithm::Myers, &places_in_order, &places)
-        .iter()
-        .filter(|operation| operation.tag() == similar::DiffTag::Equal)
-        .flat_map(similar::DiffOp::new_range)
-        .collect();
+    let stays = in_order(&places);
     let moves = both.into_iter().enumerate().filter(move |(at, _)| !stays.contains(at)).map(|(_, pair)| pair);
     // Others may have changed places around it.
     moves.filter(|(old, new)| old != new)
+}
+
+/// Which of the different numbers of a list are in order with each other, as many as can be.
+fn in_order(numbers: &[usize]) -> BTreeSet<usize> {
+    // For each length of ordered numbers where the last is, of those the smallest.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before = vec![None; numbers.len()];
+    for (at, number) in numbers.iter().enumerate() {
+        let length = ends.partition_point(|end| numbers[*end] < *number);
+        before[at] = length.checked_sub(1).map(|shorter| ends[shorter]);
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    std::iter::successors(ends.last().copied(), |at| before[*at]).collect()
 }
 
 /// The mark of a secret.
@@ -281,6 +291,14 @@ mod tests {
     use super::*;
     use crate::model::Field;
     use crate::plan::Cause;
+
+    #[test]
+    fn a_list_in_another_order_is_read_in_linear_time() {
+        let reversed = |count: usize| -> Vec<Pair> { (0..count).rev().map(Some).zip((0..count).map(Some)).collect() };
+        crate::model::growth_tests::assert_at_most_linear("a list", 200, reversed, |pairs| {
+            assert_eq!(moved(&pairs).count(), pairs.len() - 1);
+        });
+    }
 
     fn edits(kind: &str, unit: &str, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange::new(Field::of_unit(unit), before, after, Cause::Pending);
