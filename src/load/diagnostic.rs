@@ -13,6 +13,8 @@ use crate::model::is_unsafe;
 
 /// Bytes of one source line that are kept on each side of a label.
 const LONGEST_CONTEXT: usize = 500;
+/// Bytes of a text that are shown; none of ours is as long.
+const LONGEST_TEXT: usize = 5_000;
 /// Lines between two labels up to which they are shown in one piece of source.
 const NEAR: usize = 12;
 
@@ -320,10 +322,14 @@ impl Diagnostics {
     }
 }
 
-/// `text` with everything escaped that a terminal would interpret.
+/// `text` with everything escaped that a terminal would interpret, and without the rest of what is too long to be read.
 pub(super) fn neutral(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
+    let mut clean = String::with_capacity(text.len().min(LONGEST_TEXT));
     for c in text.chars() {
+        if clean.len() > LONGEST_TEXT {
+            clean.push('…');
+            break;
+        }
         if is_unsafe(c) { clean.extend(c.escape_unicode()) } else { clean.push(c) }
     }
     clean

@@ -57,6 +57,44 @@ fn depth_is_bounded_in_yaml_and_in_json() {
 }
 
 #[test]
+fn of_a_text_of_any_length_the_error_shows_a_part() {
+    let places = [
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: 10.0.0.1, port: @}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: 10.0.0.1, port: -0x@}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: @, port: 80}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {dns_name: @, port: 80}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: 10.0.0.1, protocol: x@}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: 10.0.0.1, ? x@ : 1}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop, labels: {team: @}}\nspec: {ip: 10.0.0.1}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop, labels: {? x@ : a}}\nspec: {ip: 10.0.0.1}\n"),
+        ("a.yaml", "metadata: {name: x@, namespace: shop}\nspec: {ip: 10.0.0.1}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: x@}\nspec: {ip: 10.0.0.1}\n"),
+        ("a.yaml", "kind: x@\nmetadata: {name: a, namespace: shop}\nspec: {ip: 10.0.0.1}\n"),
+        ("a.yaml", "kind: origin_pool\nmetadata: {name: a, namespace: shop}\nspec: {healthcheck: [{name: x@}]}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: '${x@}'}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: !x@ a}\n"),
+        ("a.yaml", "metadata: {name: a, namespace: shop}\nspec: {ip: *x@}\n"),
+        ("a.json", "{\"metadata\": {\"name\": \"a\", \"namespace\": \"shop\"}, \"spec\": {\"port\": @}}"),
+        ("a.json", "{\"metadata\": {\"name\": \"a\", \"namespace\": \"shop\"}, \"x@\": 1}"),
+        ("trueup.yaml", "stack: x@\nnamespaces: [shop]\n"),
+        ("trueup.yaml", "stack: s\nnamespaces: [x@]\n"),
+        ("trueup.yaml", "stack: s\nnamespaces: [shop]\nbase_url: x@\n"),
+        ("trueup.yaml", "stack: s\nnamespaces: [shop]\nguards: {percent: @}\n"),
+        ("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [x@]\n"),
+        ("trueup.yaml", "stack: s\nnamespaces: [shop]\nfiles: {include: ['[x@']}\n"),
+        ("trueup.yaml", "stack: s\nnamespaces: [shop]\n? x@\n: 1\n"),
+    ];
+    let long = "9".repeat(200_000);
+    for (file, text) in places {
+        let stage = Stage::new().file("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+        stage.write("shop.yaml", &definition("shop/b", 80));
+        stage.write(file, &text.replace('@', &long));
+        let (code, errors) = validate(&stage);
+        assert!(code == 1 && errors.len() < 20_000, "{text}: {code}, {} bytes: {errors:.3000}", errors.len());
+    }
+}
+
+#[test]
 fn a_file_of_two_gigabytes_is_not_read() {
     let stage = Stage::new().file("big.yaml", "");
     std::fs::File::options().write(true).open(stage.path("big.yaml")).unwrap().set_len(2 << 30).unwrap();
