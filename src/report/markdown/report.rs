@@ -28,6 +28,8 @@ const LEAST: usize = 80;
 const MISSES: usize = 40;
 /// The bytes that replaces without their values leave to the creates.
 const FOR_CREATES: usize = 400;
+/// One of several changes takes at most this part of the room where not all of its values fit.
+const SHARE: usize = 4;
 /// What is instead of values that do not fit.
 const TOO_LONG: &str = "The values are too long for this report.\n";
 
@@ -223,8 +225,14 @@ impl<'a> PlanReport<'_, 'a> {
                 break;
             }
             let room = left - heading.len();
-            let named = || block(fold, TOO_LONG, is_open, room.saturating_sub(FOR_CREATES));
-            match block(fold, &diff(fold), is_open, room).or_else(named) {
+            let rest = room.saturating_sub(FOR_CREATES);
+            let first = || {
+                let frame = block(fold, "", is_open, usize::MAX).map_or(0, |(frame, _)| frame.len());
+                let share = if is_open { rest } else { rest / SHARE };
+                block(fold, &diff(fold, share.saturating_sub(frame)), is_open, rest)
+            };
+            let named = || block(fold, TOO_LONG, is_open, rest);
+            match block(fold, &diff(fold, usize::MAX), is_open, room).or_else(first).or_else(named) {
                 None => misses += 1,
                 Some((block, named)) => {
                     left -= heading.len() + block.len();
@@ -298,7 +306,7 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     let mut blocks = title.clone();
     for change in creates {
         let one = FoldedChanges { changes: vec![change] };
-        match block(&one, &diff(&one), is_open, room.left.saturating_sub(blocks.len())) {
+        match block(&one, &diff(&one, usize::MAX), is_open, room.left.saturating_sub(blocks.len())) {
             Some((block, _)) => blocks.push_str(&block),
             None => {
                 blocks.clear();
@@ -470,12 +478,26 @@ fn namespaces(plan: &Plan) -> String {
     if rows.is_empty() { rows } else { format!("{heads}{rows}\n") }
 }
 
-/// The values of one change, or those of many with one edit.
-fn diff(fold: &FoldedChanges<'_>) -> String {
+/// The values of one change, or those of many with one edit, as far as they fit into `room` bytes.
+fn diff(fold: &FoldedChanges<'_>, room: usize) -> String {
     let Some(first) = fold.changes.first() else { return String::new() };
     let (kind, single) = (first.action.kind(), fold.changes.len() == 1);
-    let lines: Vec<String> = fold.edits().iter().flat_map(|edit| hunk(edit, kind, single)).collect();
-    fenced("diff", &lines)
+    let more = |left: usize| if left == 0 { String::new() } else { format!("\nand {} more values\n", digits(left)) };
+    let edits = fold.edits();
+    let mut left = room.saturating_sub(fenced("diff", &[]).len() + more(edits.len()).len());
+    let (mut lines, mut shown) = (Vec::new(), 0);
+    for edit in &edits {
+        let hunk = hunk(edit, kind, single);
+        let size = hunk.iter().map(|line| line.len() + 1).sum();
+        let Some(rest) = left.checked_sub(size) else { break };
+        left = rest;
+        lines.extend(hunk);
+        shown += 1;
+    }
+    match shown {
+        0 if !edits.is_empty() => TOO_LONG.to_owned(),
+        shown => fenced("diff", &lines) + &more(edits.len() - shown),
+    }
 }
 
 /// One change, or many with one edit, and its values as a folded block of at most `room` bytes, and how many it names;

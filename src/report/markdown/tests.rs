@@ -255,6 +255,26 @@ fn a_change_whose_values_are_too_long_is_named() {
 }
 
 #[test]
+fn of_a_change_with_too_many_values_the_first_are_shown_and_the_others_counted() {
+    let mut plan = sample_tests::plan(10, false);
+    plan.changes.retain(|change| matches!(change.key.name.as_str(), "ep-4" | "ep-7" | "ep-8"));
+    let Action::Replace { fields, .. } = &mut plan.changes[1].action else { panic!("a replace") };
+    *fields = vec![fields[0].clone(); 5_000];
+    for only in [false, true] {
+        plan.changes.retain(|change| !only || change.fields().len() == 5_000);
+        let text = of_plan(&plan, &options(BUDGET));
+        let shown = text.matches("endpoints/pay/ep-7.yaml:4 @@").count();
+        let more = format!("and {} more values", crate::report::line::digits(5_000 - shown));
+        assert!(
+            shown > 50 && text.contains(&more) && text.len() <= BUDGET,
+            "{shown} shown: {}",
+            &text[text.len().saturating_sub(3_000)..]
+        );
+        assert_eq!(only, text.len() > BUDGET - 1_000, "{} bytes", text.len());
+    }
+}
+
+#[test]
 fn what_an_apply_overwrites_is_shown_before_what_only_follows_from_this_change() {
     let mut plan = sample_tests::attributed(sample_tests::plan(100, false));
     plan.changes.retain(|change| change.fields().len() > 1);
