@@ -97,7 +97,8 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     edits
         .into_iter()
         .map(|edit| {
-            let place = places.get(&edit.name).or(place.as_ref()).cloned();
+            // What is gone has no line; at its index the file has another item.
+            let place = edit.after.as_ref().and_then(|_| places.get(&edit.name)).or(place.as_ref()).cloned();
             ValueEdit { cause: Some(*cause), attribution: *attribution, place, ..edit }
         })
         .collect()
@@ -209,7 +210,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Field, Json};
+    use crate::model::{Field, Json, SourceLocation};
     use crate::plan::Cause;
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
@@ -242,6 +243,22 @@ mod tests {
             lines(Field::of_unit("target"), target(30), target(60)),
             [format!("- {name} 30"), format!("+ {name} 60")]
         );
+    }
+
+    #[test]
+    fn a_removed_item_is_at_its_list_and_not_at_what_the_file_has_at_its_index() {
+        let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
+        let (old, new) = (pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
+        let mut change = FieldChange::new(Field::of_unit("snat_pool"), old, new, Cause::Pending);
+        let at = |line: usize| SourceLocation { file: "a.yaml".to_owned(), line, column: 1 };
+        let name = |index: usize| format!("spec.snat_pool.snat_pool.prefixes[{index}]");
+        change.place = Some(at(8));
+        change.places = [(name(0), at(9)), (name(1), at(10))].into();
+        let lines: Vec<usize> = of_field(KindName::ENDPOINT, &change)
+            .iter()
+            .map(|edit| edit.place.as_ref().expect("a place").line)
+            .collect();
+        assert_eq!(lines, [8, 10]);
     }
 
     #[test]
