@@ -40,7 +40,7 @@ pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// The file has such, or the path is `-`.
 pub fn check_output(path: &Path) -> Result<()> {
     if path == Path::new("-") {
-        return Err(error!(Usage, "`-` is not a file").hint("to standard output goes what --format names"));
+        return Err(error!(Usage, "`-` is not a file").hint("for standard output leave it out, and give --format"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !load::is_source(&name) || !path.is_file() {

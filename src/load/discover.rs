@@ -1,6 +1,6 @@
-//! Finds the stacks below a directory: each directory with a `trueup.yaml`. A link is followed only to a stack that is
-//! elsewhere, so that a stack has one directory. Hidden directories are left out, as they are when a stack is loaded, but
-//! where a call may have named one.
+//! Finds the stacks below a directory: each directory with a `trueup.yaml`. A link is followed only to a stack that the
+//! search does not meet, so that a stack has one directory. Hidden directories are left out, as they are when a stack is
+//! loaded, but where a call may have named one.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,9 @@ use crate::file::{self, MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
 pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     let top = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let is_elsewhere = |entry: &DirEntry| {
-        let target = || entry.path().canonicalize().is_ok_and(|target| !target.starts_with(&top));
-        entry.path_is_symlink() && entry.path().join(config::FILE).is_file() && target()
+        let is_met = |target: PathBuf| target.starts_with(&top) && !is_below_hidden(&target, &top);
+        let is_stack = || entry.path().join(config::FILE).is_file();
+        entry.path_is_symlink() && is_stack() && !entry.path().canonicalize().is_ok_and(is_met)
     };
     below(directory, is_hidden_entry, |entry| {
         entry.file_name() == config::FILE || is_misnamed(entry) || is_elsewhere(entry)
@@ -41,14 +42,15 @@ fn is_misnamed(entry: &DirEntry) -> bool {
 /// # Errors
 /// Those of [`stacks_below`].
 pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
-    let is_below_hidden = |path: &Path| {
-        path.strip_prefix(top).is_ok_and(|path| path.iter().any(|part| part.as_encoded_bytes().starts_with(b".")))
-    };
     let is_left_out = |entry: &DirEntry| {
         let is_repository = || entry.file_name() == ".git" || entry.path().join(".git").exists();
-        entry.file_type().is_dir() && is_below_hidden(entry.path()) && is_repository()
+        entry.file_type().is_dir() && is_below_hidden(entry.path(), top) && is_repository()
     };
     below(top, is_left_out, |entry| entry.file_name() == config::FILE)
+}
+
+fn is_below_hidden(path: &Path, top: &Path) -> bool {
+    path.strip_prefix(top).is_ok_and(|path| path.iter().any(|part| part.as_encoded_bytes().starts_with(b".")))
 }
 
 fn below(

@@ -113,6 +113,11 @@ fn a_link_to_a_stack_elsewhere_is_one_of_the_stacks_and_one_to_a_stack_below_is_
     let stage = three(&service).file("elsewhere/deep/trueup.yaml", "stack: s-d\nnamespaces: [d]\n");
     let stage = stage.file("elsewhere/deep/x.yaml", &definition("d/x", 80));
     let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, stage.path(name)).expect("a link");
+    stage.run("stacks s").code(0).stdout_contains("3 stacks");
+    stage.write("s/.hidden/trueup.yaml", "stack: s-h\nnamespaces: [h]\n");
+    link(".hidden", "s/h");
+    stage.run("stacks s").code(0).stdout_contains("s/h").stdout_contains("4 stacks");
+    stage.remove("s/h");
     link("../elsewhere/deep", "s/d");
     link("b", "s/again");
     link("..", "s/up");
