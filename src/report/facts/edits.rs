@@ -56,7 +56,10 @@ impl FoldedChanges<'_> {
 /// The edits of a change: of a create everything that is added, of a delete everything that is removed.
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
-        Action::Create { wanted } => of_object(wanted, Side::Written),
+        Action::Create { wanted } => {
+            // What restores an object has what the service filled in.
+            of_object(wanted, if change.place.is_some() { Side::Written } else { Side::Live })
+        }
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             fields.iter().flat_map(|field| of_field(change.key.kind, field)).collect()
         }
@@ -68,7 +71,7 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
     }
 }
 
-/// Everything of an object that is not the service's default, as values that are added.
+/// Everything of an object that a definition writes or would write, as values that are added.
 fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
     let mut parts = unit::of_spec(&object.spec, side);
     for (name, map) in [("labels", &object.labels), ("annotations", &object.annotations)] {

@@ -47,10 +47,13 @@ impl ValueEdit {
     }
 }
 
-/// The values of a spec without what the service fills in, each with its path.
+/// The values of a spec, each with its path: of a definition what it names, else what no service fills in.
 pub(super) fn of_spec(spec: &Spec, side: Side) -> Vec<(String, String)> {
     let mut values = Vec::new();
-    leaves("spec", Described::of(spec.kind().message()), &spec.unfilled(None), side, &mut values);
+    // Of a kind that is compared whole, a definition has the defaults too.
+    let is_named = side == Side::Written && !spec.kind().is_whole();
+    let value = if is_named { spec.json() } else { spec.unfilled(None) };
+    leaves("spec", Described::of(spec.kind().message()), &value, side, &mut values);
     values
 }
 

@@ -55,6 +55,23 @@ fn a_rollback_restores_no_reference_to_what_it_cannot_create_again() {
 }
 
 #[test]
+fn a_create_shows_the_default_that_its_definition_names_and_none_that_the_service_filled() {
+    let service = Service::start();
+    let firewall = "kind: app_firewall\nmetadata: {name: web, namespace: shop}\nspec: {monitoring: {}}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [app_firewall]\nallow_empty: true\n")
+        .file("web.yaml", firewall);
+    for format in ["text", "markdown", "html"] {
+        stage.run(&format!("plan . --format {format}")).code(0).stdout_contains("spec.monitoring");
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    stage.remove("web.yaml");
+    stage.run(&format!("apply . --yes --quiet {ALLOW}")).code(0);
+    stage.run("rollback last").stderr_contains("+ create  app_firewall:shop/web").does_not_say("spec.monitoring");
+}
+
+#[test]
 fn a_rollback_creates_nothing_again_whose_target_another_run_deleted() {
     let service = Service::start();
     let balancer =
