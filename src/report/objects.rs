@@ -24,8 +24,8 @@ pub struct ObjectListing<'a> {
     pub live: &'a Live,
     /// The items that are shown, in order.
     pub items: Vec<&'a LiveItem>,
-    /// The columns of the table.
-    pub columns: Vec<Column>,
+    /// The columns of the table; none for the usual ones.
+    pub columns: &'a [Column],
 }
 
 impl ObjectListing<'_> {
@@ -57,16 +57,18 @@ impl Answer for ObjectListing<'_> {
         }
         // A name or a time is of no use without its end.
         let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Named("labels" | "annotations", _));
+        let usual = Column::usual(&self.items);
+        let columns = if self.columns.is_empty() { &usual } else { self.columns };
         let which = |is: &dyn Fn(&Column) -> bool| -> Vec<usize> {
-            self.columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
+            columns.iter().enumerate().filter(|(_, column)| is(column)).map(|(at, _)| at).collect()
         };
         let heading = |column: &Column| match column {
             Column::Named("endpoint", _) => self.noun().to_uppercase(),
             column => column.heading(),
         };
-        let headings = self.columns.iter().map(|column| code(heading(column)));
+        let headings = columns.iter().map(|column| code(heading(column)));
         let mut table = Table::new(headings).free(which(&is_free)).right(which(&Column::is_number));
-        self.items.iter().for_each(|item| table.row(self.columns.iter().map(|column| code(column.cell(item)))));
+        self.items.iter().for_each(|item| table.row(columns.iter().map(|column| code(column.cell(item)))));
         blocks.table(table);
         blocks
     }
@@ -85,6 +87,9 @@ impl Answer for ObjectListing<'_> {
         document::write("endpoints", report, out)
     }
 }
+
+/// The cell of what is absent.
+const ABSENT: &str = "-";
 
 /// What is in a column for an item.
 type Cell = fn(&LiveItem) -> Option<String>;
@@ -114,9 +119,11 @@ const NAMED: [(&str, Cell); 10] = [
 ];
 
 impl Column {
-    /// The columns where none are asked for.
-    pub fn usual() -> Vec<Self> {
+    /// The columns where none are asked for; of other kinds than endpoints those in which an item has something.
+    fn usual(items: &[&LiveItem]) -> Vec<Self> {
         let units = KindName::ENDPOINT.kind().columns.iter().map(|unit| Column::Field(Field::of_unit(unit)));
+        let has_endpoints = items.iter().any(|item| item.key().kind.is_endpoint());
+        let units = units.filter(|column| has_endpoints || items.iter().any(|item| column.cell(item) != ABSENT));
         let named = |name| Column::named(name).into_iter();
         named("endpoint").chain(units).chain(named("owner")).chain(named("modified")).collect()
     }
@@ -169,7 +176,7 @@ impl Column {
             }
             Column::Field(field) => object(item).and_then(|object| value(&object.endpoint, field)),
         };
-        text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
+        text.filter(|text| !text.is_empty()).unwrap_or_else(|| ABSENT.to_owned())
     }
 }
 

@@ -377,9 +377,4 @@ impl ColumnArgs {
         Err(error!(Usage, "`--columns` chooses the columns of a table")
             .hint(format!("leave out --columns, or {otherwise}")))
     }
-
-    /// The columns that are asked for, else the usual ones.
-    pub fn chosen(&self) -> Vec<Column> {
-        if self.columns.is_empty() { Column::usual() } else { self.columns.clone() }
-    }
 }

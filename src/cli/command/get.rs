@@ -49,7 +49,7 @@ impl Execute for GetArgs {
         let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
         let items = wanted.items(&live);
         wanted.found(context, &live, &items, &self.filter.only)?;
-        let (service, columns) = (&connection.service(), self.columns.chosen());
+        let (service, columns) = (&connection.service(), &self.columns.columns);
         let listing = ObjectListing { service, taken: None, live: &live, items, columns };
         let mut left_out = 0;
         match self.format {

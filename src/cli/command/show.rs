@@ -130,7 +130,7 @@ fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -
         taken: Some((&taken, &digest[..32])),
         live: &live,
         items: live.items().map(|(_, item)| item).collect(),
-        columns: arguments.columns.chosen(),
+        columns: &arguments.columns.columns,
     };
     context.output.report(&Report::Answer(&listing), arguments.format);
     Ok(())

@@ -65,5 +65,8 @@ fn get_shows_objects_of_every_kind_by_a_star() {
         .stdout_contains("healthcheck:shop/alive")
         .stdout_contains("shop/ep ");
     stage.run("get *:shop/c*").code(0).stdout_contains("origin_pool:shop/cart").does_not_say("alive");
+    // A column in which none of them has anything says nothing.
+    stage.run("get *:shop").code(0).stdout_contains("TARGET");
+    stage.run("get healthcheck:shop").code(0).stdout_contains("OBJECT").does_not_say("TARGET").does_not_say("PORT");
     stage.run("get pool:shop").code(64).stderr_contains("there is no kind `pool`");
 }
