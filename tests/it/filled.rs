@@ -32,3 +32,20 @@ fn a_service_that_fills_the_refresh_interval_makes_no_plan_differ() {
     assert_ne!(service.get("shop/cart")["spec"]["dns_name_advanced"]["refresh_interval"], 60);
     stage.run("plan . --detailed-exitcode").code(0).stdout_contains("In sync");
 }
+
+#[test]
+fn a_plan_says_once_why_all_values_of_an_object_differ_and_else_of_each() {
+    let service = Service::start();
+    let cart = |ports: &str| format!("metadata: {{name: cart, namespace: shop}}\nspec:\n  ip: 10.0.0.1\n{ports}");
+    let stage = Stage::stack(&service, "said");
+    stage.write("cart.yaml", &cart("  port: 80\n  health_check_port: 81\n"));
+    stage.run("apply . --yes --quiet").code(0);
+    service.change("shop/cart", |object| {
+        object["spec"]["port"] = 90.into();
+        object["spec"]["health_check_port"] = 91.into();
+    });
+    let said = || stage.run("plan .").code(0).text().matches("(changed outside").count();
+    assert_eq!(said(), 1);
+    stage.write("cart.yaml", &cart("  port: 80\n  health_check_port: 81\n").replace("10.0.0.1", "10.0.0.2"));
+    assert_eq!(said(), 2);
+}

@@ -50,7 +50,7 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
 fn whole(change: &Change, view: &TextView) -> String {
     let edits = edits::of(change);
     let width = field_width(&edits);
-    edits.iter().map(|edit| row(edit, (width, None), false, view)).collect()
+    edits.iter().map(|edit| row(edit, width, Line::default(), view)).collect()
 }
 
 /// The name of a change of a run with all that is before its result.
@@ -102,12 +102,7 @@ fn placed(left: &str, width: usize, place: &Line<'_>, view: &TextView) -> String
 }
 
 /// One value of a change.
-fn row(
-    edit: &ValueEdit,
-    (name_width, modified): (usize, Option<&str>),
-    is_of_several: bool,
-    view: &TextView,
-) -> String {
+fn row(edit: &ValueEdit, name_width: usize, aside: Line<'_>, view: &TextView) -> String {
     // The values of a whole object stay on their line: there is nothing to compare them with.
     let by_lines = if edit.cause.is_some() { edit.is_long() } else { edit.has_lines() };
     let text = match (&edit.before, &edit.after) {
@@ -118,7 +113,6 @@ fn row(
             line![styled(Role::Delete, before), " -> ", styled(Role::Create, after)]
         }
     };
-    let aside = aside(edit, modified, is_of_several);
     let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
     let name = view.plain(&line![code(&edit.name)]);
     let [plain, drawn] = [view.plain(&text), view.line(&text)].map(|text| field(&name, name_width, &text));
@@ -155,8 +149,11 @@ fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &T
     let is_of_several = fields.iter().any(|field| field.attribution != fields[0].attribution);
     let edits: Vec<Vec<ValueEdit>> = fields.iter().map(|field| edits::of_field(kind, field)).collect();
     let width = edits.iter().map(|edits| field_width(edits)).max().unwrap_or_default();
-    for edit in edits.iter().flatten() {
-        text.push_str(&row(edit, (width, modified), is_of_several, view));
+    let asides: Vec<Line<'_>> = edits.iter().flatten().map(|edit| aside(edit, modified, is_of_several)).collect();
+    // So is why they differ, beside the first.
+    let is_shared = asides.iter().all(|aside| *aside == asides[0]);
+    for (at, (edit, aside)) in edits.iter().flatten().zip(asides).enumerate() {
+        text.push_str(&row(edit, width, if is_shared && at > 0 { Line::default() } else { aside }, view));
     }
     text
 }
