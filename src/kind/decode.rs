@@ -90,6 +90,10 @@ pub fn message(block: &'static str, is_reference: bool) -> Message {
             fields.push(Field::new(member, FieldKind::EMPTY));
         }
     }
+    // The console writes it in every reference, and the service takes it.
+    if is_reference && fields.iter().all(|field| field.name != "kind") {
+        fields.push(Field { flags: vec![Flag::ReadOnly], ..Field::new("kind", FieldKind::Text) });
+    }
     Message::new(groups, fields, is_reference)
 }
 

@@ -196,7 +196,8 @@ impl ObjectReader<'_> {
         let mut values = Map::new();
         let mut chosen: BTreeMap<&'static str, TextSpan<'_>> = BTreeMap::new();
         for (field, entry) in fields.described(message) {
-            if field.is(Flag::ReadOnly) {
+            // The kind of a reference is checked, and left out of what is sent.
+            if field.is(Flag::ReadOnly) && !message.is_reference {
                 let what = format!("`{}` is written only by the service", field.name);
                 let (source, range) = (entry.key_at.source, entry.key_at.range());
                 self.notes.push(Diagnostic::note(what, source, range, "it is left out"));

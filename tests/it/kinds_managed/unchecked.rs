@@ -103,3 +103,17 @@ fn a_field_that_is_not_listed_stays_an_error_that_names_the_setting() {
     stage.write("trueup.yaml", &format!("{SETTINGS}{UNCHECKED}"));
     stage.run("explain settings .").code(0).stdout_contains("origin_pool.spec.new_option");
 }
+
+#[test]
+fn a_reference_may_name_its_kind_as_the_console_writes_it() {
+    let service = Service::start();
+    let named = |kind: &str| POOL.replace("{name: alive}", &format!("{{name: alive, namespace: shop, kind: {kind}}}"));
+    let stage = super::stack(&service);
+    stage.write("d/a-pool.yaml", &named("healthcheck"));
+    stage.run("validate d").code(0).does_not_say("`kind`");
+    stage.run("apply d --yes --quiet").code(0);
+    assert!(object(&service, "origin_pools", "cart")["spec"]["healthcheck"][0].get("kind").is_none());
+    stage.run("plan d").code(0).stdout_contains("In sync");
+    stage.write("d/a-pool.yaml", &named("site"));
+    stage.run("validate d").code(1).stderr_contains("`healthcheck` cannot refer to the kind `site`");
+}
