@@ -35,7 +35,7 @@ impl StateError {
             error if matches!(error, Error::NotFound { .. }) || names_bucket(error) => {
                 ("there is no such bucket".to_owned(), Some("create the bucket first; trueup creates none"))
             }
-            Error::PermissionDenied { .. } => (
+            error if is_forbidden(error) => (
                 explained("permission denied", error),
                 Some("the page \"Keep the state in a bucket\" lists the permissions that trueup needs"),
             ),
@@ -61,6 +61,11 @@ impl StateError {
     pub fn hint(&self) -> Option<&'static str> {
         self.hint
     }
+}
+
+/// Whether the store refused with 403, which an error of a list says in words only.
+fn is_forbidden(error: &Error) -> bool {
+    matches!(error, Error::PermissionDenied { .. }) || chain(error).contains("status code: 403")
 }
 
 /// `what`, and the server's own words where it gives any.

@@ -248,6 +248,22 @@ fn an_answer_that_is_not_a_list_is_not_an_empty_one() {
 }
 
 #[test]
+fn a_list_that_is_forbidden_says_which_permissions_are_needed() {
+    let service = Service::start();
+    let denied = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>";
+    let bucket = OddServer::start(|_, _| (403, denied.into()));
+    let stage = Stage::stack(&service, "shop").file("a.yaml", &definition("shop/a", 80));
+    let stage = bucket.variables().into_iter().fold(stage, |stage, (name, value)| stage.env(name, &value));
+    for line in ["history", "apply . --yes"] {
+        let ran = stage.run(line);
+        ran.code(1)
+            .stderr_contains("cannot list `s3://state/team/runs`: permission denied: AccessDenied: Access Denied");
+        ran.stderr_contains("lists the permissions that trueup needs");
+    }
+    assert_eq!(service.requests("POST"), 0);
+}
+
+#[test]
 fn the_address_of_an_object_store_without_a_scheme_is_refused() {
     for (state, name) in
         [("s3://b/team", "AWS_ENDPOINT_URL"), ("s3://b/team", "AWS_ENDPOINT"), ("gs://b/team", "GOOGLE_BASE_URL")]
