@@ -57,6 +57,19 @@ fn a_resume_on_a_full_disk_ends_with_7_since_it_wrote() {
 }
 
 #[test]
+fn a_run_of_which_a_change_failed_does_not_claim_on_a_full_disk_that_all_were_made() {
+    let service = Service::start();
+    let stage = stage(&service);
+    service.misbehave("rules: [{operation: endpoint-create, name: b, status: {code: 403}}]");
+    for line in ["apply . --yes", "apply --recursive . --yes"] {
+        let (code, errors) = on_a_full_disk(&stage, line);
+        assert_eq!(code, 7, "{line}: {errors}");
+        assert!(errors.contains("not every change is known to be made; to see "), "{line}: {errors}");
+        service.delete("shop/a");
+    }
+}
+
+#[test]
 fn a_saved_plan_on_a_full_disk_ends_with_7_since_it_wrote() {
     let service = Service::start();
     let stage = stage(&service);

@@ -322,10 +322,11 @@ impl<'a> PendingRun<'a> {
 
     /// Reports the outcome of the plan. `earlier` are the changes that a resumed run had made.
     fn report(&self, outcome: &Outcome, earlier: &BTreeSet<Key>) -> ExitStatus {
+        let status = ExitStatus::of_outcome(outcome, &self.plan);
         if outcome.has_effect() {
             let show = format!("; to see each result: trueup show {}{}", outcome.run, self.view.flags);
             let show = if outcome.unrecorded { "" } else { &show };
-            self.context.output.note_change(format!("the changes were made{show}"));
+            self.context.output.note_change(format!("{}{show}", made(status)));
         }
         let applied = Applied { outcome, plan: &self.plan, earlier };
         self.context.output.report_with(
@@ -333,7 +334,7 @@ impl<'a> PendingRun<'a> {
             self.decision.format,
             &ReportOptions::new(&self.view),
         );
-        ExitStatus::of_outcome(outcome, &self.plan)
+        status
     }
 
     /// Reports that the newest run of a stack was not finished, before another is begun.
@@ -346,6 +347,14 @@ impl<'a> PendingRun<'a> {
             context.output.rendered_message(&view.message(report::open_run(&open, &view)));
         }
         Ok(())
+    }
+}
+
+/// What a run that had an effect made, where its answer or record cannot be written.
+pub fn made(status: ExitStatus) -> &'static str {
+    match status {
+        ExitStatus::Done => "the changes were made",
+        _ => "not every change is known to be made",
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, watch};
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::output::prompt;
-use crate::cli::run::{PendingRun, interrupt};
+use crate::cli::run::{self, PendingRun, interrupt};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
@@ -62,7 +62,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let was_applied = results.iter().flatten().flatten().any(Outcome::has_effect);
     if was_applied {
         let list = format!("trueup history{}", context.call.flags("state"));
-        context.output.note_change(format!("the changes were made; to see the runs: {list}"));
+        context.output.note_change(format!("{}; to see the runs: {list}", run::made(status)));
         // Something was done, and not everything.
         if !matches!(status, ExitStatus::Done | ExitStatus::Interrupted | ExitStatus::Bug) {
             status = ExitStatus::Partly;
