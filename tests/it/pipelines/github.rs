@@ -440,6 +440,33 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
 }
 
 #[test]
+fn an_apply_that_is_cancelled_ends_by_itself_and_keeps_what_it_did() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "");
+    for number in 0..40 {
+        runner.stage.write(&format!("shop/more-{number}.yaml"), &definition(&format!("shop/more-{number}"), 80));
+    }
+    runner.commit();
+    runner.git("update-ref refs/remotes/origin/main HEAD");
+    choose(&mut runner, &json!({"directory": "shop", "id": "shop"}));
+    runner.set("TRUEUP_STATE", "run");
+    let stack = workflow("apply-stack.yaml");
+    let planned = runner.step(&step(&stack, "plan", "plan"));
+    runner.set("DIGEST", &planned.handed("digest"));
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    let apply = step(&stack, "apply", "apply");
+    let ended = runner.cancelled(&apply, || service.requests("POST") > 0);
+    assert_eq!(ended.code, 130, "{}", ended.errors);
+    assert!(ended.errors.contains("interrupted: no new changes start"), "{}", ended.errors);
+    assert!(service.requests("POST") < 41);
+    let evidence: Json = serde_json::from_str(&runner.stage.read("evidence.json")).expect("JSON");
+    assert_eq!(evidence["kind"], "run", "{evidence:#}");
+}
+
+#[test]
 fn a_night_opens_an_issue_and_closes_it() {
     if !has(&["bash", "jq", "git", "node"]) {
         return;

@@ -2,7 +2,8 @@
 //! `actions/github-script` in Node.js with the calls of the forge answered from a table.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value as Json;
 use serde_yaml::Value;
@@ -85,25 +86,48 @@ impl Runner {
 
     /// A shell script in a directory of the workspace.
     pub fn shell(&self, script: &str, directory: &str) -> Ran {
+        self.result(&self.command(script, directory).output().expect("bash starts"))
+    }
+
+    /// A shell step that is cancelled once `begun`: the runner interrupts the process that it started, and no other.
+    pub fn cancelled(&self, step: &Value, begun: impl Fn() -> bool) -> Ran {
+        let mut command = self.command(text(step, "run"), text(step, "working-directory"));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("bash starts");
+        while !begun() {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended before it was cancelled");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        self.result(&child.wait_with_output().expect("it ends"))
+    }
+
+    /// The script in a file of its own, as the runner starts it.
+    fn command(&self, script: &str, directory: &str) -> Command {
         let stage = &self.stage;
         let program = Path::new(env!("CARGO_BIN_EXE_trueup")).parent().expect("a directory");
         let path = std::env::var("PATH").unwrap_or_default();
         ["output", "summary"].iter().for_each(|name| stage.write(&format!("../{name}"), ""));
-        let ran = Command::new("bash")
-            .args(["-e", "-c", script])
+        stage.write("../step.sh", script);
+        let mut command = Command::new("bash");
+        command
+            .arg("-e")
+            .arg(stage.path("../step.sh"))
             .current_dir(stage.path(directory))
             .env_clear()
             .env("PATH", format!("{}:{}:{path}", stage.path("../bin").display(), program.display()))
             .env("HOME", stage.path(".."))
             .env("GITHUB_OUTPUT", stage.path("../output"))
             .env("GITHUB_STEP_SUMMARY", stage.path("../summary"))
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .output()
-            .expect("bash starts");
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    fn result(&self, ran: &Output) -> Ran {
         Ran {
             code: ran.status.code().unwrap_or(-1),
-            output: stage.read("../output"),
-            summary: stage.read("../summary"),
+            output: self.stage.read("../output"),
+            summary: self.stage.read("../summary"),
             errors: format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr)),
         }
     }
