@@ -314,7 +314,7 @@ impl FileFilter {
             problems.push(Diagnostic::of_file(what, path, help));
             return false;
         }
-        if config::MISNAMED.contains(&name) {
+        if config::is_misnamed(name) {
             let what = format!("settings are read from trueup.yaml, not from {name}");
             problems.push(Diagnostic::of_file(what, path, "rename it"));
             return false;

@@ -82,11 +82,16 @@ fn a_stack_without_the_environment_fails_alone_or_is_skipped_by_a_flag_and_named
 }
 
 #[test]
-fn a_stack_whose_settings_have_another_ending_fails_and_is_not_skipped() {
+fn a_stack_whose_settings_have_another_ending_or_case_fails_and_is_not_skipped() {
     let service = Service::start();
     let stage = three(&service);
     stage.run("apply --recursive s --yes --quiet").code(0);
-    for (name, settings) in [("trueup.yml", "stack: s-b\nnamespaces: [b]\n"), ("trueup.json", "{\"stack\": \"s-b\"}")] {
+    for (name, settings) in [
+        ("trueup.yml", "stack: s-b\nnamespaces: [b]\n"),
+        ("trueup.json", "{\"stack\": \"s-b\"}"),
+        ("Trueup.yaml", "stack: s-b\nnamespaces: [b]\n"),
+        ("TRUEUP.YML", "stack: s-b\nnamespaces: [b]\n"),
+    ] {
         stage.remove("s/b/trueup.yaml");
         stage.write(&format!("s/b/{name}"), settings);
         for command in ["validate", "plan", "drift", "apply --yes"] {

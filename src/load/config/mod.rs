@@ -27,8 +27,11 @@ use crate::model::{Layout, Name, Namespace, StringMap};
 /// The name of the settings file; the directory that contains it is a stack.
 pub const FILE: &str = "trueup.yaml";
 
-/// Names that a person may give it, which no settings are read from.
-pub const MISNAMED: [&str; 2] = ["trueup.yml", "trueup.json"];
+/// Whether a person may have meant this name, which no settings are read from.
+pub fn is_misnamed(name: &str) -> bool {
+    let is_meant = |meant: &str| name.eq_ignore_ascii_case(meant);
+    name != FILE && [FILE, "trueup.yml", "trueup.json"].into_iter().any(is_meant)
+}
 
 /// Requests in flight where nothing says how many.
 pub const DEFAULT_CONCURRENCY: usize = 8;
