@@ -17,7 +17,7 @@ use crate::file::FileError;
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
-use crate::model::policy::{Policy, Violation};
+use crate::model::policy::{Policy, Violation, consents};
 use crate::model::{Layout, Name};
 use crate::plan::{self, Allowances, Ignore, Plan, PlanOrigin};
 use crate::report::{TextView, safe};
@@ -250,7 +250,9 @@ pub fn ignore(config: &Config) -> Result<Ignore> {
 pub fn allow<'n>(names: impl IntoIterator<Item = &'n String>) -> Result<Allowances> {
     let mut allow = Allowances::default();
     for text in names {
-        allow.add(text).with_status(ExitStatus::Usage)?;
+        let name = text.split('=').next().unwrap_or_default();
+        let others = consents().filter(|known| *known != name);
+        allow.add(text).with_status(ExitStatus::Usage).map_err(|error| error.did_you_mean(name, others))?;
     }
     Ok(allow)
 }
@@ -343,6 +345,10 @@ pub fn state_store(context: &Context) -> Result<&StateStore> {
             return Err(error!(Usage, "`TRUEUP_STATE_DIR` is no longer read").hint(hint));
         }
         None => StateStore::Directory(state_directory(environment)?),
+        Some((text, source)) if Path::new(text).is_file() => {
+            return Err(error!(Usage, "`{source}` is `{text}`, which is a file")
+                .hint("name a directory, or a bucket such as s3://BUCKET/PREFIX"));
+        }
         Some((text, _)) if !Location::is_meant(text) => StateStore::Directory(PathBuf::from(text)),
         Some((text, source)) => {
             let location = Location::parse(text).map_err(|error| error!(Usage, "`{source}`: {error}"))?;

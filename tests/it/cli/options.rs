@@ -96,3 +96,28 @@ fn the_order_of_several_plans_is_shown_as_that_of_one() {
     let order = stage.run("plan one two --order");
     order.code(0).stdout_contains("wave 1  one/a\n").stdout_contains("wave 1  two/a\n");
 }
+
+#[test]
+fn a_misspelt_name_of_an_allowance_is_answered_with_the_one_that_is_meant() {
+    let stage = Stage::new().file("a.yaml", &definition("shop/a", 80));
+    for (given, meant) in [("mass-changes", "mass-change"), ("protect=shop/a", "protected")] {
+        let ran = stage.run(&format!("plan . --sandbox --allow {given}"));
+        ran.code(64)
+            .stderr_contains("names nothing that can be allowed")
+            .stderr_contains(&format!("did you mean `{meant}`?"));
+    }
+    let ran = stage.run("plan . --sandbox --allow protected");
+    ran.code(64).stderr_contains("names nothing that can be allowed").does_not_say("did you mean");
+}
+
+#[test]
+fn a_file_is_no_place_for_the_state() {
+    let stage = Stage::new().file("state", "").file("a.yaml", &definition("shop/a", 80));
+    let stage = stage.env("TRUEUP_STATE", "state");
+    for (line, source) in [("history", "TRUEUP_STATE"), ("apply . --sandbox --yes --state state", "--state")] {
+        let ran = stage.run(line);
+        ran.code(64)
+            .stderr_contains(&format!("`{source}` is `state`, which is a file"))
+            .stderr_contains("name a directory");
+    }
+}
