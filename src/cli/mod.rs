@@ -130,8 +130,8 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {
             let result = runtime.block_on(async {
-                // What waits draws a line on a terminal, which must not stay there.
-                let is_watched = context.output.is_watched() && arguments.command.ends_on_interrupt();
+                // What waits draws a line on a terminal, which must not stay there; and an apply says that nothing was sent.
+                let is_watched = (is_run || context.output.is_watched()) && arguments.command.ends_on_interrupt();
                 let work = Box::pin(arguments.command.execute(&context));
                 let result = match is_watched {
                     false => work.await,
