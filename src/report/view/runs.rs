@@ -23,7 +23,8 @@ impl Answer for HistoryReport<'_> {
         let Self { runs, unreadable } = *self;
         let mut blocks = Blocks::default();
         match runs.is_empty() {
-            true => blocks.line(line!["No runs are kept."]),
+            true if unreadable.is_empty() => blocks.line(line!["No runs are kept."]),
+            true => {}
             false => blocks.append(table(runs, view)),
         }
         unreadable.iter().for_each(|entry| blocks.labelled(Role::Careful, "unreadable", line![foreign(entry)]));

@@ -148,6 +148,13 @@ fn a_failed_change_names_its_request_and_a_log_has_a_line_for_each() {
 }
 
 #[test]
+fn a_history_of_which_no_run_can_be_read_does_not_say_that_there_is_none() {
+    let stage = Stage::new().file("state/runs/2026-11-27T09-08-34-079-shop-113d.jsonl", "damaged\n");
+    let ran = stage.run("history --state state");
+    ran.code(0).stdout_contains("unreadable: ").does_not_say("No runs are kept").stderr_ignored();
+}
+
+#[test]
 fn history_without_runs_says_so_and_keep_removes_old_ones() {
     let service = Service::start();
     let nothing = Stage::new().run("history --state elsewhere");
