@@ -5,7 +5,7 @@ use serde_json::json;
 use serde_yaml::Value;
 
 use crate::kind::{is_zero, place_in_file};
-use crate::model::{Json, LiveObject, Object, PLATFORM_PREFIX, UnknownField, is_ownership_annotation};
+use crate::model::{Json, LiveObject, Object, UnknownField, is_ownership_annotation};
 use crate::report::safe;
 
 /// What a definition file says beside the endpoint, and what it need not say.
@@ -29,14 +29,14 @@ impl<'a> DefinitionOptions<'a> {
 }
 
 /// The labels of a live object that no definition contains, because the service sets them.
-pub fn platform_labels(endpoint: &Object) -> impl Iterator<Item = &str> {
-    endpoint.labels.keys().map(String::as_str).filter(|key| key.starts_with(PLATFORM_PREFIX))
+pub fn platform_labels(object: &Object) -> impl Iterator<Item = &str> {
+    object.labels.keys().map(String::as_str).filter(|key| object.key.kind.kind().writes_label(key))
 }
 
 /// The file of `object`.
 pub fn text(object: &Object, options: DefinitionOptions<'_>) -> String {
     let mut object = object.clone();
-    object.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
+    object.labels.retain(|key, _| !object.key.kind.kind().writes_label(key));
     object.annotations.retain(|key, _| !is_ownership_annotation(key));
     let mut wire = serde_json::to_value(&object).unwrap_or_default();
     if let Some(metadata) = wire["metadata"].as_object_mut() {

@@ -2,7 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
-use crate::model::{AppliedFields, Field, Json, Object, PLATFORM_PREFIX, PROTECT, is_ownership_annotation};
+use crate::model::{AppliedFields, Field, Json, Object, PROTECT, is_ownership_annotation};
 
 /// A field whose live and desired values differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,8 @@ fn same(field: &Field, live: &Object, desired: &Object, options: CompareOptions<
 
 fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &mut Vec<Field>) {
     if live.labels != desired.labels {
-        let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && is_managed_label(key));
+        let kind = live.key.kind.kind();
+        let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && !kind.writes_label(key));
         let wanted = desired.labels.iter().filter(|(key, value)| live.labels.get(*key) != Some(value));
         fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Label));
     }
@@ -96,10 +97,6 @@ fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &m
         .iter()
         .filter(|(key, value)| !is_ownership_annotation(key) && live.annotations.get(*key) != Some(value));
     fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Annotation));
-}
-
-fn is_managed_label(key: &str) -> bool {
-    !key.starts_with(PLATFORM_PREFIX)
 }
 
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
@@ -119,7 +116,8 @@ pub fn moved(before: &Object, now: &Object, names: impl Fn(&str) -> bool, option
     };
     let mut fields: Vec<Field> = Field::of_both(before, now).filter(is_moved).collect();
     let keys = before.labels.keys().chain(now.labels.keys());
-    let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && is_managed_label(key);
+    let kind = now.key.kind.kind();
+    let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && !kind.writes_label(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Label));
     let ours = |key: &str| {
         is_ownership_annotation(key)

@@ -102,6 +102,8 @@ fn labels_of_the_platform_stay_unless_a_definition_names_them() {
     assert_eq!(fields(&live, &endpoint("", r#"{"ip":"::1"}"#)), ["labels.tier"]);
     let named = endpoint(r#","labels":{"ves.io/x":"2","tier":"web"}"#, r#"{"ip":"::1"}"#);
     assert_eq!(fields(&live, &named), ["labels.ves.io/x"]);
+    let internal = endpoint(r#","labels":{"internal.ves.io/x":"1","hw-model":"1"}"#, r#"{"ip":"::1"}"#);
+    assert_eq!(fields(&internal, &endpoint("", r#"{"ip":"::1"}"#)), ["labels.hw-model"]);
 }
 
 #[test]

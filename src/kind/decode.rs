@@ -21,7 +21,7 @@ const FLAGS: [(&str, Flag); 13] = [
     ("shown", Flag::Shown),
 ];
 
-/// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak] [whole] [digests=…] [columns=…]`
+/// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak] [whole] [digests=…] [columns=…] [labels=…]`
 pub fn kind(line: &'static str) -> Kind {
     let mut words = line.split_whitespace();
     let mut next = || words.next().expect("a kind has four words");
@@ -39,12 +39,14 @@ pub fn kind(line: &'static str) -> Kind {
         is_whole: false,
         digests: Vec::new(),
         columns: Vec::new(),
+        labels: Vec::new(),
     };
     for word in words {
         match word.split_once('=') {
             Some(("in", list)) => kind.namespaces = list.split(',').collect(),
             Some(("children", list)) => kind.children = list.split(',').collect(),
             Some(("columns", list)) => kind.columns = list.split(',').collect(),
+            Some(("labels", list)) => kind.labels = list.split(',').collect(),
             Some(("digests", list)) => kind.digests = list.split(',').filter_map(digest).collect(),
             None if word == "view" => kind.is_view = true,
             None if word == "weak" => kind.is_weak = true,

@@ -4,8 +4,8 @@
 const LONGEST_NAME: usize = 63;
 /// Characters of a label key's prefix.
 const LONGEST_PREFIX: usize = 253;
-/// The prefix of the labels that the service writes.
-pub const PLATFORM_PREFIX: &str = "ves.io/";
+/// The prefixes of the labels that the service writes on objects of every kind.
+pub const PLATFORM_PREFIXES: [&str; 2] = ["ves.io/", "internal.ves.io/"];
 
 /// What a byte may be in a label.
 const LETTER_OR_DIGIT: u8 = 1;

@@ -31,7 +31,7 @@ pub use fixed::fixed;
 pub use form::is_host;
 pub use hidden::{hidden, without_hidden};
 pub use items::{alike, fill_places};
-pub use label::PLATFORM_PREFIX;
+pub use label::PLATFORM_PREFIXES;
 pub use merge::{merged, pruned};
 pub use mirror::is_mirror;
 pub use name::KindName;
@@ -91,6 +91,8 @@ pub struct Kind {
     pub digests: Vec<(&'static str, char)>,
     /// The units that the table of `get` shows.
     pub columns: Vec<&'static str>,
+    /// The labels that the service writes on its objects, beside those of [`PLATFORM_PREFIXES`].
+    pub labels: Vec<&'static str>,
 }
 
 /// How the objects of a kind may be called.
@@ -375,6 +377,11 @@ impl Kind {
     /// The path of its lists and creates.
     pub fn path(&self) -> String {
         format!("{}/namespaces/{{namespace}}/{}", self.prefix, self.plural)
+    }
+
+    /// Whether the service writes a label of this key on its objects.
+    pub fn writes_label(&self, key: &str) -> bool {
+        PLATFORM_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || self.labels.contains(&key)
     }
 
     /// Whether the service takes an object of it in this namespace.

@@ -111,7 +111,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
         }
     }
     let metadata = metadata.unwrap_or_default();
-    let warnings = model::warnings(&metadata);
+    let warnings = model::warnings(kind.into(), &metadata);
     let (object, mut found) = assembled(kind, metadata, spec, rules);
     found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
     let is_faulty = !decoder.faults.is_empty();

@@ -29,7 +29,6 @@ mod value_digest;
 mod wire;
 mod word;
 
-pub use crate::kind::PLATFORM_PREFIX;
 pub use crate::kind::{Requirement, Selector, SelectorError};
 pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};

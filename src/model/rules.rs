@@ -16,7 +16,7 @@ pub fn check(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
 
 /// What metadata may contain and had better not, each as a problem of its key: labels under the service's own prefix, which are
 /// sent and compared, and what looks like a word to trueup and is none.
-pub fn warnings(metadata: &WireMetadata) -> Vec<Problem> {
+pub fn warnings(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
     let maps = [("labels", &metadata.labels), ("annotations", &metadata.annotations)];
     let given = maps.into_iter().flat_map(|(map, entries)| {
         let given = entries.iter().flatten().filter(|(_, value)| value.is_some());
@@ -24,8 +24,11 @@ pub fn warnings(metadata: &WireMetadata) -> Vec<Problem> {
     });
     let warning = |(map, key): (&'static str, &String)| {
         let noun = map.trim_end_matches('s');
-        let (what, label) = if map == "labels" && key.starts_with(label::PLATFORM_PREFIX) {
-            let what = format!("the label `{key}` is under `{}`, the prefix of the service", label::PLATFORM_PREFIX);
+        let (what, label) = if map == "labels" && kind.kind().writes_label(key) {
+            let what = match label::PLATFORM_PREFIXES.iter().find(|prefix| key.starts_with(**prefix)) {
+                Some(prefix) => format!("the label `{key}` is under `{prefix}`, the prefix of the service"),
+                None => format!("the label `{key}` is one that the service writes"),
+            };
             (what, "the service may set or remove it: use a prefix of your own".to_owned())
         } else if seems_ours(key) && (map == "labels" || *key != PROTECT && !is_ownership_annotation(key)) {
             let label = format!("what protects an object is the annotation `{PROTECT}`");

@@ -1,5 +1,7 @@
 //! What the service fills for what a definition leaves to it is no difference.
 
+use serde_json::{Value, json};
+
 use crate::support::{Service, Stage};
 
 fn advanced(interval: &str) -> String {
@@ -48,4 +50,44 @@ fn a_plan_says_once_why_all_values_of_an_object_differ_and_else_of_each() {
     assert_eq!(said(), 1);
     stage.write("cart.yaml", &cart("  port: 80\n  health_check_port: 81\n").replace("10.0.0.1", "10.0.0.2"));
     assert_eq!(said(), 2);
+}
+
+/// Changes an object in `system` in place, as the service does by itself.
+fn change(service: &Service, path: &str, change: impl FnOnce(&mut Value)) -> Value {
+    let path = format!("/api/config{path}");
+    let read = || -> Value { serde_json::from_str(&service.send("GET", &path, None).1).expect("JSON") };
+    let mut object = read();
+    let mut body = json!({"metadata": object["metadata"].take(), "spec": object["spec"].take()});
+    change(&mut body);
+    let (status, answer) = service.send("PUT", &path, Some(&body.to_string()));
+    assert_eq!(status, 200, "{answer}");
+    read()
+}
+
+#[test]
+fn the_labels_that_a_node_writes_on_its_site_stay_and_are_no_difference() {
+    let service = Service::start();
+    let site = "kind: securemesh_site_v2\nmetadata: {name: edge, namespace: system, labels: {tier: a}}\nspec: {kvm: {not_managed: {}}}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [system]\nkinds: [securemesh_site_v2]\n")
+        .file("edge.yaml", site);
+    stage.run("apply . --yes --quiet").code(0);
+    let registered = |object: &mut Value| {
+        let labels = &mut object["metadata"]["labels"];
+        for (key, value) in [("domain", ""), ("hw-model", "vm"), ("hw-serial-number", "1"), ("internal.ves.io/x", "y")]
+        {
+            labels[key] = value.into();
+        }
+    };
+    let path = "/namespaces/system/securemesh_site_v2s/edge";
+    change(&service, path, registered);
+    stage.run("drift .").code(0).stdout_contains("In sync");
+    stage.edit("edge.yaml", "tier: a", "tier: b");
+    stage.run("apply . --yes --quiet").code(0);
+    let labels = change(&service, path, |_| {})["metadata"]["labels"].clone();
+    assert_eq!((&labels["tier"], &labels["hw-model"], &labels["domain"]), (&json!("b"), &json!("vm"), &json!("")));
+    stage.run("get securemesh_site_v2:system -o yaml").code(0).stdout_contains("tier: b").does_not_say("hw-");
+    stage.write("edge.yaml", &site.replace("tier: a", "domain: a"));
+    stage.run("validate .").code(0).stderr_contains("the label `domain` is one that the service writes");
 }
