@@ -138,6 +138,8 @@ fn field(line: &'static str) -> Field {
             field.default = Some(default);
         } else if let Some(namespace) = word.strip_prefix("namespace=") {
             field.namespace = Some(namespace);
+        } else if let Some(item) = word.strip_prefix("served=") {
+            field.served = Some(item);
         } else {
             add_rule(&mut field.rules, word);
         }

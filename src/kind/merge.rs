@@ -22,9 +22,9 @@ pub fn merged(
     drop_twin(message, live, unit);
     let (before, wanted) = (keys_of(message, unit, before), keys_of(message, unit, wanted));
     let is_of_unit = |key: &str| unit_of(message, key) == unit;
-    live.retain(|key, _| {
+    live.retain(|key, value| {
         let key = message.spelled(key);
-        !is_of_unit(&key) || wanted.has(&key)
+        !is_of_unit(&key) || wanted.has(&key) || keeps_served(message, &key, value)
     });
     merge_message(message, live, before, wanted);
 }
@@ -36,9 +36,9 @@ fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'
         let group = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
         before.has(key) || group.iter().any(|option| before.has(option))
     };
-    live.retain(|key, _| {
+    live.retain(|key, value| {
         let key = message.spelled(key);
-        wanted.has(&key) || !is_let_go(&key)
+        wanted.has(&key) || !is_let_go(&key) || keeps_served(message, &key, value)
     });
     for (key, value) in wanted.iter() {
         let others = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
@@ -55,10 +55,16 @@ fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'
     }
 }
 
+/// Whether something of a list that goes is the service's, which stays.
+fn keeps_served(message: &Message, key: &str, value: &mut Json) -> bool {
+    message.field(key).is_some_and(|field| field.keeps_served(value))
+}
+
 fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json {
     let Some(message) = field.message() else { return wanted.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) if is_of_messages(&items) => {
+            let (served, items): (Vec<Json>, Vec<Json>) = items.into_iter().partition(|item| field.is_served(item));
             let mut known = Json::Array(items.clone());
             tidy_field(field, &mut known, Zeros::Dropped);
             let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -81,7 +87,7 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
                 }
                 None => wanted.clone(),
             };
-            wants.iter().zip(of).map(merge).collect()
+            wants.iter().zip(of).map(merge).chain(served).collect()
         }
         (FieldKind::Map(_), Json::Object(mut live), Json::Object(wanted)) => {
             let merge = |(key, wanted): (&String, &Json)| {

@@ -172,6 +172,8 @@ pub struct Field {
     pub default: Option<&'static str>,
     /// The namespace of a reference that names none, where that is not the referrer's own.
     pub namespace: Option<&'static str>,
+    /// The item of a list that only the service writes, by the name in its metadata.
+    pub served: Option<&'static str>,
     /// What else is allowed.
     pub rules: Vec<(Part, Rule)>,
     /// What it is for; empty where nothing says it.
@@ -532,8 +534,9 @@ impl Group {
 impl Field {
     fn new(name: &'static str, kind: FieldKind) -> Self {
         let (flags, refers_to, rules) = (Vec::new(), Vec::new(), Vec::new());
-        let (mirrors, default, namespace, meaning, message) = (None, None, None, "", OnceLock::new());
-        Self { name, kind, is_list: false, flags, refers_to, mirrors, default, namespace, rules, meaning, message }
+        let (mirrors, default, namespace, served) = (None, None, None, None);
+        let (is_list, meaning, message) = (false, "", OnceLock::new());
+        Self { name, kind, is_list, flags, refers_to, mirrors, default, namespace, served, rules, meaning, message }
     }
 
     /// Whether this is said of it.
@@ -587,6 +590,18 @@ impl Field {
     pub fn takes(&self, reference: &Json) -> bool {
         let Some(Json::String(written)) = reference.get("kind") else { return true };
         self.refers_to.is_empty() || self.refers_to.iter().any(|kind| written.contains(kind))
+    }
+
+    /// Whether only the service writes this item of the list.
+    pub fn is_served(&self, item: &Json) -> bool {
+        self.served.is_some_and(|name| item["metadata"]["name"] == name)
+    }
+
+    /// Leaves of a live list what only the service writes; whether that is anything.
+    fn keeps_served(&self, value: &mut Json) -> bool {
+        let Json::Array(items) = value else { return false };
+        items.retain(|item| self.is_served(item));
+        !items.is_empty()
     }
 
     /// Whether a value of it means the same as none, where it is not a member of an exclusive group.

@@ -169,6 +169,7 @@ pub(super) fn is_beside_secret(message: &Message, option: &Field) -> bool {
 pub(super) fn tidy_field(field: &Field, value: &mut Json, zeros: Zeros) {
     match value {
         Json::Array(items) if field.is_list => {
+            items.retain(|item| !field.is_served(item));
             items.iter_mut().for_each(|item| tidy_value(field, &field.kind, item, zeros));
         }
         value => tidy_value(field, &field.kind, value, zeros),

@@ -290,6 +290,10 @@ impl ObjectReader<'_> {
                 None => {}
             }
             is_whole &= value.is_some();
+            if value.as_ref().is_some_and(|value| field.is_served(value)) {
+                let what = format!("this item of `{}` is written only by the service", field.name);
+                self.notes.push(Diagnostic::note(what, place.at.source, place.at.range(), "it is left out"));
+            }
             values.push(value.unwrap_or_default());
         }
         let values = Json::Array(values);

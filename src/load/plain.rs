@@ -162,7 +162,9 @@ impl<'de> Visitor<'de> for Items {
         let Self(field) = self;
         let mut values = Vec::new();
         while let Some(item) = items.next_element_seed(Optional(One { field, kind: &field.kind }))? {
-            values.push(good(field, Part::Items, item.ok_or_else(doubt)?, true)?);
+            // One of the service has a note.
+            let item = item.filter(|item| !field.is_served(item)).ok_or_else(doubt)?;
+            values.push(good(field, Part::Items, item, true)?);
         }
         Ok(Json::Array(values))
     }

@@ -315,6 +315,7 @@ fn kind_words(kind: &FieldKind) -> String {
 /// What else is known of a field.
 fn notes(field: &Field) -> Vec<String> {
     let refers_to = (!field.refers_to.is_empty()).then(|| format!("refers to {}", field.refers_to.join(" or ")));
+    let served = field.served.map(|item| format!("its item `{item}` is written by the service alone"));
     let flags = field.flags.iter().filter_map(|flag| {
         Some(match flag {
             Flag::Required => "required",
@@ -333,5 +334,5 @@ fn notes(field: &Field) -> Vec<String> {
         })
     });
     let meaning = Some(field.meaning.to_owned()).filter(|meaning| !meaning.is_empty());
-    meaning.into_iter().chain(refers_to).chain(flags.map(str::to_owned)).collect()
+    meaning.into_iter().chain(refers_to).chain(served).chain(flags.map(str::to_owned)).collect()
 }

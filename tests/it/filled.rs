@@ -91,3 +91,58 @@ fn the_labels_that_a_node_writes_on_its_site_stay_and_are_no_difference() {
     stage.write("edge.yaml", &site.replace("tier: a", "domain: a"));
     stage.run("validate .").code(0).stderr_contains("the label `domain` is one that the service writes");
 }
+
+#[test]
+fn the_records_that_the_service_keeps_in_a_zone_stay_and_are_no_difference() {
+    let service = Service::start();
+    let group = |name: &str| {
+        format!(
+            "    - {{metadata: {{name: {name}}}, rr_set: [{{ttl: 60, a_record: {{name: {name}, values: [192.0.2.1]}}}}]}}\n"
+        )
+    };
+    let zone = |groups: &str| {
+        let metadata = "metadata: {name: example.com, namespace: system}";
+        format!("kind: dns_zone\n{metadata}\nspec:\n  primary:\n    allow_http_lb_managed_records: true\n{groups}")
+    };
+    let list =
+        |names: &[&str]| format!("    rr_set_group:\n{}", names.iter().map(|name| group(name)).collect::<String>());
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [system]\nkinds: [dns_zone]\n")
+        .file("zone.yaml", &zone(&list(&["web", "mail"])));
+    stage.run("apply . --yes --quiet").code(0);
+    let path = "/dns/namespaces/system/dns_zones/example.com";
+    let kept = json!({"metadata": {"name": "x-ves-io-managed"}, "rr_set": [{"ttl": 300, "a_record": {"name": "lb", "values": ["192.0.2.9"]}}]});
+    change(&service, path, |zone| {
+        zone["spec"]["primary"]["rr_set_group"].as_array_mut().expect("a list").insert(0, kept.clone());
+    });
+    let groups = || -> Vec<(String, Value)> {
+        let zone = change(&service, path, |_| {});
+        let groups = zone["spec"]["primary"]["rr_set_group"].as_array().cloned().unwrap_or_default();
+        groups
+            .iter()
+            .map(|group| (group["metadata"]["name"].as_str().unwrap_or_default().to_owned(), group["rr_set"].clone()))
+            .collect()
+    };
+    let has_kept = || groups().iter().any(|(name, records)| name == "x-ves-io-managed" && records[0]["ttl"] == 300);
+    stage.run("drift .").code(0).stdout_contains("In sync").does_not_say("managed");
+    stage.run("get dns_zone:system -o yaml").code(0).stdout_contains("mail").does_not_say("x-ves-io");
+    // A changed list, one without items, one that goes, and one that is written again.
+    for (groups_now, count) in [
+        (list(&["mail", "new"]), 3),
+        ("    rr_set_group: []\n".to_owned(), 1),
+        (list(&["web"]), 2),
+        (String::new(), 1),
+        (list(&["web"]), 2),
+    ] {
+        stage.write("zone.yaml", &zone(&groups_now));
+        stage.run("apply . --yes --quiet").code(0);
+        assert!(has_kept() && groups().len() == count, "{groups_now}: {:?}", groups());
+        stage.run("drift .").code(0).stdout_contains("In sync");
+    }
+    // As an older version pulled it.
+    stage.write("zone.yaml", &zone(&list(&["x-ves-io-managed", "web"])));
+    stage.run("validate .").code(0).stderr_contains("this item of `rr_set_group` is written only by the service");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.run("explain dns_zone.spec.primary.rr_set_group").code(0).stdout_contains("x-ves-io-managed");
+}
