@@ -14,6 +14,10 @@ const TIME: Duration = Duration::from_secs(5);
 const LARGEST_CHANGES: u64 = 64 * 1024 * 1024;
 /// Moves of a file that are followed.
 const MOVES: usize = 8;
+/// Versions of a file that are read at once.
+const AT_ONCE: usize = 200;
+/// Bytes of all versions of a file that are read.
+const LARGEST_VERSIONS: usize = 16 * 1024 * 1024;
 /// Bytes of changed files that are read at once.
 const LARGEST_BLOBS: u64 = 64 * 1024 * 1024;
 
@@ -79,34 +83,43 @@ impl Repository {
         Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
     }
 
-    /// The versions of a file of the directory in the commits that changed it, at most `most` for each place in which it
-    /// was, the newest first; a commit that removed it has none. It was elsewhere before a commit that added it there and
-    /// removed one of the same name that `is_it`.
+    /// Gives `take` the versions of a file of the directory in the commits that changed it, the newest first; a commit that
+    /// removed it has none. It was elsewhere before a commit that added it there and removed one of the same name that `is_it`.
     ///
     /// # Errors
-    /// The program failed, or took too long.
-    pub fn versions(&self, file: &str, most: usize, is_it: impl Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>, GitError> {
+    /// The program failed, or took too long, or there is more than is read: then older versions are not known.
+    pub fn versions(
+        &self,
+        file: &str,
+        is_it: impl Fn(&[u8]) -> bool,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), GitError> {
         let (mut from, mut path) = ("HEAD".to_owned(), format!("{}{file}", self.prefix()));
-        let mut all = Vec::new();
+        let (too_large, mut left) =
+            (|| GitError::TooLarge { what: format!("the history of `{file}`") }, LARGEST_VERSIONS);
         for _ in 0..MOVES {
             if path.contains('\n') {
-                break;
+                return Ok(());
             }
-            let commits = self.commits_of(&from, &path, most)?;
+            let commits = self.commits_of(&from, &path)?;
             let versions: Vec<String> = commits.iter().map(|(commit, _)| format!("{commit}:{path}")).collect();
-            all.extend(self.blobs_at(&versions)?);
-            let Some((oldest, Some(parent))) = commits.last() else { break };
-            let Some(before) = self.moved_from(file, &path, (parent, oldest), &is_it)? else { break };
+            for versions in versions.chunks(AT_ONCE) {
+                for bytes in self.blobs_at(versions)? {
+                    left = left.checked_sub(bytes.len()).ok_or_else(too_large)?;
+                    take(&bytes);
+                }
+            }
+            let Some((oldest, Some(parent))) = commits.last() else { return Ok(()) };
+            let Some(before) = self.moved_from(file, &path, (parent, oldest), &is_it)? else { return Ok(()) };
             (from, path) = (parent.clone(), before);
         }
-        Ok(all)
+        Err(too_large())
     }
 
     /// The commits up to `from` that changed a file, the newest first, each with its first parent.
-    fn commits_of(&self, from: &str, path: &str, most: usize) -> Result<Vec<(String, Option<String>)>, GitError> {
-        let most = format!("--max-count={most}");
+    fn commits_of(&self, from: &str, path: &str) -> Result<Vec<(String, Option<String>)>, GitError> {
         // Before the first commit nothing was.
-        let arguments = ["rev-list", "--ignore-missing", "--format=%H %P", &most, from, "--", path];
+        let arguments = ["rev-list", "--ignore-missing", "--format=%H %P", from, "--", path];
         let listed = self.run(&arguments, Vec::new(), CallLimits { bytes: LARGEST_CHANGES, time: TIME })?;
         let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
         let commit = |line: &str| {

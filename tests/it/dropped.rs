@@ -115,6 +115,50 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_mov
     }
 }
 
+/// Commits this many versions of the settings.
+fn versions(stage: &Stage, count: usize, text: impl Fn(usize) -> String) {
+    let mut history = "reset refs/heads/main\nfrom refs/heads/main^0\n\n".to_owned();
+    for number in 0..count {
+        let (time, text) = (1_900_000_000 + number, text(number));
+        history.push_str(&format!("commit refs/heads/main\ncommitter a <a@b> {time} +0000\ndata 0\n"));
+        history.push_str(&format!("M 100644 inline trueup.yaml\ndata {}\n{text}\n", text.len()));
+    }
+    stage.write("../history", &history);
+    let mut import = std::process::Command::new("git");
+    import.args(["fast-import", "--quiet"]).current_dir(stage.path("."));
+    import.stdin(std::fs::File::open(stage.path("../history")).expect("a file"));
+    assert!(import.status().expect("git").success());
+    git(stage, "reset -q --hard");
+}
+
+#[test]
+fn what_is_left_in_a_namespace_is_named_however_long_and_large_the_history_of_the_settings_is() {
+    let service = Service::start();
+    let long = format!("# {}\n", "x".repeat(70_000));
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", &format!("{long}stack: shop\nnamespaces: [shop, pay]\n"))
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("till.yaml", &definition("pay/till", 80))
+        .committed();
+    stage.run("apply . --yes --quiet").code(0);
+    stage.remove("till.yaml");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    commit(&stage, "without-pay");
+    versions(&stage, 250, |number| format!("stack: shop\nnamespaces: [shop]\nvariables: {{number: '{number}'}}\n"));
+    let told = "1 endpoint of this stack in pay is outside of `namespaces:`";
+    stage.run(&format!("plan . {ELSEWHERE}")).code(0).stdout_contains(told);
+    // What is too large to be read to its beginning is not taken for whole.
+    versions(&stage, 250, |number| {
+        format!("{long}stack: shop\nnamespaces: [shop]\nvariables: {{number: '{number}'}}\n")
+    });
+    stage
+        .run(&format!("drift . {ELSEWHERE}"))
+        .code(0)
+        .does_not_say(told)
+        .stdout_contains("no longer lists is not known: the history of `trueup.yaml` is larger than what trueup reads");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_history_that_cannot_be_read_is_told_and_not_taken_for_one_without_a_namespace() {

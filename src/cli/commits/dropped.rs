@@ -14,17 +14,12 @@ use crate::load::config::FILE;
 use crate::model::{Namespace, Scope};
 use crate::plan::{Note, Plan};
 
-/// Versions of `trueup.yaml` that are read.
-const MOST_VERSIONS: usize = 200;
-/// The largest that is read, in bytes.
-const LARGEST_VERSION: usize = 64 * 1024;
-
 /// Namespaces and kinds that a stack had.
 #[derive(Debug, Default)]
 pub struct Listed {
     namespaces: BTreeSet<Namespace>,
     kinds: BTreeSet<KindName>,
-    /// Why the history of the repository could not be read.
+    /// Why the history of the repository could not be read, or not to its beginning.
     unread: Option<String>,
 }
 
@@ -113,15 +108,12 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
             let version = SettingsVersion::of(version);
             version.layers(environment.as_deref()).find_map(|layer| layer.stack.as_ref()) == Some(&name)
         };
-        let versions = repository.versions(FILE, MOST_VERSIONS, is_it).unwrap_or_else(|error| {
-            all.unread = Some(error.to_string());
-            Vec::new()
-        });
-        for bytes in versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION) {
+        let read = repository.versions(FILE, is_it, |bytes| {
             let listed = listed(bytes, environment.as_deref());
             all.namespaces.extend(listed.namespaces);
             all.kinds.extend(listed.kinds);
-        }
+        });
+        all.unread = read.err().map(|error| error.to_string());
         all
     })
     .await
