@@ -1,12 +1,19 @@
-//! Whether a file of another time or place defines an object, by its text alone, whatever the settings were that it was
-//! loaded with.
+//! Which objects the files of another time or place define, by their texts alone, whatever the settings were that they were
+//! loaded with. Each file is parsed at most once, and only where a name in it is asked for.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
 use super::definition::REMOVE;
 use super::item::{Item, Value, ValueOrigin, resolve};
+use super::options::LoadLimits;
+use super::stack_files::StackFiles;
 use super::text::{Language, SourceText};
 use super::tree::{Documents, TextStyle};
+use crate::file;
 use crate::kind::KindName;
 use crate::model::{Key, Name, Namespace};
 
@@ -68,28 +75,160 @@ fn named(path: &str, bytes: &[u8]) -> Option<Vec<Named>> {
     Some(named)
 }
 
-/// Whether a file defines a key; nothing where its text alone does not show it.
-pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
-    let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
-    // A name can be written with escapes or variables.
-    if !has(key.name.as_str()) && !has("\\") && !has("${") {
-        return Some(false);
-    }
-    let mut answer = Some(false);
-    for named in named(path, bytes)? {
-        match named {
-            Named::Key(named) if named == *key => return Some(true),
-            Named::Nothing | Named::Key(_) => {}
-            Named::Pattern { kind, namespace, name } => {
-                let is_kind = kind.is_none_or(|kind| kind == key.kind);
-                if is_kind && can_become(&namespace, key.namespace.as_str()) && can_become(&name, key.name.as_str()) {
-                    answer = None;
+/// What files name.
+#[derive(Debug, Default)]
+struct NamedKeys {
+    keys: BTreeSet<Key>,
+    /// By the name, where no variable leaves that open; else by nothing.
+    patterns: BTreeMap<String, Vec<(Option<KindName>, String, String)>>,
+    /// They may name anything.
+    is_unknown: bool,
+}
+
+impl NamedKeys {
+    fn add(&mut self, path: &str, bytes: Option<&[u8]>) {
+        let Some(all) = bytes.and_then(|bytes| named(path, bytes)) else {
+            self.is_unknown = true;
+            return;
+        };
+        for named in all {
+            match named {
+                Named::Key(key) => {
+                    self.keys.insert(key);
                 }
+                Named::Pattern { kind, namespace, name } => {
+                    let place = if name.contains("${") { String::new() } else { name.clone() };
+                    self.patterns.entry(place).or_default().push((kind, namespace, name));
+                }
+                Named::Nothing => {}
+                Named::Unknown => self.is_unknown = true,
             }
-            Named::Unknown => answer = None,
         }
     }
-    answer
+
+    /// The names of all that it names; nothing where those are not known.
+    fn names(&self) -> Option<impl Iterator<Item = &str>> {
+        let is_known = !self.is_unknown && !self.patterns.contains_key("");
+        let keys = self.keys.iter().map(|key| key.name.as_str());
+        is_known.then(|| keys.chain(self.patterns.keys().map(String::as_str)))
+    }
+
+    /// Whether the files define a key; nothing where their texts alone do not show it.
+    fn defines(&self, key: &Key) -> Option<bool> {
+        let can_be = |(kind, namespace, name): &(Option<KindName>, String, String)| {
+            let is_kind = kind.is_none_or(|kind| kind == key.kind);
+            is_kind && can_become(namespace, key.namespace.as_str()) && can_become(name, key.name.as_str())
+        };
+        let mut patterns = [key.name.as_str(), ""].into_iter().filter_map(|name| self.patterns.get(name)).flatten();
+        if self.keys.contains(key) {
+            return Some(true);
+        }
+        if self.is_unknown || patterns.any(can_be) { None } else { Some(false) }
+    }
+}
+
+/// Keys that are looked for in texts.
+pub struct WantedKeys<'k> {
+    by_name: HashMap<&'k str, Vec<&'k Key>>,
+}
+
+impl<'k> WantedKeys<'k> {
+    /// These keys.
+    pub fn new(keys: impl IntoIterator<Item = &'k Key>) -> Self {
+        let mut by_name: HashMap<&str, Vec<&Key>> = HashMap::new();
+        keys.into_iter().for_each(|key| by_name.entry(key.name.as_str()).or_default().push(key));
+        Self { by_name }
+    }
+
+    /// Those that a file defines (`true`), or may define where its text alone does not show it (`false`).
+    pub fn defined_in(&self, path: &str, bytes: &[u8]) -> BTreeMap<&'k Key, bool> {
+        let is_open = is_open(bytes);
+        let written: BTreeSet<&str> = words(bytes).filter(|word| self.by_name.contains_key(word)).collect();
+        if written.is_empty() && !is_open {
+            return BTreeMap::new();
+        }
+        let mut named = NamedKeys::default();
+        named.add(path, Some(bytes));
+        let suspects: Vec<&'k Key> = match named.names() {
+            Some(names) => names.filter_map(|name| self.by_name.get(name)).flatten().copied().collect(),
+            None if is_open => self.by_name.values().flatten().copied().collect(),
+            None => written.iter().filter_map(|name| self.by_name.get(name)).flatten().copied().collect(),
+        };
+        let answer = |key: &'k Key| match named.defines(key) {
+            Some(false) => None,
+            known => Some((key, known.is_some())),
+        };
+        suspects.into_iter().filter_map(answer).collect()
+    }
+}
+
+/// What the files of a directory may define, for many questions.
+#[derive(Debug)]
+pub struct DirectoryKeys {
+    directory: PathBuf,
+    files: Vec<(String, OnceCell<NamedKeys>)>,
+    /// The files in which a word is.
+    words: HashMap<Box<str>, Vec<usize>>,
+    /// What the files name whose names can be written in another way.
+    open: NamedKeys,
+}
+
+impl DirectoryKeys {
+    /// Reads those of the files below a directory.
+    pub fn read(directory: &Path, files: &StackFiles) -> Self {
+        let (mut words, mut open) = (HashMap::<Box<str>, Vec<usize>>::new(), NamedKeys::default());
+        // Of a tree that is too large nobody knows what it defines.
+        let paths = files.below(directory).unwrap_or_else(|_| {
+            open.is_unknown = true;
+            Vec::new()
+        });
+        let files: Vec<_> = paths.into_iter().map(|file| (file.path, OnceCell::new())).collect();
+        for (at, (path, _)) in files.iter().enumerate() {
+            match bytes(directory, path) {
+                Some(bytes) if !is_open(&bytes) => {
+                    for word in self::words(&bytes) {
+                        match words.get_mut(word) {
+                            Some(files) if files.last() == Some(&at) => {}
+                            Some(files) => files.push(at),
+                            None => drop(words.insert(word.into(), vec![at])),
+                        }
+                    }
+                }
+                bytes => open.add(path, bytes.as_deref()),
+            }
+        }
+        Self { directory: directory.to_owned(), files, words, open }
+    }
+
+    /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it.
+    pub fn may_define(&self, key: &Key) -> bool {
+        let named = |at: &usize| {
+            let (path, named) = &self.files[*at];
+            named.get_or_init(|| {
+                let mut named = NamedKeys::default();
+                named.add(path, bytes(&self.directory, path).as_deref());
+                named
+            })
+        };
+        let plain = self.words.get(key.name.as_str()).into_iter().flatten().map(named);
+        [&self.open].into_iter().chain(plain).any(|named| named.defines(key) != Some(false))
+    }
+}
+
+fn bytes(directory: &Path, path: &str) -> Option<Vec<u8>> {
+    file::read(&directory.join(path), LoadLimits::default().file_bytes).ok()
+}
+
+/// Whether a name in a text can be written with escapes or variables.
+fn is_open(text: &[u8]) -> bool {
+    memchr::memchr(b'\\', text).is_some() || memchr::memmem::find(text, b"${").is_some()
+}
+
+/// The parts of a text that can be names, whole.
+fn words(text: &[u8]) -> impl Iterator<Item = &str> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let words = text.split(move |byte| !is_part(byte)).filter(|word| !word.is_empty());
+    words.filter_map(|word| std::str::from_utf8(word).ok())
 }
 
 /// Whether a file defines something, by its text alone.
@@ -118,10 +257,19 @@ fn can_become(pattern: &str, text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::kind;
+    use crate::load::Config;
+    use crate::model::growth_tests::assert_at_most_linear;
 
     /// The answer for a key.
     fn says(path: &str, text: impl AsRef<[u8]>, key: &str) -> Option<bool> {
-        defines(path, text.as_ref(), &Key::parse(key).expect("a key"))
+        let key = Key::parse(key).expect("a key");
+        let answer = WantedKeys::new([&key]).defined_in(path, text.as_ref()).remove(&key);
+        // A directory has the same answer for a file in it.
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::write(directory.path().join(path), text).expect("a file");
+        let files = StackFiles::new(&Config::default());
+        assert_eq!(DirectoryKeys::read(directory.path(), &files).may_define(&key), answer.is_some());
+        answer.map_or(Some(false), |is_certain| is_certain.then_some(true))
     }
 
     #[test]
@@ -145,7 +293,8 @@ mod tests {
             let text = format!("kind: {}\nmetadata: {{name: cart, namespace: shop}}\n", kind.name);
             for other in kind::all() {
                 let key = Key::parse(&format!("{}:shop/cart", other.name)).expect("a key");
-                assert_eq!(defines("a.yaml", text.as_bytes(), &key), Some(kind.name == other.name), "{text}{key}");
+                let is_it = WantedKeys::new([&key]).defined_in("a.yaml", text.as_bytes()).remove(&key);
+                assert_eq!(is_it, (kind.name == other.name).then_some(true), "{text}{key}");
             }
         }
     }
@@ -184,5 +333,25 @@ mod tests {
     fn a_file_without_the_name_is_not_parsed() {
         assert_eq!(says("a.yaml", "metadata: [", "shop/cart"), Some(false));
         assert_eq!(says("a.yaml", "metadata: {name: cart, namespace: pay}", "shop/cart"), Some(false));
+    }
+    #[test]
+    fn many_keys_are_found_in_many_texts_in_linear_time() {
+        let keys = |count: usize| -> Vec<Key> {
+            (0..count).map(|number| Key::parse(&format!("shop-dev/e{number}")).expect("a key")).collect()
+        };
+        let document = |number: usize, namespace: &str| {
+            format!("---\nmetadata: {{name: e{number}, namespace: '{namespace}'}}\nspec: {{port: 80}}\n")
+        };
+        let all_are_found = |(keys, texts): (Vec<Key>, Vec<String>)| {
+            let wanted = WantedKeys::new(&keys);
+            let found: usize = texts.iter().map(|text| wanted.defined_in("a.yaml", text.as_bytes()).len()).sum();
+            assert_eq!(found, keys.len());
+        };
+        for namespace in ["shop-dev", "shop-${stage}"] {
+            let each = |count: usize| (keys(count), (0..count).map(|at| document(at, namespace)).collect());
+            assert_at_most_linear("a file each", 100, each, all_are_found);
+            let one = |count: usize| (keys(count), vec![(0..count).map(|at| document(at, namespace)).collect()]);
+            assert_at_most_linear("one file", 100, one, all_are_found);
+        }
     }
 }

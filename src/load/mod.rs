@@ -40,7 +40,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use discover::{stacks_below, stacks_of_repository};
 pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
-pub use keys::{defines, is_definitions};
+pub use keys::{DirectoryKeys, WantedKeys, is_definitions};
 pub use loaded::{Loaded, PathFilter, StackFile};
 pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;

@@ -221,12 +221,8 @@ impl<'a> CommitLookup<'a> {
         let Some(name) = &self.stack.config.stack else { return Ok(None) };
         let top = self.repository.top();
         let here = format!("{}{SETTINGS}", self.repository.prefix());
-        let is_settings = |entry: &&TreeEntry| {
-            let file = entry.path.rsplit('/').next().unwrap_or_default();
-            file == SETTINGS && entry.path != here
-        };
         let mut found = Vec::new();
-        for entry in all.iter().filter(is_settings) {
+        for entry in all.iter().filter(|entry| is_settings(entry) && entry.path != here) {
             let there = top.join(&entry.path);
             if entry.kind != EntryKind::File {
                 if self.is_gone(&entry.path) {
@@ -354,6 +350,11 @@ impl<'a> CommitLookup<'a> {
         };
         Ok(!target.is_some_and(is_file))
     }
+}
+
+/// Whether it has the name of a settings file.
+pub(super) fn is_settings(entry: &TreeEntry) -> bool {
+    entry.path.rsplit('/').next() == Some(SETTINGS)
 }
 
 fn settings_file(bytes: Vec<u8>) -> SourceFile {

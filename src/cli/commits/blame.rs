@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::git::{ChangedFile, GitError, HistoryCommit, Repository};
-use crate::load::{self, is_definition_path};
+use crate::load::{WantedKeys, is_definition_path};
 use crate::model::Key;
 use crate::plan::Commit;
 
@@ -24,8 +24,6 @@ const TIME: Duration = Duration::from_secs(3);
 /// What two versions of a directory say about a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VersionChange {
-    /// No file that differs defines it.
-    Nothing,
     /// It was there, and is nowhere.
     Removed,
     /// It is there afterwards, or the text does not say.
@@ -56,7 +54,7 @@ impl Search<'_> {
         let head = self.repository.head()?;
         let steps = self.repository.steps(MOST_COMMITS)?;
         for steps in steps.chunks(AT_ONCE) {
-            if self.left.is_empty() || begun.elapsed() > TIME {
+            if self.left.is_empty() {
                 break;
             }
             let mut pairs: Vec<(Option<&str>, &str)> = Vec::new();
@@ -68,6 +66,9 @@ impl Search<'_> {
             let events = self.events(&pairs)?;
             let mut events = events.iter();
             for step in steps {
+                if begun.elapsed() > TIME {
+                    return Ok(());
+                }
                 let of_parents: Vec<&BTreeMap<Key, VersionChange>> =
                     events.by_ref().take(step.parents.len().max(1)).collect();
                 self.examine(step, &of_parents, &head, found)?;
@@ -94,9 +95,13 @@ impl Search<'_> {
             }
         }
         self.left.retain(|_, doubts| doubts.len() <= MOST_DOUBTS);
+        if removed.is_empty() {
+            return Ok(());
+        }
+        let again = self.defined_since(&step.id, head, &removed)?;
         for key in removed {
             let Some(doubts) = self.left.remove(&key) else { continue };
-            let mut certain = self.is_gone_since(&step.id, head, &key)?;
+            let mut certain = !again.contains(&key);
             for doubt in &doubts {
                 // On another line of history it says nothing about this removal.
                 certain = certain && !self.repository.is_ancestor(&step.id, doubt)?;
@@ -108,10 +113,10 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether no file that differs between a commit and the working tree's defines the key.
-    fn is_gone_since(&self, commit: &str, head: &str, key: &Key) -> Result<bool, GitError> {
+    /// Those of the keys that a file may define which differs between a commit and the working tree's.
+    fn defined_since(&self, commit: &str, head: &str, keys: &[Key]) -> Result<BTreeSet<Key>, GitError> {
         if commit == head {
-            return Ok(true);
+            return Ok(BTreeSet::new());
         }
         let changed = self.repository.changed(&[(Some(commit), head)])?;
         let after: Vec<(&str, &str)> = changed
@@ -121,8 +126,9 @@ impl Search<'_> {
             .filter_map(|file| Some((file.path.as_str(), file.after.as_deref()?)))
             .collect();
         let objects: Vec<&str> = after.iter().map(|(_, object)| *object).collect();
-        let texts = self.repository.blobs(&objects)?;
-        Ok(after.iter().zip(&texts).all(|((path, _), bytes)| load::defines(path, bytes, key) == Some(false)))
+        let (texts, wanted) = (self.repository.blobs(&objects)?, WantedKeys::new(keys));
+        let files = after.iter().zip(&texts);
+        Ok(files.flat_map(|((path, _), bytes)| wanted.defined_in(path, bytes).into_keys()).cloned().collect())
     }
 
     /// What the pairs of commits say about the definitions that are left.
@@ -133,29 +139,33 @@ impl Search<'_> {
         let objects: BTreeSet<String> = changed.iter().flatten().flat_map(objects).collect();
         let ids: Vec<&str> = objects.iter().map(String::as_str).collect();
         let texts: BTreeMap<&str, Vec<u8>> = ids.iter().copied().zip(self.repository.blobs(&ids)?).collect();
-        Ok(changed
-            .iter()
-            .map(|files| self.left.keys().map(|key| (key.clone(), self.event(files, &texts, key))).collect())
-            .collect())
+        let wanted = WantedKeys::new(self.left.keys());
+        Ok(changed.iter().map(|files| self.event(files, &texts, &wanted)).collect())
     }
 
-    fn event(&self, files: &[ChangedFile], texts: &BTreeMap<&str, Vec<u8>>, key: &Key) -> VersionChange {
-        let (mut was_here, mut doubt) = (false, false);
+    /// What the files say about the definitions that they, or other versions of them, name.
+    fn event(
+        &self,
+        files: &[ChangedFile],
+        texts: &BTreeMap<&str, Vec<u8>>,
+        wanted: &WantedKeys<'_>,
+    ) -> BTreeMap<Key, VersionChange> {
+        let mut events: BTreeMap<Key, VersionChange> = BTreeMap::new();
         for file in files {
-            let defines = |object: &Option<String>| match object {
-                Some(object) => load::defines(&file.path, texts.get(object.as_str()).map_or(&[], Vec::as_slice), key),
-                None => Some(false),
+            let defined = |object: &Option<String>| {
+                let text = object.as_ref().map(|object| texts.get(object.as_str()).map_or(&[][..], Vec::as_slice));
+                text.map(|text| wanted.defined_in(&file.path, text)).unwrap_or_default()
             };
-            match (defines(&file.before), defines(&file.after)) {
-                (_, Some(true) | None) | (None, _) => doubt = true,
-                (Some(true), Some(false)) => was_here |= file.path.starts_with(self.repository.prefix()),
-                (Some(false), Some(false)) => {}
+            let (before, after) = (defined(&file.before), defined(&file.after));
+            for (key, is_certain) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
+                if !is_certain {
+                    events.insert((*key).clone(), VersionChange::Doubt);
+                } else if file.path.starts_with(self.repository.prefix()) {
+                    events.entry((*key).clone()).or_insert(VersionChange::Removed);
+                }
             }
+            events.extend(after.into_keys().map(|key| (key.clone(), VersionChange::Doubt)));
         }
-        match (was_here, doubt) {
-            (_, true) => VersionChange::Doubt,
-            (true, false) => VersionChange::Removed,
-            (false, false) => VersionChange::Nothing,
-        }
+        events
     }
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::api::BaseUrl;
-use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, unreadable};
+use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_settings, unreadable};
 use crate::cli::stacks::declared;
 use crate::git::{EntryKind, TreeEntry};
-use crate::load::{self, Config, Diagnostics, Loaded, SourceFile, is_hidden, is_source};
+use crate::load::{self, Config, Diagnostics, Loaded, SourceFile, WantedKeys, is_hidden, is_source};
 use crate::model::{Definition, Key};
 
 impl CommitLookup<'_> {
@@ -25,15 +25,19 @@ impl CommitLookup<'_> {
         }
         let all = self.repository.entries(self.commit, "")?;
         let files = self.changed_outside(&all, root)?;
-        self.check_links(keys, &all, root)?;
+        let wanted = WantedKeys::new(keys);
+        self.check_links(&wanted, &all, root)?;
         let contents = self.repository.contents(&files)?;
+        let settings: Vec<TreeEntry> = all.iter().filter(|entry| is_settings(entry)).cloned().collect();
         let mut stacks: BTreeMap<String, Result<Loaded, Diagnostics>> = BTreeMap::new();
         for (entry, bytes) in files.iter().zip(&contents) {
-            for key in keys {
-                if load::defines(&entry.path, bytes, key) == Some(false) || self.is_still_defined(&entry.path, key) {
-                    continue;
-                }
-                let loaded = self.around(entry, bytes, &all, &mut stacks)?;
+            let mut defined = wanted.defined_in(&entry.path, bytes);
+            if !defined.is_empty() {
+                let still = self.defined_now(&entry.path, &wanted);
+                defined.retain(|key, _| still.get(key) != Some(&true));
+            }
+            for key in defined.into_keys() {
+                let loaded = self.around(entry, bytes, &settings, &mut stacks)?;
                 let definition = match loaded {
                     Ok(loaded) if self.is_another_service(&loaded.config) => None,
                     Ok(loaded) => loaded.desired.definitions.get(key),
@@ -93,7 +97,7 @@ impl CommitLookup<'_> {
     /// could have been reached through them.
     fn check_links(
         &self,
-        keys: &BTreeSet<Key>,
+        wanted: &WantedKeys<'_>,
         all: &[TreeEntry],
         root: Option<&StackRoot>,
     ) -> Result<(), LookupError> {
@@ -129,20 +133,18 @@ impl CommitLookup<'_> {
             let name = |other: &TreeEntry| if other.path == target { entry.path.clone() } else { other.path.clone() };
             let reached: Vec<&TreeEntry> = reached.into_iter().filter(|other| is_source(&name(other))).collect();
             let contents = self.repository.contents(&reached)?;
-            let defines = |(other, bytes): (&&TreeEntry, &Vec<u8>)| {
-                keys.iter().any(|key| load::defines(&name(other), bytes, key) != Some(false))
-            };
-            if reached.iter().zip(&contents).any(defines) {
+            let defines = |(other, bytes): (&&TreeEntry, &Vec<u8>)| wanted.defined_in(&name(other), bytes);
+            if reached.iter().zip(&contents).any(|file| !defines(file).is_empty()) {
                 return Err(unreadable(entry));
             }
         }
         Ok(())
     }
 
-    /// Whether the file of now defines the key: then it was not moved.
-    fn is_still_defined(&self, path: &str, key: &Key) -> bool {
+    /// What the file of now defines, which was not moved.
+    fn defined_now<'k>(&self, path: &str, wanted: &WantedKeys<'k>) -> BTreeMap<&'k Key, bool> {
         let bytes = self.read_now(path).filter(|_| !self.is_linked(Some(Path::new(path))));
-        bytes.is_some_and(|bytes| load::defines(path, &bytes, key) == Some(true))
+        bytes.map(|bytes| wanted.defined_in(path, &bytes)).unwrap_or_default()
     }
 
     fn is_another_service(&self, config: &Config) -> bool {
@@ -155,14 +157,14 @@ impl CommitLookup<'_> {
         &self,
         entry: &TreeEntry,
         bytes: &[u8],
-        all: &[TreeEntry],
+        settings: &[TreeEntry],
         stacks: &'s mut BTreeMap<String, Result<Loaded, Diagnostics>>,
     ) -> Result<&'s Result<Loaded, Diagnostics>, LookupError> {
         let mut root = None;
         for (at, _) in entry.path.rmatch_indices('/') {
-            root = root.or(self.settings_entry(all, &entry.path[..=at])?);
+            root = root.or(self.settings_entry(settings, &entry.path[..=at])?);
         }
-        let root = root.or(self.settings_entry(all, "")?);
+        let root = root.or(self.settings_entry(settings, "")?);
         let place = root.as_ref().map_or(entry.path.clone(), |root| root.prefix.clone());
         if !stacks.contains_key(&place) {
             let mut options = self.stack.options().clone();

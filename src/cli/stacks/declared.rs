@@ -1,13 +1,15 @@
 //! Every stack that a repository declares, in the working tree or at a commit: the settings of each directory with a
 //! `trueup.yaml`, or why they cannot be read. What asks for the other stacks of a repository asks here; `move` looks for one stack by itself, with the variables of its call.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::file::Directory;
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{self, Config, LoadLimits, LoadOptions, SourceFile, config};
+use crate::load::{self, Config, DirectoryKeys, LoadLimits, LoadOptions, SourceFile, StackFiles, config};
+use crate::model::Key;
 
 /// The directories of one repository, which all stacks of a command share.
 pub type Declared = Rc<[DeclaredDirectory]>;
@@ -21,7 +23,12 @@ pub struct DeclaredDirectory {
     file: Result<Vec<u8>, String>,
     /// Read from the bytes when something asks.
     settings: OnceCell<Result<Config, String>>,
+    texts: OnceCell<DirectoryKeys>,
+    defined: RefCell<BTreeMap<Option<String>, Defined>>,
 }
+
+/// What a stack defines, or why it does not load.
+pub type Defined = Rc<Result<BTreeSet<Key>, String>>;
 
 /// A directory in one of its environments, or without any.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +41,7 @@ pub struct DeclaredStack<'d> {
 
 impl DeclaredDirectory {
     fn new(prefix: String, file: Result<Vec<u8>, String>) -> Self {
-        Self { prefix, file, settings: OnceCell::new() }
+        Self { prefix, file, settings: OnceCell::new(), texts: OnceCell::new(), defined: RefCell::default() }
     }
 
     /// The path of its settings file from the top.
@@ -64,6 +71,24 @@ impl DeclaredDirectory {
         let environments =
             config.environments.iter().map(|(name, config)| DeclaredStack { environment: Some(name), config });
         Ok([DeclaredStack { environment: None, config }].into_iter().chain(environments))
+    }
+
+    /// What its files in the working tree, where it is `directory`, may define by their texts alone.
+    pub fn texts(&self, directory: &Path) -> &DirectoryKeys {
+        let files = || self.config().map_or_else(|_| StackFiles::new(&Config::default()), StackFiles::new);
+        self.texts.get_or_init(|| DirectoryKeys::read(directory, &files()))
+    }
+
+    /// What they define in an environment. Each stack of a call may ask, and it is loaded once.
+    pub fn defined(&self, directory: &Path, environment: Option<&str>) -> Defined {
+        let environment = environment.map(str::to_owned);
+        let load = || {
+            let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
+            let loaded = load::directory(directory, &options).map_err(|problems| problems.summary())?;
+            Ok(loaded.desired.definitions.into_keys().collect())
+        };
+        let mut all = self.defined.borrow_mut();
+        Rc::clone(all.entry(environment.clone()).or_insert_with(|| Rc::new(load())))
     }
 
     /// Whether the text of its settings can name this stack: not, where it has neither the name nor an escape.

@@ -2,15 +2,14 @@
 //! one stack to another must not cost the endpoint, so its delete is blocked until that stack owns it. What cannot be read
 //! and may define the endpoint blocks its delete with the reason.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
 use crate::cli::{Context, Stack};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{self, Config, LoadOptions, StackFiles, config, is_definition_path};
+use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::Key;
 use crate::plan::{BlockReason, BrokenReference, Plan, Unchangeable};
 use crate::report::safe;
@@ -136,12 +135,10 @@ impl Service<'_> {
             Ok(stacks) => stacks.collect(),
             Err(reason) => {
                 let problem = format!("{}: {reason}", config::FILE);
-                let texts = Texts::new(directory, StackFiles::new(&Config::default()));
-                let may = keys.iter().filter(|key| texts.may_define(key));
+                let may = keys.iter().filter(|key| other.texts(directory).may_define(key));
                 return may.map(|key| Definer::unread(key, None, None, &problem)).collect();
             }
         };
-        let texts = Texts::new(directory, other.config().map(StackFiles::new).unwrap_or_default());
         let has_environments = stacks.len() > 1;
         let mut found = Vec::new();
         for DeclaredStack { environment, config } in stacks {
@@ -149,15 +146,14 @@ impl Service<'_> {
             if is_own || !self.is_of(config) {
                 continue;
             }
-            let may: Vec<&Key> = keys.iter().filter(|key| texts.may_define(key)).collect();
+            let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_define(key)).collect();
             if may.is_empty() {
                 continue;
             }
             let stack = config.stack.as_ref().map(ToString::to_string);
-            let options = LoadOptions { environment: environment.map(str::to_owned), ..LoadOptions::default() };
-            match load::directory(directory, &options) {
-                Ok(loaded) => {
-                    let defined = may.into_iter().filter(|key| loaded.desired.definitions.contains_key(*key));
+            match other.defined(directory, environment).as_ref() {
+                Ok(all) => {
+                    let defined = may.into_iter().filter(|key| all.contains(*key));
                     found.extend(defined.map(|key| Definer {
                         key: key.clone(),
                         stack: stack.clone(),
@@ -167,9 +163,8 @@ impl Service<'_> {
                 }
                 // Files that only make sense in an environment are no stack without one.
                 Err(_) if environment.is_none() && has_environments => {}
-                Err(problems) => {
-                    let problem = problems.summary();
-                    found.extend(may.into_iter().map(|key| Definer::unread(key, stack.clone(), environment, &problem)));
+                Err(problem) => {
+                    found.extend(may.into_iter().map(|key| Definer::unread(key, stack.clone(), environment, problem)));
                 }
             }
         }
@@ -195,10 +190,10 @@ impl Service<'_> {
             around.is_some_and(|stack| stack.stacks().map_or(true, |mut all| all.any(|stack| self.is_of(stack.config))))
         };
         let files: Vec<&TreeEntry> = files.iter().filter(is_of).collect();
-        let mut found = Vec::new();
+        let (wanted, mut found) = (WantedKeys::new(keys), Vec::new());
         for (file, bytes) in files.iter().zip(repository.contents(&files)?) {
             let reason = format!("`{}` may define it, and the sparse working tree lacks that file", file.path);
-            let may = keys.iter().filter(|key| load::defines(&file.path, &bytes, key) != Some(false));
+            let may = wanted.defined_in(&file.path, &bytes).into_keys();
             found.extend(may.map(|key| (key.clone(), reason.clone())));
         }
         Ok(found)
@@ -220,28 +215,37 @@ impl Definer {
     }
 }
 
-/// The files of a stack, read when something asks: most stacks define none of the endpoints by their texts alone.
-struct Texts<'d> {
-    directory: &'d Path,
-    files: StackFiles,
-    read: OnceCell<Vec<(String, Option<Vec<u8>>)>>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::growth_tests::assert_at_most_linear;
 
-impl<'d> Texts<'d> {
-    fn new(directory: &'d Path, files: StackFiles) -> Self {
-        Self { directory, files, read: OnceCell::new() }
-    }
-
-    /// Whether a file may define the endpoint: it does, or it cannot be read, or only a load shows it.
-    fn may_define(&self, key: &Key) -> bool {
-        let limit = LoadOptions::default().limits.file_bytes;
-        let bytes = |path: PathBuf| crate::file::read(&path, limit).ok();
-        let texts = self.read.get_or_init(|| {
-            // Of a tree that is too large nobody knows what it defines.
-            let Ok(files) = self.files.below(self.directory) else { return vec![(String::new(), None)] };
-            files.into_iter().map(|file| (file.path.clone(), bytes(self.directory.join(&file.path)))).collect()
-        });
-        let may = |bytes: &Vec<u8>, path: &str| load::defines(path, bytes, key) != Some(false);
-        texts.iter().any(|(path, bytes)| bytes.as_ref().is_none_or(|bytes| may(bytes, path)))
+    #[test]
+    fn deletes_of_every_stack_read_the_others_once() {
+        let repository = |stacks: usize| {
+            let top = tempfile::tempdir().expect("a directory");
+            for stack in 0..stacks {
+                let directory = top.path().join(format!("s{stack}"));
+                std::fs::create_dir(&directory).expect("a directory");
+                let settings = format!("stack: s{stack}\nvariables: {{ns: n{stack}}}\n");
+                std::fs::write(directory.join(config::FILE), settings).expect("a file");
+                let kept = "metadata: {name: cart, namespace: '${ns}'}\nspec: {ip: 10.0.0.7, port: 80}\n";
+                std::fs::write(directory.join("cart.yaml"), kept).expect("a file");
+                let text = format!("metadata: {{name: kept, namespace: n{stack}}}\nspec: {{ip: 10.0.0.7, port: 80}}\n");
+                std::fs::write(directory.join("kept.yaml"), text).expect("a file");
+            }
+            top
+        };
+        let work = |top: tempfile::TempDir| {
+            let declared = declared::in_tree(top.path()).expect("stacks");
+            let service = Service { planned: "http://localhost", configured: None, takes_unnamed: true };
+            for stack in 0..declared.len() {
+                let keys = ["cart", "gone"].map(|name| Key::parse(&format!("n{stack}/{name}")).expect("a key"));
+                let definers = |other| service.definers(other, &top.path().join(&other.prefix), None, &keys);
+                let found: Vec<Key> = declared.iter().flat_map(definers).map(|definer| definer.key).collect();
+                assert_eq!(found, [keys[0].clone()]);
+            }
+        };
+        assert_at_most_linear("stacks", 8, repository, work);
     }
 }

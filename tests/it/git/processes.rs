@@ -110,3 +110,25 @@ fn a_command_opens_one_view_of_the_repository_and_leaves_none() {
     assert_eq!(views.len(), 1, "{views:?}");
     assert_eq!(std::fs::read_dir(&temporary).expect("a directory").count(), 0);
 }
+
+#[test]
+fn what_one_commit_removed_is_looked_up_once() {
+    let service = Service::start();
+    let mut stage = Stage::new().at(&service).file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    for name in ["a", "b", "c", "d", "kept"] {
+        stage = stage.file(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    let stage = stage.committed();
+    stage.run("apply . --yes --quiet").code(0);
+    ["a", "b", "c", "d"].iter().for_each(|name| stage.remove(&format!("{name}.yaml")));
+    let removal = commit(&stage, "removed");
+    stage.edit("kept.yaml", "80", "81");
+    commit(&stage, "later");
+    let (counter, stage) = Counter::new(stage);
+    let plan = stage.run("plan . --format json").code(0).json();
+    let changes = plan["plan"]["changes"].as_array().expect("changes");
+    let commits: Vec<&str> = changes.iter().filter_map(|change| change["removed_in"]["id"].as_str()).collect();
+    assert_eq!(commits, vec![removal.as_str(); 4], "{plan}");
+    let diffs: Vec<String> = counter.take().into_iter().filter(|call| call.starts_with("diff-tree")).collect();
+    assert_eq!(diffs.len(), 2, "{diffs:#?}");
+}
