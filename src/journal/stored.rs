@@ -74,10 +74,10 @@ pub(super) fn files(state: &StateStore) -> Result<Vec<PathBuf>, JournalError> {
     Ok(paths)
 }
 
-/// The runs that can be of a stack. In a bucket, which the stacks of a team share, their names say so.
+/// The runs that can be of a stack. Their names say so: those of others, of which there can be thousands, are not opened.
 pub(super) fn files_of<'s>(state: &'s StateStore, stack: Option<&str>) -> Result<Vec<RunFile<'s>>, JournalError> {
-    let is_of = |path: &PathBuf| matches!(state, StateStore::Directory(_)) || is_named_for(path, stack);
-    Ok(files(state)?.into_iter().filter(is_of).map(|path| RunFile::new(state, path)).collect())
+    let of_stack = files(state)?.into_iter().filter(|path| is_named_for(path, stack));
+    Ok(of_stack.map(|path| RunFile::new(state, path)).collect())
 }
 
 /// Whether the name of a run says that it can be of this stack.

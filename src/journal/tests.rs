@@ -382,3 +382,18 @@ async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be
         assert_eq!(find_of(&state, "last", &owner).expect("the second").run().as_str(), names[1]);
     }
 }
+
+#[tokio::test]
+async fn of_other_stacks_no_run_is_opened() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    for name in [RUN.to_owned(), RUN.replace("05-00", "06-00").replace("shop", "other")] {
+        let journal = begin(&state, &name).expect("a journal");
+        journal.outcome(&done(1)).await.expect("noted");
+        journal.close(closing()).await.expect("the end");
+    }
+    // Only the content of the other one says that it is of this stack.
+    assert_eq!(find_of(&state, "last", &owner("shop")).expect("a run").run().as_str(), RUN);
+    let last = last_actions(&state, &owner("shop")).expect("actions");
+    assert_eq!(Some(last[&key(1)].at), RunId::new(RUN).expect("an id").time());
+}
