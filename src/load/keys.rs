@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::de::IgnoredAny;
 
@@ -86,24 +86,20 @@ struct NamedKeys {
 }
 
 impl NamedKeys {
-    fn add(&mut self, path: &str, bytes: Option<&[u8]>) {
-        let Some(all) = bytes.and_then(|bytes| named(path, bytes)) else {
-            self.is_unknown = true;
-            return;
-        };
-        for named in all {
+    fn of(path: &str, bytes: &[u8]) -> Self {
+        let mut found = Self::default();
+        for named in named(path, bytes).unwrap_or_else(|| vec![Named::Unknown]) {
             match named {
-                Named::Key(key) => {
-                    self.keys.insert(key);
-                }
+                Named::Key(key) => _ = found.keys.insert(key),
                 Named::Pattern { kind, namespace, name } => {
                     let place = if name.contains("${") { String::new() } else { name.clone() };
-                    self.patterns.entry(place).or_default().push((kind, namespace, name));
+                    found.patterns.entry(place).or_default().push((kind, namespace, name));
                 }
                 Named::Nothing => {}
-                Named::Unknown => self.is_unknown = true,
+                Named::Unknown => found.is_unknown = true,
             }
         }
+        found
     }
 
     /// The names of all that it names; nothing where those are not known.
@@ -147,8 +143,7 @@ impl<'k> WantedKeys<'k> {
         if written.is_empty() && !is_open {
             return BTreeMap::new();
         }
-        let mut named = NamedKeys::default();
-        named.add(path, Some(bytes));
+        let named = NamedKeys::of(path, bytes);
         let suspects: Vec<&'k Key> = match named.names() {
             Some(names) => names.filter_map(|name| self.by_name.get(name)).flatten().copied().collect(),
             None if is_open => self.by_name.values().flatten().copied().collect(),
@@ -165,58 +160,32 @@ impl<'k> WantedKeys<'k> {
 /// What the files of a directory may define, for many questions.
 #[derive(Debug)]
 pub struct DirectoryKeys {
-    directory: PathBuf,
-    files: Vec<(String, OnceCell<NamedKeys>)>,
-    /// The files in which a word is.
-    words: HashMap<Box<str>, Vec<usize>>,
-    /// What the files name whose names can be written in another way.
-    open: NamedKeys,
+    /// Each file with its text, where it can be read, and what that names once it is asked.
+    files: Vec<(String, Option<Vec<u8>>, OnceCell<NamedKeys>)>,
 }
 
 impl DirectoryKeys {
     /// Reads those of the files below a directory.
     pub fn read(directory: &Path, files: &StackFiles) -> Self {
-        let (mut words, mut open) = (HashMap::<Box<str>, Vec<usize>>::new(), NamedKeys::default());
+        let file = |path: String| {
+            let bytes = file::read(&directory.join(&path), LoadLimits::default().file_bytes).ok();
+            (path, bytes, OnceCell::new())
+        };
         // Of a tree that is too large nobody knows what it defines.
-        let paths = files.below(directory).unwrap_or_else(|_| {
-            open.is_unknown = true;
-            Vec::new()
-        });
-        let files: Vec<_> = paths.into_iter().map(|file| (file.path, OnceCell::new())).collect();
-        for (at, (path, _)) in files.iter().enumerate() {
-            match bytes(directory, path) {
-                Some(bytes) if !is_open(&bytes) => {
-                    for word in self::words(&bytes) {
-                        match words.get_mut(word) {
-                            Some(files) if files.last() == Some(&at) => {}
-                            Some(files) => files.push(at),
-                            None => drop(words.insert(word.into(), vec![at])),
-                        }
-                    }
-                }
-                bytes => open.add(path, bytes.as_deref()),
-            }
-        }
-        Self { directory: directory.to_owned(), files, words, open }
+        let unknown = |_| vec![(String::new(), None, OnceCell::new())];
+        let below = files.below(directory).map(|all| all.into_iter().map(|one| file(one.path)).collect());
+        Self { files: below.unwrap_or_else(unknown) }
     }
 
     /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it.
     pub fn may_define(&self, key: &Key) -> bool {
-        let named = |at: &usize| {
-            let (path, named) = &self.files[*at];
-            named.get_or_init(|| {
-                let mut named = NamedKeys::default();
-                named.add(path, bytes(&self.directory, path).as_deref());
-                named
-            })
-        };
-        let plain = self.words.get(key.name.as_str()).into_iter().flatten().map(named);
-        [&self.open].into_iter().chain(plain).any(|named| named.defines(key) != Some(false))
+        let name = key.name.as_str().as_bytes();
+        self.files.iter().any(|(path, bytes, named)| {
+            let Some(bytes) = bytes else { return true };
+            let may_name = is_open(bytes) || memchr::memmem::find(bytes, name).is_some();
+            may_name && named.get_or_init(|| NamedKeys::of(path, bytes)).defines(key) != Some(false)
+        })
     }
-}
-
-fn bytes(directory: &Path, path: &str) -> Option<Vec<u8>> {
-    file::read(&directory.join(path), LoadLimits::default().file_bytes).ok()
 }
 
 /// Whether a name in a text can be written with escapes or variables.
