@@ -210,7 +210,8 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     text
 }
 
-fn wrapped(names: &[String], width: usize) -> Vec<String> {
+/// The names in lines, a comma behind each but the last.
+pub(super) fn wrapped(names: &[String], width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (at, name) in names.iter().enumerate() {
         let comma = if at + 1 < names.len() { "," } else { "" };

@@ -75,8 +75,10 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
     }
     if view.waves {
         let waves = json::waves(plan).into_iter().enumerate().map(|(at, wave)| {
-            let keys = wave.into_iter().map(|key| line![code(key.to_string())]);
-            format!("  {}\n", view.plain(&line!["wave ", at + 1, "  ", Line::joined(keys, ", ")]))
+            let head = format!("  wave {}  ", at + 1);
+            let keys: Vec<String> = wave.into_iter().map(|key| view.plain(&line![code(key.to_string())])).collect();
+            let lines = change::wrapped(&keys, view.width.saturating_sub(head.len()));
+            format!("{head}{}\n", lines.join(&format!("\n{:1$}", "", head.len())))
         });
         write!(out, "\n{}", waves.collect::<String>())?;
     }

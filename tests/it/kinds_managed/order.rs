@@ -129,3 +129,16 @@ fn one_failed_write_holds_what_needs_it_and_the_deletes_of_its_namespace_alone()
     assert!(result("healthcheck:pay/old").contains("done"), "{outcome:#}");
     stage.run("apply . --yes --allow empty-namespace").code(0).stdout_contains("Applied 3 of 3").stderr_ignored();
 }
+
+#[test]
+fn a_wide_wave_is_shown_in_lines() {
+    let service = Service::start();
+    let stage = super::stack(&service);
+    for number in 10..60 {
+        stage.write(&format!("d/check{number}.yaml"), &CHECK.replace("alive", &format!("check-{number}")));
+    }
+    let plan = stage.run("plan . --order").code(0).text().to_owned();
+    let wave: Vec<&str> = plan.lines().skip_while(|line| !line.starts_with("  wave 1  ")).collect();
+    assert!(wave[1].starts_with("          healthcheck:shop/check-"), "{plan}");
+    assert!(wave.iter().take_while(|line| !line.is_empty()).all(|line| line.len() <= 100), "{plan}");
+}
