@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::requests::Recorder;
 use crate::support::{Service, Stage};
 
 fn advanced(interval: &str) -> String {
@@ -145,4 +146,37 @@ fn the_records_that_the_service_keeps_in_a_zone_stay_and_are_no_difference() {
     stage.run("validate .").code(0).stderr_contains("this item of `rr_set_group` is written only by the service");
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.run("explain dns_zone.spec.primary.rr_set_group").code(0).stdout_contains("x-ves-io-managed");
+}
+
+#[test]
+fn the_catalogue_that_the_service_shows_in_a_firewall_is_no_difference_and_is_not_sent_back() {
+    let service = Service::start();
+    let recorder = Recorder::before(&service);
+    let firewall = "kind: app_firewall\nmetadata: {name: waf, namespace: shop}\nspec:\n  blocking: {}\n  detection_settings:\n    enable_suppression: {}\n    signature_selection_setting: {}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .env("TRUEUP_BASE_URL", &recorder.url)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [app_firewall]\n")
+        .file("waf.yaml", firewall);
+    stage.run("apply . --yes --quiet").code(0);
+    let path = "/namespaces/shop/app_firewalls/waf";
+    let mut live = change(&service, path, |_| {});
+    let catalogue = json!([
+        {"name": "VIOL_COOKIE_MODIFIED", "title": "Modified cookie", "enabled": true, "enabled_by_default": "true"},
+        {"name": "VIOL_ENCODING", "title": "Encoding", "enabled": false, "enabled_by_default": "false"},
+    ]);
+    live["spec"]["detection_settings"]["violations_view"] = catalogue.clone();
+    service.send("DELETE", &format!("/api/config{path}"), None);
+    service.plant(&json!([{"kind": "app_firewall", "metadata": live["metadata"], "raw_spec": live["spec"]}]));
+    stage.run("drift .").code(0).stdout_contains("In sync").does_not_say("violations_view");
+    stage.run("get app_firewall:shop -o yaml").code(0).stdout_contains("detection_settings").does_not_say("violations");
+    stage.edit("waf.yaml", "enable_suppression", "disable_suppression");
+    stage.run("apply . --yes --quiet").code(0);
+    let sent = recorder.take();
+    let body =
+        sent.iter().rev().find(|sent| sent.method == "PUT").and_then(|sent| sent.body.as_ref()).expect("a replace");
+    let settings = &body["spec"]["detection_settings"];
+    assert!(settings["disable_suppression"].is_object() && settings.get("violations_view").is_none(), "{body}");
+    stage.edit("waf.yaml", "    signature", "    violations_view: [{enabled: true}]\n    signature");
+    stage.run("validate .").code(0).stderr_contains("`violations_view` is written only by the service");
 }
