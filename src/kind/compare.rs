@@ -132,7 +132,7 @@ pub(super) enum Open {
     Difference,
     /// It is the default of its group.
     Default,
-    /// It is a number or text that the service chose.
+    /// It is a number, a text or a list that the service chose.
     Chosen,
     /// The definition does not name it.
     Unnamed,
@@ -143,9 +143,11 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
     let group = message.group_of(key);
     let is_chosen = group.is_some_and(|group| group.members.iter().any(|member| wanted.has(member)));
     if let Some(field) = message.field(key).filter(|field| field.is(Flag::Filled)) {
+        // The items of a list, too, are what the service says, unless another field says them.
+        let is_its_own = field.below().is_none() || field.is_list && field.mirrors.is_none();
         match field.below() {
             Some(_) if is_fill(field, value) => return Some(Open::Default),
-            None if !is_chosen => return Some(Open::Chosen),
+            _ if is_its_own && !is_chosen => return Some(Open::Chosen),
             _ => {}
         }
     }

@@ -180,3 +180,36 @@ fn the_catalogue_that_the_service_shows_in_a_firewall_is_no_difference_and_is_no
     stage.edit("waf.yaml", "    signature", "    violations_view: [{enabled: true}]\n    signature");
     stage.run("validate .").code(0).stderr_contains("`violations_view` is written only by the service");
 }
+
+#[test]
+fn the_nodes_that_register_at_a_site_stay_and_are_no_difference() {
+    let service = Service::start();
+    let site = "kind: securemesh_site_v2\nmetadata: {name: edge, namespace: system, labels: {tier: a}}\nspec: {aws: {not_managed: {}}}\n";
+    let settings = "stack: s\nnamespaces: [system]\nkinds: [securemesh_site_v2]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("edge.yaml", site);
+    stage.run("apply . --yes --quiet").code(0);
+    let path = "/namespaces/system/securemesh_site_v2s/edge";
+    let interface = json!({"name": "ens5", "ethernet_interface": {"device": "ens5"}, "network_option": {"site_local_network": {}}, "dhcp_client": {}});
+    let nodes = json!([{"hostname": "node-0", "type": "Control", "interface_list": [interface]}]);
+    change(&service, path, |site| site["spec"]["aws"]["not_managed"] = json!({"node_list": nodes}));
+    let hosts = || change(&service, path, |_| {})["spec"]["aws"]["not_managed"]["node_list"][0]["hostname"].clone();
+    for (settings_now, tier) in [(settings.to_owned(), "b"), (format!("{settings}strict: true\n"), "c")] {
+        stage.write("trueup.yaml", &settings_now);
+        stage.run("drift .").code(0).stdout_contains("In sync").does_not_say("node_list");
+        stage.write("edge.yaml", &site.replace("tier: a", &format!("tier: {tier}")));
+        stage.run("apply . --yes --quiet").code(0);
+        assert_eq!(hosts(), "node-0", "{settings_now}");
+    }
+    // A definition that names them has them compared, and leaves them where it lets go of them.
+    let named = |host: &str| {
+        site.replace("not_managed: {}", &format!("not_managed: {{node_list: [{{hostname: {host}, type: Control, interface_list: [{{name: ens5, ethernet_interface: {{device: ens5}}, network_option: {{site_local_network: {{}}}}, dhcp_client: {{}}}}]}}]}}"))
+    };
+    stage.write("edge.yaml", &named("node-1").replace("tier: a", "tier: c"));
+    stage.run("plan .").code(0).stdout_contains("node_list");
+    stage.write("edge.yaml", &named("node-0"));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("edge.yaml", site);
+    stage.run("apply . --yes --quiet").code(0);
+    assert_eq!(hosts(), "node-0");
+    stage.run("drift .").code(0).stdout_contains("In sync");
+}
