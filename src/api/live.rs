@@ -19,6 +19,9 @@ const QUOTED_ERRORS: usize = 3;
 /// Levels of a spec, as of a definition: a plan and a journal, which contain it, can be read again.
 const DEEPEST: usize = 64;
 
+/// The tenant of the vendor: the lists of `shared` have its objects, which every tenant sees and none can change.
+const VENDOR: &str = "ves-io";
+
 /// Items that are read sooner than another thread is started.
 const FEW: usize = 64;
 
@@ -31,7 +34,8 @@ struct List<I> {
 }
 
 /// What is read of an item of a list.
-pub(super) const READ: [&str; 11] = [
+pub(super) const READ: [&str; 12] = [
+    "tenant",
     "namespace",
     "name",
     "uid",
@@ -48,6 +52,8 @@ pub(super) const READ: [&str; 11] = [
 /// An item of a list with report fields (API.md 1.4), the parts of [`READ`].
 #[derive(Deserialize)]
 struct Item<'a> {
+    #[serde(borrow, default)]
+    tenant: Option<Cow<'a, str>>,
     #[serde(default)]
     namespace: Option<String>,
     #[serde(default)]
@@ -94,7 +100,7 @@ pub(super) struct SystemMetadata<'a> {
 }
 
 /// An item of the namespace that was asked for; one of `shared`, `system` or another is left out
-/// (API.md 1.4).
+/// (API.md 1.4), and so is one of the vendor.
 type Read = Result<Option<LiveItem>, String>;
 
 /// What the answer to a list of `namespace` proves.
@@ -234,7 +240,7 @@ fn careful((namespace, kind): (&Namespace, KindName), raw: &RawValue) -> Read {
         direct.or_else(|| json.get("metadata")?.get(key)?.as_str()).map(str::to_owned)
     };
     let key = key(kind, text("namespace"), text("name"))?;
-    if key.namespace != *namespace {
+    if key.namespace != *namespace || text("tenant").as_deref() == Some(VENDOR) {
         return Ok(None);
     }
     let uid = text("uid").unwrap_or_default();
@@ -270,7 +276,7 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
     };
     let given = |root: Option<String>, inner: Option<String>| root.filter(|text| !text.is_empty()).or(inner);
     let key = key(kind, given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
-    if key.namespace != *namespace {
+    if key.namespace != *namespace || item.tenant.as_deref() == Some(VENDOR) {
         return Ok(None);
     }
     let Some(spec) = item.get_spec else {

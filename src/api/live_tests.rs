@@ -125,6 +125,19 @@ fn an_item_without_key_or_spec_or_twice_makes_the_read_unknown() {
 }
 
 #[test]
+fn items_of_the_vendor_are_left_out_whatever_they_hold_and_even_with_the_name_of_another() {
+    let mut default = item("public", &plain());
+    default["tenant"] = "ves-io".into();
+    let mut odd = default.clone();
+    odd["name"] = "ves-io-allow-all".into();
+    odd["labels"] = "all".into();
+    odd["metadata"] = Json::Null;
+    odd["get_spec"] = Json::Null;
+    let items = complete(&[default, item("public", &plain()), odd]);
+    assert_eq!(items.iter().map(|item| item.key().to_string()).collect::<Vec<_>>(), ["shop/public"]);
+}
+
+#[test]
 fn items_of_other_namespaces_are_left_out_whatever_they_hold() {
     let mut shared = item("a", &Json::Null);
     shared["namespace"] = "shared".into();
