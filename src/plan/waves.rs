@@ -174,7 +174,9 @@ pub fn targets(object: &Object) -> Vec<Target> {
 /// The keys that a reference of an object in this namespace may mean.
 pub fn candidates<'t>(target: &'t Target, own: &Namespace) -> impl Iterator<Item = Key> + use<'t> {
     let namespace = Namespace::parse(target.namespace.as_deref().unwrap_or(own.as_str()));
-    target.kinds.iter().filter_map(move |kind| {
+    // The vendor's own objects are of another tenant, also where a reference leaves that out.
+    let is_vendors = target.namespace.as_deref() == Some("shared") && target.name.starts_with("ves-io-");
+    target.kinds.iter().filter(move |_| !is_vendors).filter_map(move |kind| {
         let (namespace, kind) = (namespace.clone().ok()?, KindName::find(kind)?);
         Some(Key { namespace, kind, name: Name::of_kind(kind, &target.name).ok()? })
     })

@@ -142,3 +142,22 @@ fn a_wide_wave_is_shown_in_lines() {
     assert!(wave[1].starts_with("          healthcheck:shop/check-"), "{plan}");
     assert!(wave.iter().take_while(|line| !line.is_empty()).all(|line| line.len() <= 100), "{plan}");
 }
+
+#[test]
+fn a_reference_to_an_object_of_the_vendor_is_not_looked_up() {
+    let service = Service::start();
+    let policy = |name: &str| {
+        let policies = format!("active_service_policies: {{policies: [{{name: {name}, namespace: shared}}]}}");
+        let metadata = "metadata: {name: web, namespace: shop}";
+        format!(
+            "kind: http_loadbalancer\n{metadata}\nspec: {{domains: [a.example.com], http: {{port: 80}}, {policies}}}\n"
+        )
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shared, shop]\nkinds: [http_loadbalancer, service_policy]\n")
+        .file("web.yaml", &policy("ves-io-allow-all"));
+    stage.run("plan .").code(0).stdout_contains("1 to create");
+    stage.write("web.yaml", &policy("allow-all"));
+    stage.run("plan .").stderr_contains("`service_policy:shared/allow-all` is neither defined nor live");
+}
