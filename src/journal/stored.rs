@@ -76,7 +76,9 @@ pub(super) fn files(state: &StateStore) -> Result<Vec<PathBuf>, JournalError> {
 
 /// The runs that can be of a stack. Their names say so: those of others, of which there can be thousands, are not opened.
 pub(super) fn files_of<'s>(state: &'s StateStore, stack: Option<&str>) -> Result<Vec<RunFile<'s>>, JournalError> {
-    let of_stack = files(state)?.into_iter().filter(|path| is_named_for(path, stack));
+    // A name of another form says nothing.
+    let is_other = |path: &PathBuf| RunId::new(name(path)).and_then(|run| run.time()).is_none();
+    let of_stack = files(state)?.into_iter().filter(|path| is_named_for(path, stack) || is_other(path));
     Ok(of_stack.map(|path| RunFile::new(state, path)).collect())
 }
 
