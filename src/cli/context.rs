@@ -98,9 +98,7 @@ impl Context {
 
     /// The proxies of the environment.
     pub fn proxies(&self) -> &Proxies {
-        self.proxies.get_or_init(|| {
-            Proxies::read(|name| self.environment.path(name).map(|value| value.to_string_lossy().into_owned()))
-        })
+        self.proxies.get_or_init(|| Proxies::read(|name| self.environment.variable(name).map(str::to_owned)))
     }
 
     /// Reports once which exceptions from the proxy no host matches, where `name` is reached through one.

@@ -133,9 +133,9 @@ impl ProcessEnvironment {
         self.variables.keys().filter_map(move |name| Some((name.as_str(), meant(name)?)))
     }
 
-    /// All variables that are UTF-8.
+    /// All variables, each as [`variable`](Self::variable) gives it.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)))
+        self.variables.keys().filter_map(|name| Some((name.as_str(), self.variable(name)?)))
     }
 
     /// This machine, as the pipeline or the system names it.

@@ -352,7 +352,7 @@ pub fn state_store(context: &Context) -> Result<&StateStore> {
         Some((text, _)) if !Location::is_meant(text) => StateStore::Directory(PathBuf::from(text)),
         Some((text, source)) => {
             let location = Location::parse(text).map_err(|error| error!(Usage, "`{source}`: {error}"))?;
-            let bucket = Bucket::open(&location, environment.variables())
+            let bucket = Bucket::open(&location, environment.variables(), context.proxies())
                 .map_err(|error| store_failed(context, error.into()))?;
             if context.proxies().any().is_ok_and(|is_any| is_any) {
                 context.report_unclear_exceptions(text);

@@ -10,6 +10,8 @@ use object_store::path::Path;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::AbortHandle;
 
+use crate::transport::Proxies;
+
 use super::connect;
 use super::error::StateError;
 use super::location::Location;
@@ -30,15 +32,16 @@ struct Worker {
 
 impl Bucket {
     /// The bucket at `location`. `variables` are those of the process: credentials and endpoints of the object store are
-    /// in them, by the names that its own tools use. Nothing is sent.
+    /// in them, by the names that its own tools use; `proxies` are those of the environment. Nothing is sent.
     ///
     /// # Errors
     /// A variable that is not valid.
     pub fn open<'v>(
         location: &Location,
         variables: impl IntoIterator<Item = (&'v str, &'v str)>,
+        proxies: &Proxies,
     ) -> Result<Self, StateError> {
-        let connected = connect::connect(location, variables)?;
+        let connected = connect::connect(location, variables, proxies)?;
         Self::new(connected.store, &location.prefix, location.to_string(), connected.secrets)
     }
 

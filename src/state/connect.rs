@@ -49,17 +49,15 @@ pub(super) struct ConnectedStore {
 pub(super) fn connect<'v>(
     location: &Location,
     variables: impl IntoIterator<Item = (&'v str, &'v str)>,
+    proxies: &Proxies,
 ) -> Result<ConnectedStore, StateError> {
     let prefix = match location.provider {
         Provider::S3 => "AWS_",
         Provider::Google => "GOOGLE_",
         Provider::Azure => "AZURE_",
     };
-    let variables: Vec<(&str, &str)> = variables.into_iter().collect();
-    let proxies =
-        Proxies::read(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into()));
     proxies.any().map_err(|error| StateError::new("reach", location.to_string(), error.to_string()))?;
-    let connector = Connector(proxies);
+    let connector = Connector(proxies.clone());
     let variables: Vec<(String, &str)> = variables
         .into_iter()
         .filter(|(name, _)| name.starts_with(prefix))

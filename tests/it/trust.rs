@@ -437,6 +437,18 @@ fn a_proxy_that_cannot_be_used_is_an_error_before_anything_is_sent() {
     }
     let bucket = stage.run("history --stack s --state s3://bucket/state");
     bucket.code(1).stderr_contains("the value of `HTTPS_PROXY` is not a proxy");
+    #[cfg(unix)]
+    for (name, says) in [
+        ("HTTPS_PROXY", "the value of `HTTPS_PROXY` is not a proxy"),
+        ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL is not a valid URL"),
+    ] {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut history = stage.command(&["history", "--stack", "s", "--state", "s3://bucket/state"]);
+        let no_text = std::ffi::OsStr::from_bytes(b"http://127.0.0.1:1/\xff");
+        let output = history.env("HTTPS_PROXY", "").env(name, no_text).output().expect("it ends");
+        let stderr = String::from_utf8(output.stderr).expect("text");
+        assert!(output.status.code() == Some(1) && stderr.contains(says), "{name}: {stderr}");
+    }
     // A service on this machine is reached without a proxy.
     stage.env("TRUEUP_BASE_URL", "").run("plan stack --sandbox").code(0).stderr("");
 }
