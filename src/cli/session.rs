@@ -117,7 +117,7 @@ impl<'c> Session<'c> {
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
     /// its own.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
-        let all = &self.stack.namespaces() | &self.pruned;
+        let all = &self.stack.loaded.namespaces() | &self.pruned;
         match self.shard {
             Some(shard) => shard.namespaces(all, &self.source.service().base_url),
             None => all,
@@ -249,13 +249,14 @@ impl Session<'_> {
                 environment: context.chosen_environment(),
                 filters: stack.filters.clone(),
                 snapshot: source.taken(),
-                kinds: stack.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
+                kinds: stack.loaded.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
                 ..PlanSource::default()
             },
             tool_version: env!("CARGO_PKG_VERSION"),
         };
         let mut builder = PlanBuilder::new(input);
-        let requests = source.read(&self.namespaces(), &stack.kinds(), |scope, read| builder.take(scope, &read)).await;
+        let requests =
+            source.read(&self.namespaces(), &stack.loaded.kinds(), |scope, read| builder.take(scope, &read)).await;
         stack::check_filters(context, stack, builder.matched())?;
         let commits = builder.commits().clone();
         let mut plan = builder.finish(requests);
@@ -318,7 +319,7 @@ fn refuse_broken_references(context: &Context, stack: &Stack, plan: &Plan) -> Re
 /// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.
 fn check_pruned(context: &Context, stack: &Stack, pruned: &BTreeSet<Namespace>) -> Result<()> {
     let Some(first) = pruned.first() else { return Ok(()) };
-    if let Some(listed) = stack.namespaces().intersection(pruned).next() {
+    if let Some(listed) = stack.loaded.namespaces().intersection(pruned).next() {
         return Err(error!(Usage, "`--prune-namespace {listed}` is for a namespace that the stack no longer has")
             .hint("it is listed under `namespaces:`, or has definitions: a plan prunes it by itself"));
     }
@@ -365,7 +366,7 @@ async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result
         None => listed,
     };
     let reader = connection.reader()?;
-    Ok((connection, PendingLists::of(reader).and(&namespaces, &stack::kinds_of(config))))
+    Ok((connection, PendingLists::of(reader).and(&namespaces, &config.kinds_with_endpoint())))
 }
 
 /// The run that a call names which changes something, found by `find`: `last` is that of the stack and the service that

@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 
@@ -16,7 +16,7 @@ use crate::file::limit;
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::policy::{SafetySettings, SettingChange};
-use crate::model::{Live, LiveItem, LiveObject, Namespace};
+use crate::model::{Live, Namespace};
 use crate::plan::{MatchedFilters, Plan, Selection, UnmatchedFilter};
 use crate::report::safe;
 
@@ -65,17 +65,13 @@ pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 /// # Errors
 /// Those of [`open`].
 pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    let (path, options) = (first(scope).to_owned(), settings::load_options(context));
+    let (path, options) = (scope.paths[0].clone(), settings::load_options(context));
     opened(context, scope, aside(move || load::directory(&path, &options)).await)
 }
 
 /// The definitions, or what is wrong with them.
 fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Loaded, Diagnostics> {
-    load::directory(first(scope), &settings::load_options(context))
-}
-
-fn first(scope: &ScopeArgs) -> &Path {
-    scope.paths.first().map_or(Path::new("."), PathBuf::as_path)
+    load::directory(&scope.paths[0], &settings::load_options(context))
 }
 
 fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
@@ -89,7 +85,7 @@ fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnosti
 }
 
 fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
-    let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
+    let paths = &scope.paths;
     paths.iter().filter(|path| path.is_file()).try_for_each(|path| is_no_saved_plan(context, path))?;
     let mut selection = selection(&scope.filter)?;
     let loaded = loaded.map_err(|found| diagnostics::error(context, &found))?;
@@ -158,7 +154,7 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
 
 /// Every namespace of the call is one of the stack's; of several stacks, one is.
 fn known_namespaces(context: &Context, loaded: &Loaded, selection: &Selection) -> Result<()> {
-    let known = namespaces(loaded);
+    let known = loaded.namespaces();
     if let Some(several) = &context.tenants.filters {
         several.borrow_mut().namespaces.extend(known.iter().cloned());
         return if selection.names_one_of(&known) { Ok(()) } else { Err(nothing_selected()) };
@@ -232,17 +228,9 @@ pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFil
     let mut matched = MatchedFilters::default();
     matched.add_namespaces(live.lists.keys().map(|scope| &scope.namespace));
     for (key, item) in live.items() {
-        selection.note(&mut matched, key, None, object(item).map(|object| &object.endpoint));
+        selection.note(&mut matched, key, None, item.object());
     }
     selection.unmatched(&matched)
-}
-
-/// What is live as an object; nothing for what this trueup cannot represent.
-pub fn object(item: &LiveItem) -> Option<&LiveObject> {
-    match item {
-        LiveItem::Object(object) => Some(object),
-        LiveItem::Unsupported(_) => None,
-    }
 }
 
 /// Checks the filters where only definitions are known.
@@ -251,7 +239,7 @@ pub fn object(item: &LiveItem) -> Option<&LiveObject> {
 /// Those of [`check_filters`].
 fn matched(context: &Context, stack: &Stack) -> Result<()> {
     let mut matched = MatchedFilters::default();
-    matched.add_namespaces(&stack.namespaces());
+    matched.add_namespaces(&stack.loaded.namespaces());
     for (key, definition) in &stack.loaded.desired.definitions {
         stack.selection.note(&mut matched, key, Some(definition), None);
     }
@@ -261,7 +249,7 @@ fn matched(context: &Context, stack: &Stack) -> Result<()> {
 /// The settings of the stack that a call names, if they can be read; [`open`] reports the
 /// problems of others.
 pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
-    load::settings(first(scope), &settings::load_options(context)).ok()
+    load::settings(&scope.paths[0], &settings::load_options(context)).ok()
 }
 
 impl Stack {
@@ -269,20 +257,10 @@ impl Stack {
     /// one matches: alone, this stack would refuse them.
     pub fn call(&self) -> String {
         let Some(matched) = self.matched.get() else { return self.call.about(FILTERS) };
-        let known = self.namespaces();
+        let known = self.loaded.namespaces();
         let mut is_matched = matched.iter();
         let call = self.call.clone().retain("only", |_| is_matched.next() != Some(&false));
         call.retain("namespace", |name| known.iter().any(|known| known.as_str() == name)).about(FILTERS)
-    }
-
-    /// Every kind that must be read: those of definitions, and those that the configuration lists.
-    pub fn kinds(&self) -> BTreeSet<KindName> {
-        kinds(&self.loaded)
-    }
-
-    /// Every namespace that must be read: those of definitions and those that the configuration lists.
-    pub fn namespaces(&self) -> BTreeSet<Namespace> {
-        namespaces(&self.loaded)
     }
 
     /// Puts the settings in force, as far as policy and base restrict them.
@@ -293,12 +271,6 @@ impl Stack {
         self.setting_changes = policy::settle(context, &mut self.loaded, &self.head, base)?;
         Ok(())
     }
-}
-
-/// Every namespace that the definitions and the settings of a stack name.
-pub fn namespaces(loaded: &Loaded) -> BTreeSet<Namespace> {
-    let defined = loaded.desired.definitions.keys().map(|key| key.namespace.clone());
-    defined.chain(loaded.config.namespaces.iter().cloned()).collect()
 }
 
 /// `path` relative to the stack's directory, empty for the directory itself.
@@ -347,16 +319,6 @@ pub fn named_namespaces(named: &[Namespace], config: &Config, how: &str) -> Resu
 /// The error of a call that is about no namespace.
 pub fn no_namespace(how: &str) -> CommandError {
     error!(Usage, "no namespace is named").hint(format!("{how}, or list them under `namespaces:` in trueup.yaml"))
-}
-
-/// The kinds of the definitions, and those that the settings list.
-pub fn kinds(loaded: &Loaded) -> BTreeSet<KindName> {
-    &kinds_of(&loaded.config) | &loaded.desired.definitions.keys().map(|key| key.kind).collect()
-}
-
-/// The kinds that the settings list, and endpoint.
-pub fn kinds_of(config: &Config) -> BTreeSet<KindName> {
-    &config.kinds | &BTreeSet::from([KindName::ENDPOINT])
 }
 
 /// The kinds of which the service takes objects in one of these namespaces.

@@ -148,14 +148,12 @@ impl Plan {
                 self.notes.push(Note::OutsideUnread { scope: scope.clone(), reason: reason.clone() });
             }
             ListRead::Complete { items } => {
-                let objects = items.values().filter_map(|item| match item {
-                    LiveItem::Object(live) if !live.deleting && live.owner_view.is_none() => Some(&live.endpoint),
-                    LiveItem::Object(_) | LiveItem::Unsupported(_) => None,
-                });
-                for endpoint in objects {
+                let objects = items.values().filter_map(LiveItem::object);
+                for live in objects.filter(|live| !live.deleting && live.owner_view.is_none()) {
+                    let endpoint = &live.endpoint;
                     let ownership = Ownership::read(&endpoint.annotations);
                     let is_ours = Owner::of(ownership.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours();
-                    if is_ours && selection.selects(&endpoint.key, None, Some(endpoint)) {
+                    if is_ours && selection.selects(&endpoint.key, None, Some(live)) {
                         let key = endpoint.key.clone();
                         let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
                         self.notes.push(if in_plan { Note::OutsideKinds { key } } else { Note::Outside { key } });

@@ -1,7 +1,7 @@
 //! A stack as it was loaded: settings, definitions, notes, and where its files came from, so that places
 //! can be looked up later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use super::config::Config;
 use super::diagnostic::Diagnostic;
 use super::options::LoadOptions;
 use super::source::{FileFilter, FileOrigin};
-use crate::model::{Desired, Key, SourceLocation};
+use crate::kind::KindName;
+use crate::model::{Desired, Key, Namespace, SourceLocation};
 
 /// A stack, loaded whole.
 #[derive(Debug, Clone)]
@@ -24,9 +25,6 @@ pub struct Loaded {
     pub desired: Desired,
     /// The definitions that an overlay removes, with the places at which it does.
     pub removed: BTreeMap<Key, SourceLocation>,
-    /// The file or folder that was named, where it is below the stack's directory: it selects changes and
-    /// never narrows what is loaded.
-    pub selection: Option<PathFilter>,
     /// What was read differently from how it was written.
     pub notes: Vec<Diagnostic>,
     pub(super) origin: Arc<FileOrigin>,
@@ -38,6 +36,17 @@ impl Loaded {
     /// overlay; of a directory, whether any file below it could be.
     pub fn reads(&self, path: &str, is_directory: bool) -> bool {
         self.filter().reads(path, is_directory)
+    }
+
+    /// The kinds that must be read: those of definitions, and those that the settings list.
+    pub fn kinds(&self) -> BTreeSet<KindName> {
+        &self.config.kinds_with_endpoint() | &self.desired.definitions.keys().map(|key| key.kind).collect()
+    }
+
+    /// The namespaces that must be read: those of definitions, and those that the settings list.
+    pub fn namespaces(&self) -> BTreeSet<Namespace> {
+        let defined = self.desired.definitions.keys().map(|key| key.namespace.clone());
+        defined.chain(self.config.namespaces.iter().cloned()).collect()
     }
 
     /// Which of its files are what.
@@ -58,20 +67,4 @@ pub enum StackFile {
     Found,
     /// It does not: the directory is the whole, and nothing is ever deleted.
     Missing,
-}
-
-/// A file or folder of a stack, relative to its directory, with `/` between parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathFilter(String);
-
-impl PathFilter {
-    /// The file or folder at this path.
-    pub(super) fn new(path: String) -> Self {
-        Self(path)
-    }
-
-    /// The path.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }

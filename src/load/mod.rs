@@ -41,7 +41,7 @@ pub use discover::{stacks_below, stacks_of_repository};
 pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
 pub use keys::{DirectoryKeys, WantedKeys, is_definitions};
-pub use loaded::{Loaded, PathFilter, StackFile};
+pub use loaded::{Loaded, StackFile};
 pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
 pub use source::{is_definition_path, is_hidden, is_source};
@@ -81,10 +81,8 @@ const MOST_TWICE: usize = 20;
 /// # Errors
 /// Everything that is wrong in any file.
 pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    let LocatedStack { given, root, stack } = located(path, options)?;
-    let below = source::relative(&root, &given);
-    let selection = (given != root).then_some(PathFilter::new(below));
-    load(on_disk(&root)?, root, stack, selection, options)
+    let LocatedStack { root, stack, .. } = located(path, options)?;
+    load(on_disk(&root)?, root, stack, options)
 }
 
 /// The settings of the stack that `path` lies in, without its definitions; the default where there is
@@ -128,7 +126,7 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
 pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
     let files: BTreeMap<Arc<str>, Vec<u8>> = files.into_iter().map(|file| (file.path.into(), file.bytes)).collect();
     let stack = if files.contains_key(config::FILE) { StackFile::Found } else { StackFile::Missing };
-    load(FileOrigin::Memory { files }, PathBuf::new(), stack, None, options)
+    load(FileOrigin::Memory { files }, PathBuf::new(), stack, options)
 }
 
 /// Whether a stack with these settings takes the file at `path`, relative to its directory, for a file of
@@ -253,13 +251,7 @@ fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), 
     Ok((given.to_owned(), StackFile::Missing))
 }
 
-fn load(
-    origin: FileOrigin,
-    root: PathBuf,
-    stack: StackFile,
-    selection: Option<PathFilter>,
-    options: &LoadOptions,
-) -> Result<Loaded, Diagnostics> {
+fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
     let mut problems = Vec::new();
     let config = config_of(&origin, stack, options, &mut problems);
     if options.environment.as_ref().is_some_and(|name| !config.environments.contains_key(name)) {
@@ -330,7 +322,7 @@ fn load(
     let desired = Desired { definitions, files: files.len() };
     let notes = Diagnostics::new(ineffective.into_iter().chain(notes).collect(), count).list;
     let (origin, options) = (Arc::new(origin), options.clone());
-    Ok(Loaded { config, root, stack, desired, removed, selection, notes, origin, options })
+    Ok(Loaded { config, root, stack, desired, removed, notes, origin, options })
 }
 
 fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
@@ -404,12 +396,7 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
     if fast::is_other_kind(&source) {
         return FileRead::default();
     }
-    read_carefully(&source, context)
-}
-
-/// The careful reader borrows from its text, so overlays are narrowed to its life here.
-fn read_carefully<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
-    careful::read(source, context)
+    careful::read(&source, context)
 }
 
 /// The file's definitions, `None` where the careful reader has to read it.

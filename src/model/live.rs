@@ -188,6 +188,14 @@ impl LiveObject {
 }
 
 impl LiveItem {
+    /// The object; nothing for one that the model cannot express.
+    pub fn object(&self) -> Option<&LiveObject> {
+        match self {
+            LiveItem::Object(object) => Some(object),
+            LiveItem::Unsupported(_) => None,
+        }
+    }
+
     /// The key of the item.
     pub fn key(&self) -> &Key {
         match self {

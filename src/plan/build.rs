@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::namespace::{self, endpoint};
+use super::namespace;
 use super::references::References;
 use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, ScopeState};
 use crate::kind::KindName;
@@ -88,10 +88,10 @@ impl<'f> PlanBuilder<'f> {
         let PlanInput { selection, desired, .. } = self.input;
         for definition in self.definitions.get(&(&scope.namespace, scope.kind)).into_iter().flatten() {
             let key = &definition.endpoint.key;
-            selection.note(&mut self.matched, key, Some(definition), items.get(key).and_then(endpoint));
+            selection.note(&mut self.matched, key, Some(definition), items.get(key).and_then(LiveItem::object));
         }
         for (key, item) in items.iter().filter(|(key, _)| !desired.definitions.contains_key(*key)) {
-            selection.note(&mut self.matched, key, None, endpoint(item));
+            selection.note(&mut self.matched, key, None, item.object());
         }
     }
 

@@ -115,7 +115,7 @@ impl Handover<'_> {
                 return;
             }
         };
-        selection.note(&mut self.matched, key, None, Some(&live.endpoint));
+        selection.note(&mut self.matched, key, None, Some(live));
         let ownership = Ownership::read(&live.endpoint.annotations);
         let is_of = |stack| Owner::of(ownership.as_ref(), key, Some(stack)).is_ours();
         self.from_exists |= is_of(from);
@@ -137,7 +137,7 @@ impl Handover<'_> {
         let MoveInput { selection, defined_after, .. } = self.input;
         match selection.is_all() {
             true => defined_after.is_some_and(|desired| desired.definitions.contains_key(key)),
-            false => selection.selects(key, None, live.map(|live| &live.endpoint)),
+            false => selection.selects(key, None, live),
         }
     }
 

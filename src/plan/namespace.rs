@@ -50,7 +50,7 @@ pub(super) fn arrange(
             None => builder.undefined(item),
         }
         // Of what the filters leave out, nothing is concluded.
-        if !input.selection.selects(key, definition, endpoint(item)) {
+        if !input.selection.selects(key, definition, item.object()) {
             builder.plan.notes.truncate(notes);
         }
     }
@@ -67,17 +67,9 @@ fn selected_of(selection: &Selection, wanted: &[&Definition], items: &BTreeMap<K
     if selection.is_all() {
         return wanted.len();
     }
-    let live = |key: &Key| items.get(key).and_then(endpoint);
+    let live = |key: &Key| items.get(key).and_then(LiveItem::object);
     let selects = |one: &&&Definition| selection.selects(&one.endpoint.key, Some(one), live(&one.endpoint.key));
     wanted.iter().filter(selects).count()
-}
-
-/// The endpoint of an item that the model can express.
-pub(super) fn endpoint(item: &LiveItem) -> Option<&Object> {
-    match item {
-        LiveItem::Object(object) => Some(&object.endpoint),
-        LiveItem::Unsupported(_) => None,
-    }
 }
 
 /// Works through one kind in one namespace.
@@ -149,7 +141,7 @@ impl NamespaceBuilder<'_, '_> {
     }
 
     fn push(&mut self, change: Change, definition: Option<&Definition>, live: Option<&LiveObject>) {
-        if self.input.selection.selects(&change.key, definition, live.map(|live| &live.endpoint)) {
+        if self.input.selection.selects(&change.key, definition, live) {
             self.plan.changes.push(change);
         } else if change.action.kind() != ActionKind::Annotate {
             self.plan.left_out += 1;
@@ -157,7 +149,7 @@ impl NamespaceBuilder<'_, '_> {
     }
 
     fn block(&mut self, entry: BlockedChange, definition: Option<&Definition>, live: Option<&LiveObject>) {
-        if self.input.selection.selects(&entry.key, definition, live.map(|live| &live.endpoint)) {
+        if self.input.selection.selects(&entry.key, definition, live) {
             self.plan.blocked.push(entry);
         } else {
             self.plan.left_out += 1;
@@ -204,7 +196,7 @@ impl NamespaceBuilder<'_, '_> {
         self.note_unlike(live, definition, &differences, options);
         let change = self.change(definition, live, ownership.as_ref(), &differences);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
-        let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
+        let selected = self.input.selection.selects(key, Some(definition), Some(live));
         // What has another owner is not part of any share, and what is going is not ours to count.
         let counts = live.owner_view.is_none() && !live.deleting;
         let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);

@@ -264,11 +264,7 @@ impl Plan {
         let planned = self.changes.iter().map(|change| &change.key).chain(self.blocked.iter().map(|held| &held.key));
         let planned: BTreeSet<&Key> = planned.collect();
         let items = live.lists.values().filter_map(ListRead::items).flat_map(BTreeMap::values);
-        let tenant = |item: &LiveItem| match item {
-            LiveItem::Object(live) => live.tenant.clone(),
-            LiveItem::Unsupported(_) => None,
-        };
-        let mut own: BTreeSet<String> = items.filter_map(tenant).collect();
+        let mut own: BTreeSet<String> = items.filter_map(|item| item.object()?.tenant.clone()).collect();
         for change in &self.changes {
             let Some(after) = waves::afterwards(change) else { continue };
             let mut targets = waves::targets(&after);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::pattern::{Pattern, PatternError};
 use crate::kind;
 use crate::model::{
-    Definition, Desired, Key, Namespace, Object, Requirement, Scope, Selector, SelectorError, StringMap,
+    Definition, Desired, Key, LiveObject, Namespace, Requirement, Scope, Selector, SelectorError, StringMap,
 };
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
@@ -131,12 +131,12 @@ impl Selection {
     }
 
     /// Whether a change of this endpoint is left in. What has no definition has no path.
-    pub fn selects(&self, key: &Key, definition: Option<&Definition>, live: Option<&Object>) -> bool {
+    pub fn selects(&self, key: &Key, definition: Option<&Definition>, live: Option<&LiveObject>) -> bool {
         if self.is_all() {
             return true;
         }
         let labels: [Option<&StringMap>; 2] =
-            [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
+            [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.endpoint.labels)];
         let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key)))
@@ -151,7 +151,7 @@ impl Selection {
         matched: &mut MatchedFilters,
         key: &Key,
         definition: Option<&Definition>,
-        live: Option<&Object>,
+        live: Option<&LiveObject>,
     ) {
         if self.is_all() {
             return;
@@ -160,7 +160,7 @@ impl Selection {
             seen.resize(patterns.len(), false);
             seen.iter_mut().zip(patterns).for_each(|(seen, one)| *seen = *seen || one.matches(key));
         }
-        let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
+        let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.endpoint.labels)];
         let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
         matched.selector = matched.selector || labels.into_iter().flatten().any(|labels| meets(&labels));
         matched.all_together = matched.all_together || self.selects(key, definition, live);

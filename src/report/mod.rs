@@ -249,9 +249,12 @@ fn of_views(
     one: fn(&View<'_>, &ReportOptions<'_>) -> String,
     several: fn(&Fleet<'_>, &ReportOptions<'_>) -> String,
 ) -> Option<String> {
+    let view = options.view;
     match report {
+        Report::Plan(plan) => Some(one(&View::of_plan(plan, &plan.digest(), options.saved, view), options)),
+        Report::Check(check) => Some(one(&View::of_check(check, view.call()), options)),
         Report::Fleet(fleet) => Some(several(fleet, options)),
-        report => View::of(report, options).map(|view| one(&view, options)),
+        Report::Answer(_) => None,
     }
 }
 

@@ -108,14 +108,14 @@ const NAMED: [(&str, Cell); 10] = [
     ("endpoint", |item| Some(item.key().to_string())),
     ("namespace", |item| Some(item.key().namespace.to_string())),
     ("name", |item| Some(item.key().name.to_string())),
-    ("labels", |item| Some(unit::pairs(&object(item)?.endpoint.labels))),
+    ("labels", |item| Some(unit::pairs(&item.object()?.endpoint.labels))),
     // Ours aside.
-    ("annotations", |item| Some(unit::pairs(&object(item)?.endpoint.annotations))),
-    ("owner", |item| owner(object(item)?)),
-    ("uid", |item| Some(object(item)?.uid.clone())),
-    ("creator", |item| object(item)?.creator.clone()),
-    ("created", |item| object(item)?.created.as_deref().map(minute)),
-    ("modified", |item| object(item)?.modified.as_deref().or(object(item)?.created.as_deref()).map(minute)),
+    ("annotations", |item| Some(unit::pairs(&item.object()?.endpoint.annotations))),
+    ("owner", |item| owner(item.object()?)),
+    ("uid", |item| Some(item.object()?.uid.clone())),
+    ("creator", |item| item.object()?.creator.clone()),
+    ("created", |item| item.object()?.created.as_deref().map(minute)),
+    ("modified", |item| item.object()?.modified.as_deref().or(item.object()?.created.as_deref()).map(minute)),
 ];
 
 impl Column {
@@ -174,16 +174,9 @@ impl Column {
             Column::Field(field) if field.unit() == KindName::ENDPOINT.kind().columns.first().copied() => {
                 Some(with_state(item, field))
             }
-            Column::Field(field) => object(item).and_then(|object| value(&object.endpoint, field)),
+            Column::Field(field) => item.object().and_then(|object| value(&object.endpoint, field)),
         };
         text.filter(|text| !text.is_empty()).unwrap_or_else(|| ABSENT.to_owned())
-    }
-}
-
-fn object(item: &LiveItem) -> Option<&LiveObject> {
-    match item {
-        LiveItem::Object(object) => Some(object),
-        LiveItem::Unsupported(_) => None,
     }
 }
 

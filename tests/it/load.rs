@@ -88,15 +88,14 @@ fn messages(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_path_below_the_stack_selects_and_never_narrows() {
+fn a_path_below_the_stack_never_narrows_what_is_loaded() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "trueup.yaml", "stack: s\nnamespaces: [shop]\n");
     write(root.path(), "one/a.yaml", GOOD);
     write(root.path(), "two/b.yaml", GOOD.replace("name: a", "name: b"));
-    for (path, selected) in [("", None), ("one", Some("one")), ("two/b.yaml", Some("two/b.yaml"))] {
+    for path in ["", "one", "two/b.yaml"] {
         let loaded = load::directory(&root.path().join(path), &LoadOptions::default()).expect("it loads");
         assert_eq!(loaded.desired.definitions.len(), 2);
-        assert_eq!(loaded.selection.as_ref().map(trueup::load::PathFilter::as_str), selected);
     }
 }
 
@@ -106,7 +105,7 @@ fn a_file_without_settings_is_the_whole() {
     write(root.path(), "a.yaml", GOOD);
     write(root.path(), "broken.yaml", "[");
     let loaded = load::directory(&root.path().join("a.yaml"), &LoadOptions::default()).expect("it loads");
-    assert_eq!((loaded.desired.definitions.len(), loaded.selection), (1, None));
+    assert_eq!(loaded.desired.definitions.len(), 1);
 }
 
 #[test]

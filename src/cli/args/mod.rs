@@ -140,8 +140,8 @@ pub enum Color {
 /// What is loaded, and which changes are selected.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ScopeArgs {
-    /// The stack's directory; or a directory or file in it, which filters the changes [default: .]
-    #[arg(value_name = "PATH")]
+    /// The stack's directory; or a directory or file in it, which filters the changes
+    #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub filter: FilterArgs,

@@ -209,7 +209,7 @@ fn units_of<'k>(session: &Session<'_>, live: &Live, key: &'k Key) -> Vec<(&'k Ke
     let definition = session.stack.loaded.desired.definitions.get(key);
     let wanted = definition.filter(|_| !key.kind.is_whole()).map(|definition| &definition.endpoint.spec);
     let (Some(wanted), Some(LiveItem::Object(object))) = (wanted, live.item(key)) else { return Vec::new() };
-    if !session.stack.selection.selects(key, definition, Some(&object.endpoint)) {
+    if !session.stack.selection.selects(key, definition, Some(object)) {
         return Vec::new();
     }
     let spec = &object.endpoint.spec;

@@ -152,7 +152,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         None => DriftStore::of(context, state, stack, base_url)?,
     };
     let mut drift_state = kept.read().await?;
-    let elsewhere = &stack.namespaces() - &session.namespaces();
+    let elsewhere = &stack.loaded.namespaces() - &session.namespaces();
     // Whatever is done to live from here on comes after what this check sees.
     let now = context.environment.now();
     let mut plan = session.differences(Some(&drift_state)).await?;

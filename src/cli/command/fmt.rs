@@ -12,8 +12,8 @@ use crate::load;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup fmt\n  trueup fmt endpoints/shop\n  trueup fmt --check endpoints")]
 pub struct FmtArgs {
-    /// The stack's directory, or a directory or file in it [default: .]
-    #[arg(value_name = "PATH")]
+    /// The stack's directory, or a directory or file in it
+    #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
     /// Write nothing, print the files that are not in canonical form, and exit with 2 if there is one
     #[arg(long)]
@@ -25,11 +25,10 @@ impl Execute for FmtArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let options = settings::load_options(context);
-        let paths = if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() };
         let of_path =
             |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
         // Nothing is written unless every file can be read.
-        let formatted = paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
+        let formatted = self.paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
         let (mut files, mut changed) = (0, 0);
         for one in &formatted {
             let shown = |path: &str| format!("{}{path}", context.environment.shown_from_here(&one.root));

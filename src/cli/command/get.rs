@@ -87,7 +87,7 @@ struct Wanted {
 impl Wanted {
     fn of(arguments: &GetArgs, config: &Config) -> Result<Self> {
         let mut namespaces = BTreeSet::new();
-        let of_stack = stack::kinds_of(config);
+        let of_stack = config.kinds_with_endpoint();
         let mut kinds = if arguments.endpoints.is_empty() { of_stack.clone() } else { BTreeSet::new() };
         let mut named = BTreeSet::new();
         // Several arguments add up, and so do several globs.
@@ -125,8 +125,7 @@ impl Wanted {
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {
-        let selects =
-            |key: &Key, item| self.selection.selects(key, None, stack::object(item).map(|object| &object.endpoint));
+        let selects = |key: &Key, item: &LiveItem| self.selection.selects(key, None, item.object());
         live.items().filter(|(key, item)| selects(key, item)).map(|(_, item)| item).collect()
     }
 

@@ -147,7 +147,7 @@ async fn arrange(
             .hint("nothing was sent"));
     }
     let named = arguments.globs.iter().filter_map(|glob| KindName::find(glob.split_once(':')?.0));
-    let kinds = sides.iter().flatten().flat_map(|loaded| stack::kinds(loaded)).chain(named).collect();
+    let kinds = sides.iter().flatten().flat_map(|loaded| loaded.kinds()).chain(named).collect();
     let namespaces = namespaces(&sides, &kinds, selection, &arguments.globs);
     let mut plan = Plan {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -190,7 +190,7 @@ fn namespaces(
 ) -> BTreeSet<Namespace> {
     let place = |glob: &'_ String| glob.split_once(':').map_or(glob.clone(), |(_, place)| place.to_owned());
     let named = globs.iter().map(place).filter_map(|place| Namespace::parse(place.split_once('/')?.0).ok());
-    let of_sides = sides.iter().flatten().flat_map(|loaded| stack::namespaces(loaded));
+    let of_sides = sides.iter().flatten().flat_map(|loaded| loaded.namespaces());
     let none = Desired::default();
     let reaches = |namespace: &Namespace| Scope::each([namespace], kinds).any(|scope| selection.reaches(&scope, &none));
     named.chain(of_sides).filter(reaches).collect()

@@ -120,7 +120,7 @@ fn pulled(
                 continue;
             }
         };
-        if !selection.selects(item.key(), None, Some(&object.endpoint)) {
+        if !selection.selects(item.key(), None, Some(object)) {
             continue;
         }
         // What the service makes of an object is there again with the object.

@@ -84,7 +84,7 @@ async fn copy(context: &Context, session: &Session<'_>) -> Result<(Snapshot, Pla
     let taken = snapshot::take(
         &reader,
         &session.namespaces(),
-        &session.stack.kinds(),
+        &session.stack.loaded.kinds(),
         ReferrerReads::Left,
         context.environment.now(),
     )

@@ -21,8 +21,8 @@ use crate::report::fleet::NoResult;
     after_help = "Examples:\n  trueup snapshot endpoints -o live.json\n  trueup plan endpoints --live live.json\n  trueup snapshot -n shop -n pay --referrers -o live.json\n  trueup snapshot --recursive stacks -o live"
 )]
 pub struct SnapshotArgs {
-    /// The stack's directory, whose namespaces are read [default: .]; repeatable
-    #[arg(value_name = "PATH")]
+    /// The stack's directory, whose namespaces are read; repeatable
+    #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub stacks: StacksArgs,
@@ -118,11 +118,11 @@ fn scope(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Resul
     }
     let scope = ScopeArgs { paths: vec![directory.to_owned()], ..ScopeArgs::default() };
     let stack = stack::open_bare(context, &scope)?;
-    let namespaces = stack.namespaces();
+    let namespaces = stack.loaded.namespaces();
     if namespaces.is_empty() {
         return Err(stack::no_namespace("give --namespace"));
     }
-    let kinds = asked(stack.kinds());
+    let kinds = asked(stack.loaded.kinds());
     Ok((stack.loaded.config, namespaces, kinds))
 }
 

@@ -66,7 +66,7 @@ fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Validat
             return Ok(Validation { contents: None, diagnostics: wrong.list, prefix });
         }
     };
-    let namespaces = stack.namespaces().len();
+    let namespaces = stack.loaded.namespaces().len();
     let Loaded { desired, notes, root, .. } = stack.loaded;
     if format == Format::Text && !notes.is_empty() {
         diagnostics::message(context, &Diagnostics::new(notes.clone(), desired.files).below(root.clone()));

@@ -93,7 +93,7 @@ impl BaseTarget {
         let planned = settings::named(context, now)?.map(|place| place.base_url().to_string());
         let services = planned.into_iter().chain(own.base_url.as_deref().map(plain)).collect();
         let listed: BTreeSet<Namespace> = own.namespaces.iter().cloned().collect();
-        let taken = &stack.namespaces() | pruned;
+        let taken = &stack.loaded.namespaces() | pruned;
         Ok(Self {
             is_environment: environment.is_some(),
             services: (now.base_url == own.base_url).then_some(services),

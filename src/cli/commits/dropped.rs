@@ -51,16 +51,16 @@ pub fn scopes(
         kinds.insert(key.kind);
     }
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
-    namespaces.retain(|namespace| !is_read(namespace) && !stack.namespaces().contains(namespace));
+    namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
     if let Some(shard) = shard {
         namespaces = shard.namespaces(namespaces, &plan.service.base_url);
     }
-    kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.kinds().contains(kind));
+    kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
     let is_reached = |scope: &Scope| stack.selection.reaches(scope, &stack.loaded.desired);
     let of = |namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>| -> BTreeSet<Scope> {
         Scope::each(namespaces, kinds).filter(is_reached).collect()
     };
-    let all = [of(&namespaces, &(&stack.kinds() | &kinds)), of(read, &kinds)];
+    let all = [of(&namespaces, &(&stack.loaded.kinds() | &kinds)), of(read, &kinds)];
     all.into_iter().filter(|scopes| !scopes.is_empty()).collect()
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::commits::base;
 use crate::cli::context::LazyRepository;
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::{Context, Result, stack};
+use crate::cli::{Context, Result};
 use crate::file::limit;
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
@@ -258,7 +258,7 @@ impl<'r> TreeThen<'r> {
             let elsewhere = defined_elsewhere::keys(context, self.repository.top(), config, &keys);
             let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
             let kinds: BTreeSet<KindName> = endpoints.iter().map(|key| key.kind).collect();
-            let kinds_not_listed = kinds.difference(&stack::kinds_of(config)).copied().collect();
+            let kinds_not_listed = kinds.difference(&config.kinds_with_endpoint()).copied().collect();
             Some(LeftObjects { environment, endpoints, kinds_not_listed })
         });
         Ok(left.collect())

@@ -54,7 +54,7 @@ impl Target {
 
     /// The first of its paths.
     pub fn path(&self) -> &Path {
-        self.paths.first().map_or(Path::new("."), PathBuf::as_path)
+        &self.paths[0]
     }
 }
 
@@ -65,11 +65,10 @@ impl Target {
 pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Targets> {
     let recursive = stacks.recursive;
     let all = context.chosen_environment().is_some_and(|name| name == ALL);
-    let given = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
-    if !recursive && !all && given.len() == 1 {
+    if !recursive && !all && paths.len() == 1 {
         return Ok(Targets::One(paths.to_vec()));
     }
-    let found = if recursive { below(&given)? } else { by_root(context, &given)? };
+    let found = if recursive { below(paths)? } else { by_root(context, paths)? };
     match found.as_slice() {
         [one] if !recursive && !all => return Ok(Targets::One(one.clone())),
         _ => {}
@@ -160,8 +159,7 @@ fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
 
 /// Every environment of a stack; settings that cannot be read are an error of the stack, and not of the call.
 fn environments(paths: &[PathBuf]) -> Result<Vec<StackEnvironment>> {
-    let path = paths.first().map_or(Path::new("."), PathBuf::as_path);
-    let names: Vec<String> = match load::settings(path, &LoadOptions::default()) {
+    let names: Vec<String> = match load::settings(&paths[0], &LoadOptions::default()) {
         Ok(config) => config.environments.into_keys().collect(),
         Err(_) => Vec::new(),
     };
@@ -169,7 +167,7 @@ fn environments(paths: &[PathBuf]) -> Result<Vec<StackEnvironment>> {
         return Err(error!(
             Usage,
             "`{}` has an environment `{ALL}`, and `--env {ALL}` means every one",
-            path.display()
+            paths[0].display()
         )
         .hint("rename that environment"));
     }

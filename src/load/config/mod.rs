@@ -123,6 +123,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The kinds that it lists, and endpoint.
+    pub fn kinds_with_endpoint(&self) -> BTreeSet<KindName> {
+        &self.kinds | &BTreeSet::from([KindName::ENDPOINT])
+    }
+
     /// Everything in it that decides what a run may do.
     pub fn safety(&self) -> SafetySettings {
         let target = RunTarget {

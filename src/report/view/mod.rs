@@ -6,11 +6,11 @@ pub(super) mod outcome;
 pub(super) mod plan;
 pub(super) mod runs;
 
+use super::Role;
 use super::facts::check::Row;
 use super::facts::plan::{self as plan_facts, Command, Item};
 use super::facts::unread::Unread;
 use super::line::{Line, Parts};
-use super::{Report, ReportOptions, Role};
 use crate::plan::{Change, Plan};
 
 /// A report about one stack.
@@ -39,17 +39,6 @@ pub(super) struct View<'a> {
     pub notes: Vec<Line<'a>>,
     /// What can be done next.
     pub commands: Vec<Command>,
-}
-
-impl<'a> View<'a> {
-    /// The view of a report about one stack.
-    pub fn of(report: &Report<'a>, options: &ReportOptions<'_>) -> Option<Self> {
-        match *report {
-            Report::Plan(plan) => Some(Self::of_plan(plan, &plan.digest(), options.saved, options.view)),
-            Report::Check(check) => Some(Self::of_check(check, options.view.call())),
-            Report::Fleet(_) | Report::Answer(_) => None,
-        }
-    }
 }
 
 /// What a report lists.

@@ -61,7 +61,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     let directory = arguments.directory.as_path();
     let Some(config) = settings_file(context, directory, health) else { return };
     let has_stack = settings::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
-    let mut kinds = stack::kinds_of(&config);
+    let mut kinds = config.kinds_with_endpoint();
     // Without a stack, the files in the directory have nothing to do with the namespaces that the call names.
     if has_stack || arguments.namespace.is_empty() {
         let keys = definitions(context, &config, directory, health);

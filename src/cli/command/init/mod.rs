@@ -6,7 +6,6 @@ use files::{NewFile, NewStack};
 
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
-use crate::cli::stack;
 use crate::file::FileMode;
 use crate::load::{self, Config, Loaded, config};
 use crate::model::{Name, Namespace};
@@ -104,7 +103,7 @@ fn request(
     let base_url = base_url(context)?;
     let given = settings::stack(context, &Config::default())?.and_then(|name| Name::parse(&name).ok());
     let name = given.clone().unwrap_or_else(|| stack_name(directory));
-    let defined: Vec<Namespace> = existing.into_iter().flat_map(stack::namespaces).collect();
+    let defined: Vec<Namespace> = existing.into_iter().flat_map(Loaded::namespaces).collect();
     let namespaces = match (arguments.namespaces.as_slice(), defined) {
         ([], defined) if defined.is_empty() => {
             vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))]
@@ -112,7 +111,7 @@ fn request(
         ([], defined) => defined,
         (given, _) => given.to_vec(),
     };
-    let kinds = existing.into_iter().flat_map(stack::kinds).filter(|kind| !kind.is_endpoint()).collect();
+    let kinds = existing.into_iter().flat_map(Loaded::kinds).filter(|kind| !kind.is_endpoint()).collect();
     let forge = arguments.pipeline.unwrap_or_else(|| likely_forge(top));
     let names: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
     let pipelines = match forge {
