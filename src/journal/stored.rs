@@ -1,6 +1,7 @@
 //! The runs of a state store by their paths: `runs/RUN.jsonl` is a file of a directory; in a bucket it is one object
 //! or, until the run has ended, the objects below `runs/RUN`.
 
+use std::io::ErrorKind::NotFound;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -95,7 +96,8 @@ pub(super) fn named_stack(stack: Option<&str>) -> String {
 /// The bytes of a run, or nothing where it is not there.
 pub(super) fn find(state: &StateStore, path: &Path) -> Result<Option<Vec<u8>>, JournalError> {
     match state {
-        StateStore::Directory(_) if !path.exists() => Ok(None),
+        // A link that leads nowhere is a run that cannot be read.
+        StateStore::Directory(_) if path.symlink_metadata().is_err_and(|error| error.kind() == NotFound) => Ok(None),
         StateStore::Directory(_) => Ok(Some(read_own(path, limit::JOURNAL)?)),
         StateStore::Bucket(bucket, _) => objects::read(bucket, path, name(path)),
     }

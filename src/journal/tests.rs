@@ -383,6 +383,21 @@ async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_run_that_lies_elsewhere_and_cannot_be_reached_is_not_one_that_sent_nothing() {
+    let names = ["000", "001"].map(|milliseconds| format!("2026-11-22T05-00-00-{milliseconds}-shop-0001"));
+    for target in ["/nowhere/run.jsonl", "gone.jsonl"] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = StateStore::Directory(directory.path().to_owned());
+        begin(&state, &names[0]).expect("a journal").close(closing()).await.expect("the end");
+        let link = directory.path().join(format!("runs/{}.jsonl", names[1]));
+        std::os::unix::fs::symlink(target, link).expect("a link");
+        let found = find_of(&state, "last", &owner("shop"));
+        assert!(matches!(found, Err(JournalError::LaterUnreadable { .. })), "{target}: {found:?}");
+    }
+}
+
 #[tokio::test]
 async fn of_other_stacks_no_run_is_opened() {
     let directory = tempfile::tempdir().expect("a directory");
