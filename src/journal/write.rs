@@ -138,9 +138,9 @@ impl Journal {
         self.queue.lock().failed.clone()
     }
 
-    /// Whether its file was removed, so that the run cannot be shown, resumed or rolled back.
+    /// Whether its file was removed or replaced, so that the run cannot be shown, resumed or rolled back.
     pub fn is_removed(&self) -> bool {
-        self.lease.is_none() && is_removed(&self.path)
+        self.failure().is_some_and(|error| error.reason == REMOVED)
     }
 
     fn add(&self, entry: &Line<'_>, urgency: Urgency, notified: Option<Notified>) -> Result<(), RecordError> {
@@ -262,7 +262,7 @@ impl LineWriter {
         }
     }
 
-    /// A file that somebody removed takes every line, and nobody finds it again.
+    /// A file that somebody removed or replaced takes every line, and nobody finds it again.
     fn write(&mut self, lines: Vec<u8>, flush: bool) -> Result<(), RecordError> {
         if let Some(error) = self.queue.lock().failed.clone() {
             return Err(error);
@@ -273,7 +273,8 @@ impl LineWriter {
                 let written = file.write_all(&lines);
                 let written = written.and_then(|()| if flush { file.sync_data() } else { Ok(()) });
                 let written = written.map_err(|error| error.to_string());
-                written.and_then(|()| if flush && is_removed(&self.path) { Err(REMOVED.to_owned()) } else { Ok(()) })
+                written
+                    .and_then(|()| if flush && is_removed(&self.path, file) { Err(REMOVED.to_owned()) } else { Ok(()) })
             }
             Medium::Objects(run) => run.write(lines),
         };
@@ -286,10 +287,14 @@ impl LineWriter {
 }
 
 /// What is wrong with a record that is no longer there.
-const REMOVED: &str = "it was removed while the run went on";
+const REMOVED: &str = "it was removed or replaced while the run went on";
 
-fn is_removed(path: &Path) -> bool {
-    path.try_exists().is_ok_and(|exists| !exists)
+/// Whether the path leads to no file, or to one that does not grow with ours.
+fn is_removed(path: &Path, file: &File) -> bool {
+    match path.metadata() {
+        Ok(found) => file.metadata().is_ok_and(|ours| found.len() < ours.len()),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 fn put(lines: &mut Vec<u8>, entry: &Line<'_>) -> io::Result<()> {

@@ -118,7 +118,7 @@ pub struct Outcome {
     /// Milliseconds of them that the verification took.
     #[serde(default)]
     pub verify_milliseconds: u64,
-    /// Its record was removed while it went on: it cannot be shown, resumed or rolled back.
+    /// Its record was removed or replaced while it went on: it cannot be shown, resumed or rolled back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unrecorded: bool,
 }

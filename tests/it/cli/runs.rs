@@ -444,7 +444,22 @@ fn a_run_in_progress_is_not_rolled_back_in_part() {
 }
 
 #[test]
-fn a_run_whose_record_is_deleted_stops_and_proposes_nothing_that_needs_it() {
+fn a_run_whose_record_is_deleted_or_replaced_stops_and_proposes_nothing_that_needs_it() {
+    let delete = |stage: &Stage| std::fs::remove_dir_all(stage.path("../state/trueup")).expect("the state");
+    let replace = |stage: &Stage| {
+        let runs = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
+        let run = runs.map(|run| run.expect("a run").path()).next().expect("a run");
+        std::fs::copy(&run, run.with_extension("copy")).expect("a copy");
+        std::fs::rename(run.with_extension("copy"), run).expect("in its place");
+    };
+    loses_its_record(delete);
+    // Windows replaces no open file.
+    if cfg!(unix) {
+        loses_its_record(replace);
+    }
+}
+
+fn loses_its_record(lose: impl Fn(&Stage)) {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
     for number in 0..5 {
@@ -452,7 +467,7 @@ fn a_run_whose_record_is_deleted_stops_and_proposes_nothing_that_needs_it() {
     }
     service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
     let (mut apply, stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "1"]));
-    std::fs::remove_dir_all(stage.path("../state/trueup")).expect("the state");
+    lose(&stage);
     let stderr = stderr.collect::<Vec<_>>().join("\n");
     let mut stdout = String::new();
     apply.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("text");
