@@ -131,6 +131,9 @@ impl Document {
             let resources = document.get("resource").map(of_configuration).unwrap_or_default();
             return Ok(Self { is_state: false, resources });
         }
+        if document.contains_key("planned_values") {
+            return Err(TerraformError::Plan);
+        }
         let (is_state, is_shown) = (document.contains_key("version"), document.contains_key("format_version"));
         let document = Value::Object(document);
         let resources = if is_state {

@@ -35,6 +35,9 @@ pub enum TerraformError {
         /// The version in the file.
         version: u64,
     },
+    /// The output of `terraform show -json PLAN`.
+    #[error("it is a plan, and not a state")]
+    Plan,
     /// The document is of another kind.
     #[error("it is neither a state, nor the output of `terraform show -json`, nor configuration in JSON syntax")]
     Kind,
@@ -45,8 +48,9 @@ pub enum TerraformError {
 pub struct Import {
     /// Each object with the address of its resource.
     pub objects: BTreeMap<Key, (String, Object)>,
-    /// Resources that no definition can be made of, by address, with the reason as a fragment.
-    pub left_out: BTreeMap<String, String>,
+    /// Resources that no definition can be made of: the address, which several files can contain, and the reason as a
+    /// fragment.
+    pub left_out: Vec<(String, String)>,
     /// The addresses of resources of the vendor's provider that are not objects of a known kind.
     pub unread: BTreeSet<String>,
 }
@@ -74,14 +78,14 @@ impl Import {
         let endpoint = match attributes.and_then(|attributes| attributes::object(kind, &attributes)) {
             Ok(endpoint) => endpoint,
             Err(reason) => {
-                self.left_out.insert(address, reason);
+                self.left_out.push((address, reason));
                 return;
             }
         };
         match self.objects.get(&endpoint.key) {
             Some((first, _)) => {
                 let reason = format!("`{first}` has the same namespace and name, {}", endpoint.key);
-                self.left_out.insert(address, reason);
+                self.left_out.push((address, reason));
             }
             None => {
                 self.objects.insert(endpoint.key.clone(), (address, endpoint));

@@ -149,6 +149,34 @@ fn what_cannot_be_imported_is_named_and_the_code_says_so() {
 }
 
 #[test]
+fn two_states_with_the_same_addresses_hide_nothing_of_each_other() {
+    let of = |namespace: &str| {
+        let mut newer = cart();
+        newer["metadata"]["namespace"] = json!(namespace);
+        newer["spec"]["newer"] = json!("x");
+        state(&[newer]).to_string()
+    };
+    let stage = Stage::new().file("dev.tfstate", &of("dev")).file("prod.tfstate", &of("prod"));
+    let left_out = "left out: volterra_endpoint.all[0]: its kind has no `newer`\n";
+    stage
+        .run("import terraform dev.tfstate prod.tfstate -o endpoints")
+        .code(1)
+        .stderr_contains(&left_out.repeat(2))
+        .stderr_contains("2 resources were left out");
+}
+
+#[test]
+fn a_plan_of_terraform_is_not_a_state_without_resources() {
+    let plan = json!({"format_version": "1.2", "planned_values": {"root_module": {}}, "resource_changes": []});
+    let stage = Stage::new().file("plan.json", &plan.to_string());
+    stage
+        .run("import terraform plan.json -o endpoints")
+        .code(1)
+        .stderr_contains("`plan.json` cannot be imported: it is a plan, and not a state")
+        .stderr_contains("terraform state pull > terraform.tfstate");
+}
+
+#[test]
 fn a_resource_of_the_provider_that_is_no_object_of_a_known_kind_is_named() {
     let resource = |kind: &str, name: &str| {
         let instance = json!({"schema_version": 0, "attributes": {"name": "a", "namespace": "shop"}});

@@ -86,7 +86,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
                 files.push(file);
             }
             Err(reason) => {
-                import.left_out.insert(address, reason);
+                import.left_out.push((address, reason));
             }
         }
     }
@@ -95,6 +95,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
     }
     let written = target.write(&BTreeSet::new(), &files)?;
     target.summarise(context, "Imported", &files, written);
+    import.left_out.sort();
     for (address, reason) in &import.left_out {
         context.output.notice(&format!("left out: {address}: {reason}"));
     }
