@@ -261,6 +261,23 @@ fn an_empty_batch_is_the_end_whatever_its_id_says() {
 }
 
 #[test]
+fn a_scroll_that_leads_back_ends_and_is_not_reported_as_whole() {
+    // Batches 0, 1, 2, 0, 1, ... for ever.
+    let server = OddServer::start(move |_, body| {
+        let id = serde_json::from_slice::<Value>(body).expect("JSON")["scroll_id"].as_str().map_or(0, str::len);
+        let events = [0, 1].map(|at| json!({"batch": id % 3, "event": at}).to_string());
+        let answer = json!({"events": events, "total_hits": "1200", "scroll_id": "s".repeat(id + 1)});
+        (200, answer.to_string().into())
+    });
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", "token-of-an-odd-service");
+    for line in ["events --limit 700 --format ndjson", "events --all --format ndjson"] {
+        let ran = stage.run(line);
+        ran.code(5).stderr_contains("the service sent the same batch of events again").stderr_contains("6 of 1,200");
+        assert_eq!(lines(&ran).len(), 7);
+    }
+}
+
+#[test]
 fn an_answer_without_counts_is_not_an_answer_of_nothing() {
     let counted = json!({"by_0": {"field_aggregation": {"buckets": [{"key": "DE", "count": "7"}]}}});
     answered(json!({"events": ["{}"], "aggs": counted}))

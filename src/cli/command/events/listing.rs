@@ -2,6 +2,9 @@
 //! is fetched.
 
 use super::{EventsArgs, EventsRequest};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::command::prelude::*;
@@ -92,6 +95,8 @@ pub struct Pages<'a> {
     page: Option<EventPage>,
     scroll_id: String,
     total: Option<u64>,
+    /// Digests of those that were read: a scroll that leads back would never end.
+    batches: BTreeSet<u64>,
 }
 
 impl<'a> Pages<'a> {
@@ -101,29 +106,43 @@ impl<'a> Pages<'a> {
     /// It was not answered.
     pub async fn first(reader: &'a Reader, question: &'a EventsRequest) -> Result<Self> {
         let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
-        Ok(Self { reader, question, total: page.total_hits, scroll_id: page.scroll_id.clone(), page: Some(page) })
+        let (total, batches) = (page.total_hits, BTreeSet::new());
+        Ok(Self { reader, question, page: Some(page), scroll_id: String::new(), total, batches })
     }
 
     /// The next batch; nothing at the end. `earlier` is the number of events before it.
     ///
     /// # Errors
-    /// It was not answered; it is not asked for again.
+    /// It was not answered, and is not asked for again; it is one of those before it.
     pub async fn next(&mut self, earlier: u64) -> Result<Option<Vec<Event>>> {
-        if let Some(page) = self.page.take() {
-            return Ok(Some(page.events));
+        let page = match self.page.take() {
+            Some(page) => page,
+            None if self.scroll_id.is_empty() => return Ok(None),
+            None => {
+                let namespace = &self.question.query.namespace;
+                let page = events::scroll(self.reader, namespace, &self.scroll_id).await;
+                let page = page.map_err(|error| {
+                    self.ended(CommandError::new(ExitStatus::Unknown, error), earlier)
+                        .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
+                })?;
+                // After the last event a service may also answer an empty batch, with an id that would go on for ever.
+                if page.events.is_empty() {
+                    return Ok(None);
+                }
+                page
+            }
+        };
+        let mut hasher = DefaultHasher::new();
+        page.events.iter().for_each(|event| event.json().hash(&mut hasher));
+        if !self.batches.insert(hasher.finish()) {
+            return Err(self.ended(error!(Unknown, "the service sent the same batch of events again"), earlier));
         }
-        if self.scroll_id.is_empty() {
-            return Ok(None);
-        }
-        let namespace = &self.question.query.namespace;
-        let page = events::scroll(self.reader, namespace, &self.scroll_id).await.map_err(|error| {
-            let total = self.total.map_or_else(String::new, |total| format!(" of {}", digits(total)));
-            CommandError::new(ExitStatus::Unknown, error)
-                .hint(format!("{}{total} events had been read; the answer is not whole", digits(earlier)))
-                .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
-        })?;
         self.scroll_id = page.scroll_id;
-        // After the last event a service may also answer an empty batch, with an id that would go on for ever.
-        Ok(Some(page.events).filter(|events| !events.is_empty()))
+        Ok(Some(page.events))
+    }
+
+    fn ended(&self, error: CommandError, earlier: u64) -> CommandError {
+        let total = self.total.map_or_else(String::new, |total| format!(" of {}", digits(total)));
+        error.hint(format!("{}{total} events had been read; the answer is not whole", digits(earlier)))
     }
 }
