@@ -9,7 +9,8 @@ what=$1
 repository=${2:-$(git remote get-url origin 2>/dev/null || true)}
 case "$what" in package | publish) ;; *) echo "package or publish?" >&2; exit 64 ;; esac
 case "$repository" in
-  https://*) repository=${repository%.git} ;;
+  # A clone can have a secret in front of the host.
+  https://*) repository=${repository#https://} repository=https://${repository##*@} repository=${repository%.git} ;;
   git@*:*) repository=${repository#git@} repository=https://${repository%%:*}/${repository#*:} repository=${repository%.git} ;;
   *) echo "the crate's repository must be an https address: release/crate.sh $what https://..." >&2; exit 1 ;;
 esac
@@ -27,4 +28,6 @@ cd "$copy"
 sed -i.orig "s|^license = .*|&\nrepository = \"$repository\"|" Cargo.toml
 rm Cargo.toml.orig
 grep -qxF "repository = \"$repository\"" Cargo.toml
-cargo "$what" --locked
+# Code of every dependency runs while it is built.
+env -u CARGO_REGISTRY_TOKEN cargo package --locked
+if [ "$what" = publish ]; then cargo publish --locked --no-verify; fi

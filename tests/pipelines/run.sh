@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the workflows of this repository, its action and component, and the pipelines of the examples with the tools of
 # their forges: the schemas that check-jsonschema brings along, Kubernetes' own types, pre-commit, actionlint and zizmor;
-# and runs the scripts that install, against archives that are as they should be and that are not.
+# and runs the scripts that install, against archives that are as they should be and that are not, and the one that publishes.
 # Skips what cannot be had here, or fails with --all; fails where a tool finds something.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -80,4 +80,5 @@ else
   skip "shellcheck"
 fi
 PATH="$python:$PATH" tests/pipelines/install.sh
+tests/pipelines/crate.sh
 echo "passed, $skipped skipped"
