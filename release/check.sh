@@ -15,7 +15,10 @@ passed=0
 pass() { echo "ok: $1"; passed=$((passed + 1)); }
 fail() { echo "failed: $1" >&2; exit 1; }
 need() {
-  command -v "$1" >/dev/null || { apt-get update && apt-get install -y --no-install-recommends "$2"; } >/dev/null 2>&1 ||
+  local as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo)
+  command -v "$1" >/dev/null ||
+    { "${as_root[@]}" apt-get update && "${as_root[@]}" apt-get install -y --no-install-recommends "$2"; } >/dev/null 2>&1 ||
     fail "$1 is not here and cannot be installed"
 }
 
