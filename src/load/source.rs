@@ -128,16 +128,32 @@ pub(super) struct FileFilter {
     /// The globs as they are written.
     globs: FileGlobs,
     /// The overlay directories of all environments.
-    overlays: BTreeSet<String>,
-    /// The overlay directories of the chosen one, in the order in which they are applied.
-    chosen: Vec<String>,
+    overlays: Arc<BTreeSet<String>>,
+    /// The overlay directories of the chosen one, each with its place in the order in which they are applied.
+    chosen: BTreeMap<String, usize>,
     /// Whether the directory is a stack.
     is_stack: bool,
 }
 
 impl FileFilter {
-    /// The filter of these settings, whose globs were checked when they were read.
+    /// The filter of these settings.
     pub(super) fn new(config: &Config, environment: Option<&str>) -> Self {
+        let chosen = environment.and_then(|name| config.environments.get(name));
+        let chosen = chosen.map(|environment| environment.overlays.as_slice()).unwrap_or_default();
+        Self::of(&config.files, &Self::overlays(config), chosen)
+    }
+
+    /// The overlay directories of all environments.
+    pub(super) fn overlays(config: &Config) -> Arc<BTreeSet<String>> {
+        Arc::new(config.environments.values().flat_map(|environment| environment.overlays.clone()).collect())
+    }
+
+    /// The filter of these globs, which were checked when they were read.
+    pub(super) fn of<'c>(
+        globs: &FileGlobs,
+        overlays: &Arc<BTreeSet<String>>,
+        chosen: impl IntoIterator<Item = &'c String>,
+    ) -> Self {
         let set = |globs: &[String]| {
             let mut builder = GlobSetBuilder::new();
             globs.iter().filter_map(|glob| Glob::new(below_root(glob)).ok()).for_each(|glob| {
@@ -146,14 +162,11 @@ impl FileFilter {
             builder.build().unwrap_or_else(|_| GlobSet::empty())
         };
         Self {
-            include: (!config.files.include.is_empty()).then(|| set(&config.files.include)),
-            exclude: set(&config.files.exclude),
-            globs: config.files.clone(),
-            overlays: config.environments.values().flat_map(|environment| environment.overlays.clone()).collect(),
-            chosen: environment
-                .and_then(|name| config.environments.get(name))
-                .map(|environment| environment.overlays.clone())
-                .unwrap_or_default(),
+            include: (!globs.include.is_empty()).then(|| set(&globs.include)),
+            exclude: set(&globs.exclude),
+            globs: globs.clone(),
+            overlays: Arc::clone(overlays),
+            chosen: chosen.into_iter().cloned().enumerate().map(|(layer, overlay)| (overlay, layer)).collect(),
             is_stack: true,
         }
     }
@@ -170,8 +183,7 @@ impl FileFilter {
 
     /// The number of the overlay that the file lies in: a later one is applied onto those before it.
     pub(super) fn overlay_layer(&self, path: &str) -> Option<usize> {
-        let overlay = self.overlay_of(path)?;
-        self.chosen.iter().rposition(|chosen| chosen == overlay)
+        self.chosen.get(self.overlay_of(path)?).copied()
     }
 
     /// The overlay directory of any environment that the file lies in; where one contains another, the inner one.
@@ -188,13 +200,13 @@ impl FileFilter {
         settings: &impl Deref<Target = SettingPlaces<'s>>,
     ) -> Vec<Diagnostic> {
         let is_read = |layer: usize| files.iter().any(|file| self.overlay_layer(file) == Some(layer));
-        let unread = self.chosen.iter().enumerate().filter(|(layer, _)| !is_read(*layer));
-        let problem = |(layer, overlay): (usize, &String)| {
+        let unread = self.chosen.iter().filter(|(_, layer)| !is_read(**layer));
+        let problem = |(overlay, layer): (&String, &usize)| {
             let (why, help) = if is_hidden(overlay) {
                 ("hidden directories are not read", "rename it".to_owned())
             } else if self.excludes(overlay) || self.excludes_above(overlay) {
                 ("`files:` excludes it", "take it out of `exclude`".to_owned())
-            } else if self.has_other_files(directory, overlay, layer) {
+            } else if self.has_other_files(directory, overlay, *layer) {
                 let help = "definitions are .yaml, .yml and .json files that `files:` does not exclude";
                 ("none of its files is read", help.to_owned())
             } else {

@@ -1,5 +1,6 @@
 //! Which files a stack reads in any of its environments: a change of another file is not a change of the stack.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::config::{self, Config};
@@ -25,16 +26,14 @@ impl StackFiles {
     /// The files of a stack with these settings, to which no environment is applied.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        let mut filters = vec![FileFilter::new(config, None)];
-        for (name, environment) in &config.environments {
-            let config = Config {
-                files: environment.files.clone(),
-                environments: config.environments.clone(),
-                ..Config::default()
-            };
-            filters.push(FileFilter::new(&config, Some(name)));
+        let overlays = FileFilter::overlays(config);
+        // Nearly all environments of a stack have the same globs.
+        let mut by_globs = BTreeMap::from([(&config.files, Vec::new())]);
+        for environment in config.environments.values() {
+            by_globs.entry(&environment.files).or_default().extend(&environment.overlays);
         }
-        Self { filters }
+        let filters = by_globs.into_iter().map(|(globs, chosen)| FileFilter::of(globs, &overlays, chosen));
+        Self { filters: filters.collect() }
     }
 
     /// Whether the stack reads a file at this path in any of its environments.
@@ -82,6 +81,45 @@ impl StackPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::config::FileGlobs;
+    use crate::model::growth_tests::assert_at_most_linear;
+
+    /// Settings of so many environments, each with an overlay of its own.
+    fn many(environments: usize) -> Config {
+        let one = |at: usize| (format!("e{at}"), Config { overlays: vec![format!("o/e{at}")], ..Config::default() });
+        Config { environments: (0..environments).map(one).collect(), ..Config::default() }
+    }
+
+    #[test]
+    fn the_files_of_many_environments_are_found_in_linear_time() {
+        assert_at_most_linear("environments", 50, many, |config| {
+            let files = StackFiles::new(&config);
+            for at in 0..config.environments.len() {
+                assert!(files.reads(&format!("o/e{at}/a.yaml")) && files.reads(&format!("a{at}.yaml")));
+            }
+        });
+    }
+
+    #[test]
+    fn each_environment_reads_what_its_own_globs_leave_in_its_own_overlays() {
+        let environment = |overlay: &str, excluded: &str| Config {
+            overlays: vec![overlay.to_owned()],
+            files: FileGlobs { exclude: vec![excluded.to_owned()], ..FileGlobs::default() },
+            ..Config::default()
+        };
+        let environments = [("a", "o/a", "**/x.yaml"), ("b", "o/b", "**/y.yaml"), ("c", "o/c", "**/x.yaml")];
+        let environments = environments.map(|(name, overlay, glob)| (name.to_owned(), environment(overlay, glob)));
+        let config = Config {
+            files: FileGlobs { include: vec!["only".to_owned()], ..FileGlobs::default() },
+            environments: environments.into(),
+            ..Config::default()
+        };
+        let files = StackFiles::new(&config);
+        let read = ["x.yaml", "only/x.yaml", "o/a/y.yaml", "o/b/x.yaml", "o/c/y.yaml"];
+        let unread = ["o/a/x.yaml", "o/b/y.yaml", "o/c/x.yaml", "only/x.txt"];
+        assert_eq!(read.map(|path| files.reads(path)), [true; 5]);
+        assert_eq!(unread.map(|path| files.reads(path)), [false; 4]);
+    }
 
     #[test]
     fn what_is_too_much_is_an_error_and_not_a_part_of_it() {

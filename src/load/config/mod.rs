@@ -146,7 +146,7 @@ impl Config {
 }
 
 /// Globs over paths relative to the stack's directory.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub struct FileGlobs {
     /// Only these; all where empty.
