@@ -336,7 +336,12 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
         change: Some(StackChange::Changed),
         ..StackEntry::default()
     };
-    let stacks = StackList { stacks: vec![stack], since: Some("main".to_owned()), commit: "3f2c9ab".to_owned() };
+    let stacks = StackList {
+        stacks: vec![stack],
+        since: Some("main".to_owned()),
+        only_removed: false,
+        commit: "3f2c9ab".to_owned(),
+    };
     use_report("stacks", &Report::Answer(&stacks), Format::OF_STACKS);
     answers(text, use_report);
 }

@@ -26,6 +26,9 @@ pub struct StackList {
     /// The revision that they were compared with.
     #[serde(rename = "changed_since")]
     pub since: Option<String>,
+    /// Those that are there are left out.
+    #[serde(skip)]
+    pub only_removed: bool,
     /// The commit of the comparison: the merge base with that revision.
     #[serde(skip)]
     pub commit: String,
@@ -226,7 +229,8 @@ impl Answer for StackList {
     /// The stacks as a table, and what those that were removed leave behind.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         if self.stacks.is_empty() {
-            let since = self.since.as_deref().map(|since| line!["changed since ", code(since)]);
+            let what = if self.only_removed { "was removed" } else { "changed" };
+            let since = self.since.as_deref().map(|since| line![what, " since ", code(since)]);
             return line!["No stack ", since.unwrap_or_else(|| line!["found"]), "."].into();
         }
         let has_labels = self.stacks.iter().any(|stack| !stack.labels_text().is_empty());

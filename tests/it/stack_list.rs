@@ -387,5 +387,5 @@ fn a_removed_environment_is_listed_with_what_nothing_deletes_any_more() {
     let matrix = stage.run("stacks --changed-since main --format github-matrix").code(0).json();
     assert_eq!(matrix["include"].as_array().map(Vec::len), Some(1), "{matrix}");
     stage.write("envs/trueup.yaml", &settings(&[service("dev"), service("prod"), service("new")]));
-    stage.run("stacks --changed-since main --removed").code(0).stdout_contains("No stack changed");
+    stage.run("stacks --changed-since main --removed").code(0).stdout_contains("No stack was removed since main.");
 }

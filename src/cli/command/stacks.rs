@@ -82,7 +82,7 @@ impl Execute for StacksListArgs {
             let error = error!(Usage, "`--selector {selector}` selects no stack");
             return Err(error.hint("to see the labels of the stacks: trueup stacks"));
         }
-        let list = StackList { stacks, since: self.changed_since.clone(), commit };
+        let list = StackList { stacks, since: self.changed_since.clone(), only_removed: self.removed, commit };
         if self.format == Format::Matrix {
             check_matrix(&list)?;
         }
