@@ -8,6 +8,8 @@ use crate::transport::causes;
 
 /// The longest text of a server that is shown.
 const LONGEST: usize = 300;
+/// The code of S3 where the time of a request differs too much from its own.
+const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
 
 /// Why an object could not be read or written.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -35,11 +37,14 @@ impl StateError {
             error if matches!(error, Error::NotFound { .. }) || names_bucket(error) => {
                 ("there is no such bucket".to_owned(), Some("create the bucket first; trueup creates none"))
             }
+            error if refuses_credentials(error) => (
+                explained("the credentials are not accepted", error),
+                chain(error).contains(WRONG_CLOCK).then_some("set the clock of this machine"),
+            ),
             error if is_forbidden(error) => (
                 explained("permission denied", error),
                 Some("the page \"Keep the state in a bucket\" lists the permissions that trueup needs"),
             ),
-            Error::Unauthenticated { .. } => (explained("the credentials are not accepted", error), None),
             _ => (innermost(error), None),
         };
         let lacks_credentials =
@@ -61,6 +66,13 @@ impl StateError {
     pub fn hint(&self) -> Option<&'static str> {
         self.hint
     }
+}
+
+/// Whether the store refused who asks, for which it has codes that come with 403 as well.
+fn refuses_credentials(error: &Error) -> bool {
+    const CODES: [&str; 4] = ["InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", WRONG_CLOCK];
+    let words = server_words(&chain(error)).unwrap_or_default();
+    matches!(error, Error::Unauthenticated { .. }) || CODES.iter().any(|code| words.starts_with(code))
 }
 
 /// Whether the store refused with 403, which an error of a list says in words only.
@@ -145,6 +157,27 @@ mod tests {
                 StateError::of("write", String::new(), &generic(&text), &["wJalrXUtnFEMI".to_owned()]).to_string();
             assert!(!shown.contains(is_unsafe) && !shown.contains("wJalrXUtnFEMI"), "{shown:?}");
         }
+    }
+
+    #[test]
+    fn credentials_that_are_refused_and_a_wrong_clock_are_no_lack_of_permissions() {
+        let error = |code: &str| {
+            let source = format!("status code: 403: <Error><Code>{code}</Code><Message>No</Message></Error>").into();
+            StateError::of("list", "s3://b/a".to_owned(), &Error::PermissionDenied { path: String::new(), source }, &[])
+        };
+        let permissions = error("AccessDenied");
+        assert_eq!(permissions.to_string(), "cannot list `s3://b/a`: permission denied: AccessDenied: No");
+        assert!(permissions.hint().is_some_and(|hint| hint.contains("permissions")));
+        for code in ["SignatureDoesNotMatch", "InvalidAccessKeyId", "AuthenticationFailed"] {
+            let shown = error(code);
+            let expected = format!("cannot list `s3://b/a`: the credentials are not accepted: {code}: No");
+            assert_eq!((shown.to_string(), shown.hint()), (expected, None));
+        }
+        let skewed = error("RequestTimeTooSkewed");
+        assert_eq!(
+            (skewed.hint(), skewed.to_string().contains("not accepted")),
+            (Some("set the clock of this machine"), true)
+        );
     }
 
     #[test]
