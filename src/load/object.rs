@@ -205,9 +205,9 @@ impl ObjectReader<'_> {
             }
             let mut below = place.path.clone();
             below.push(field.name.into());
-            let is_no_word =
-                matches!(field.kind, FieldKind::Enum(_)) && !field.is_list && entry.item.text() == Some("");
-            if entry.item.is_null() || is_no_word {
+            let is_enum = matches!(field.kind, FieldKind::Enum(_)) && !field.is_list;
+            let says_nothing = (is_enum || message.is_reference) && entry.item.text() == Some("");
+            if entry.item.is_null() || says_nothing {
                 if field.kind == FieldKind::EMPTY {
                     let what = format!("`{}` has no value", field.name);
                     fields.decoder.fault(&below, entry.key_at.error(what, format!("write `{}: {{}}`", field.name)));

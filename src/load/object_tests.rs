@@ -175,6 +175,8 @@ fn what_an_object_needs_is_named_where_it_is_missing() {
     assert!(text.iter().any(|line| line.contains("`metadata.name` is missing")), "{text:?}");
     assert!(text.iter().any(|line| line.contains("`metadata.namespace` is missing")), "{text:?}");
     assert!(text.iter().any(|line| line.starts_with("3: `name` is missing")), "{text:?}");
+    let text = found(&pool(&format!("{SERVERS}  port: 80\n  healthcheck: [{{name: ''}}]\n")));
+    assert!(text.len() == 1 && text[0].contains("`name` is missing"), "{text:?}");
     assert!(
         found("kind: origin_pool\nmetadata: {name: a, namespace: b}\n")
             .iter()

@@ -47,7 +47,9 @@ impl<'de> Visitor<'de> for MessageVisitor {
             let is_option = message.group_of(field.name).is_some();
             match map.next_value_seed(Optional(FieldSeed { field, is_option }))? {
                 None if field.kind == FieldKind::EMPTY => return Err(doubt()),
-                Some(Json::String(text)) if is_option && text.is_empty() => nulls.push(field.name),
+                Some(Json::String(text)) if (is_option || message.is_reference) && text.is_empty() => {
+                    nulls.push(field.name);
+                }
                 None => nulls.push(field.name),
                 Some(value) => {
                     place.insert(value);

@@ -117,3 +117,26 @@ fn a_reference_may_name_its_kind_as_the_console_writes_it() {
     stage.write("d/a-pool.yaml", &named("site"));
     stage.run("validate d").code(1).stderr_contains("`healthcheck` cannot refer to the kind `site`");
 }
+
+#[test]
+fn an_empty_part_of_a_reference_says_nothing() {
+    let service = Service::start();
+    let stage = super::stack(&service);
+    // With and without what only the careful reader takes.
+    for (at, empty) in ["namespace: '', tenant: ''", "namespace: '', tenant: '', kind: ''"].into_iter().enumerate() {
+        let check = format!("{{name: alive, {empty}}}");
+        stage.write(
+            "d/a-pool.yaml",
+            &POOL.replace("{name: alive}", &check).replace("port: 443", &format!("port: 8{at}")),
+        );
+        stage.run("apply d --yes").code(0).stdout_contains("Verified").stderr_ignored();
+        stage.run("drift d").code(0).stdout_contains("In sync");
+    }
+    let cluster = "kind: virtual_k8s\nmetadata: {name: k, namespace: shop}\nspec: {vsite_refs: [{name: all, namespace: shop, uid: ''}]}\n";
+    let place = "kind: virtual_site\nmetadata: {name: all, namespace: shop}\nspec: {site_type: CUSTOMER_EDGE, site_selector: {expressions: [a=b]}}\n";
+    stage.write("d/cluster.yaml", cluster);
+    stage.write("d/place.yaml", place);
+    stage.edit("trueup.yaml", "kinds: [", "kinds: [virtual_k8s, virtual_site, ");
+    stage.run("apply d --yes").code(0).stdout_contains("Verified").stderr_ignored();
+    stage.run("drift d").code(0).stdout_contains("In sync");
+}
