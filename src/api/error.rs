@@ -137,6 +137,10 @@ pub enum Certainty {
 const NO_API_GROUP: &str = "API Group could not be determined";
 /// gRPC code of an object that is not there.
 const NOT_FOUND: i64 = 5;
+/// gRPC code of what the service cannot do now.
+const UNAVAILABLE: i64 = 14;
+/// The end of the message about a zone of which the service has not yet made the change before.
+const PENDING_CHANGE: &str = "DNS zone change is pending";
 
 impl ApiError {
     /// Whether the request can have taken effect.
@@ -188,6 +192,11 @@ impl Failure {
         }
     }
 
+    /// Whether the service refuses it now and may take it later: for pace (429), or for the change before.
+    pub(super) fn is_for_now(&self) -> bool {
+        matches!(self, Failure::Status(refusal) if refusal.status == 429 || refusal.is_pending())
+    }
+
     /// What happened, in few words.
     pub(super) fn brief(&self) -> String {
         match self {
@@ -210,6 +219,7 @@ impl Failure {
                 // 408: the service gave up on a request that it may have read whole.
                 408 => Certainty::Unknown,
                 400..=499 | 501 => Certainty::Refused,
+                _ if refusal.is_pending() => Certainty::Refused,
                 _ => Certainty::Unknown,
             },
             Failure::Html
@@ -226,6 +236,11 @@ impl Failure {
 }
 
 impl ErrorStatus {
+    /// Whether a change that the service still makes is before this one.
+    fn is_pending(&self) -> bool {
+        self.status == 503 && self.code == Some(UNAVAILABLE) && self.message.contains(PENDING_CHANGE)
+    }
+
     /// The status with its name: `429 Too Many Requests`.
     fn named(&self) -> String {
         let name = http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
@@ -297,6 +312,11 @@ mod tests {
         }
         for status in [400, 401, 403, 404, 409, 422, 429, 501] {
             assert_eq!(of(refusal(status, None, "")), Certainty::Refused, "{status}");
+        }
+        let pending = "Previous DNS zone change is pending";
+        assert_eq!(of(refusal(503, Some(14), pending)), Certainty::Refused);
+        for (code, message) in [(Some(14), "unavailable temporarily"), (Some(13), pending), (None, pending)] {
+            assert_eq!(of(refusal(503, code, message)), Certainty::Unknown, "{code:?} {message}");
         }
         assert_eq!(of(Failure::Cut { reason: String::new() }), Certainty::Unknown);
         assert_eq!(of(Failure::TimedOut { after: Duration::from_secs(1) }), Certainty::Unknown);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::{Certainty, Failure};
 use super::operations::RetryClass;
 
-/// Refusals for pace (429) that are waited out: it can be a quota, which no waiting ends (API.md 2.1).
+/// Refusals for now that are waited out: a 429 can be a quota, which no waiting ends (API.md 2.1).
 const MOST_REFUSALS: u32 = 6;
 /// Repeats after 502, 503, 504, a time-out, a cut, no connection.
 const MOST_FAILURES: u32 = 3;
@@ -20,7 +20,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// What a request has been through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AttemptHistory {
-    /// 429 so far.
+    /// Refusals for now so far.
     pub refusals: u32,
     /// 500 so far.
     pub internal: u32,
@@ -37,7 +37,7 @@ impl AttemptHistory {
     /// Repeats so far that count against those of `failure`, and how many it gets.
     pub(super) fn repeats(&self, failure: &Failure) -> (u32, u32) {
         match failure {
-            Failure::Status(refusal) if refusal.status == 429 => (self.refusals, MOST_REFUSALS),
+            _ if failure.is_for_now() => (self.refusals, MOST_REFUSALS),
             Failure::Status(refusal) if refusal.status == 500 => (self.internal, MOST_INTERNAL),
             _ => (self.failures, MOST_FAILURES),
         }
@@ -61,7 +61,7 @@ impl AttemptHistory {
     #[must_use]
     pub fn and(mut self, failure: &Failure) -> Self {
         match failure {
-            Failure::Status(refusal) if refusal.status == 429 => self.refusals += 1,
+            _ if failure.is_for_now() => self.refusals += 1,
             Failure::Status(refusal) if refusal.status == 500 => self.internal += 1,
             _ => self.failures += 1,
         }
@@ -74,14 +74,14 @@ impl AttemptHistory {
 ///
 /// # Guarantees
 /// - An operation of [`RetryClass::Once`] is sent again only where it never reached the service.
-/// - A write is sent again only where it certainly took no effect: no connection, or 429.
+/// - A write is sent again only where it certainly took no effect: no connection, or a refusal for now.
 /// - The number of repeats is bounded for every kind of failure.
 pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fraction: f64) -> RetryDecision {
     let certain = failure.certainty();
     let allowed = match (repeat, failure) {
         (_, Failure::Connect { .. }) => tried.failures < MOST_FAILURES,
         (RetryClass::Once, _) => false,
-        (_, Failure::Status(refusal)) if refusal.status == 429 => tried.refusals < MOST_REFUSALS,
+        _ if failure.is_for_now() => tried.refusals < MOST_REFUSALS,
         (RetryClass::Write, _) => false,
         (RetryClass::Read, Failure::Status(refusal)) => match refusal.status {
             500 => tried.internal < MOST_INTERNAL,
@@ -101,7 +101,7 @@ pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fra
     match failure {
         Failure::Status(refusal) if refusal.retry_after.is_some_and(|wait| wait > LONGEST_WAIT) => RetryDecision::Stop,
         Failure::Status(refusal) => {
-            let backoff = backoff(if refusal.status == 429 { tried.refusals } else { tried.failures }, fraction);
+            let backoff = backoff(if failure.is_for_now() { tried.refusals } else { tried.failures }, fraction);
             RetryDecision::Again { after: refusal.retry_after.unwrap_or(backoff) }
         }
         _ => RetryDecision::Again { after: backoff(tried.failures, fraction) },

@@ -213,3 +213,26 @@ fn the_nodes_that_register_at_a_site_stay_and_are_no_difference() {
     assert_eq!(hosts(), "node-0");
     stage.run("drift .").code(0).stdout_contains("In sync");
 }
+
+#[test]
+fn a_zone_whose_change_before_is_still_pending_is_waited_for() {
+    let service = Service::start();
+    let zone = |ttl: u32| {
+        format!(
+            "kind: dns_zone\nmetadata: {{name: example.com, namespace: system}}\nspec:\n  primary:\n    default_rr_set_group: [{{ttl: {ttl}, a_record: {{name: web, values: [192.0.2.1]}}}}]\n"
+        )
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [system]\nkinds: [dns_zone]\n")
+        .file("zone.yaml", &zone(60));
+    stage.run("apply . --yes --quiet").code(0);
+    let answer = r#"{"code":14,"message":"Previous DNS zone change is pending","details":[]}"#;
+    service.misbehave(&format!(
+        "rules: [{{operation: dns_zone-replace, for: 6, status: {{code: 503, retry_after: 0, body: '{answer}'}}}}]"
+    ));
+    stage.write("zone.yaml", &zone(90));
+    stage.run("apply . --yes").code(0).stdout_contains("Verified").stderr_ignored();
+    assert_eq!(service.requests("PUT"), 7);
+    stage.run("plan .").code(0).stdout_contains("In sync");
+}
