@@ -158,9 +158,18 @@ fn a_map_of_secrets_has_one_in_each_of_its_values() {
 
 #[test]
 fn an_object_is_only_where_its_kind_may_be_and_once() {
-    let bgp = "kind: dns_domain\nmetadata: {name: a, namespace: shop}\nspec: {}\n";
-    let text = found(bgp);
-    assert!(text[0].starts_with("2: an object of the kind `dns_domain` cannot be in the namespace `shop`"), "{text:?}");
+    let of_system = [
+        "dns_domain",
+        "geo_location_set",
+        "infraprotect_deny_list_rule",
+        "infraprotect_internet_prefix_advertisement",
+        "network_firewall",
+    ];
+    for kind in of_system {
+        let text = found(&format!("kind: {kind}\nmetadata: {{name: a, namespace: shop}}\nspec: {{}}\n"));
+        let expected = format!("2: an object of the kind `{kind}` cannot be in the namespace `shop`");
+        assert!(text[0].starts_with(&expected), "{text:?}");
+    }
     let one = pool(&format!("{SERVERS}  port: 80\n"));
     let text = found(&format!("{one}---\n{one}"));
     assert_eq!(text, ["9: `origin_pool:shop/cart` is defined twice [second definition here]"]);

@@ -157,8 +157,8 @@ fn no_write_goes_without_a_secret_that_the_service_has() {
 fn what_no_answer_shows_is_written_where_it_is_all_that_is_new() {
     let service = Service::start();
     let rule =
-        "kind: infraprotect_deny_list_rule\nmetadata: {name: web, namespace: shop}\nspec:\n  prefix: 1.1.1.0/24\n";
-    let settings = "stack: rules\nnamespaces: [shop]\nkinds: [infraprotect_deny_list_rule]\n";
+        "kind: infraprotect_deny_list_rule\nmetadata: {name: web, namespace: system}\nspec:\n  prefix: 1.1.1.0/24\n";
+    let settings = "stack: rules\nnamespaces: [system]\nkinds: [infraprotect_deny_list_rule]\n";
     let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("rule.yaml", rule).applied(".");
     stage.write("rule.yaml", &format!("{rule}  one_day: {{}}\n"));
     stage.run("plan .").code(0).stdout_contains("1 to replace").stdout_contains("spec.one_day");
