@@ -215,6 +215,30 @@ fn the_nodes_that_register_at_a_site_stay_and_are_no_difference() {
 }
 
 #[test]
+fn the_coordinates_of_a_cloud_site_are_left_to_the_service() {
+    let service = Service::start();
+    let credentials = "kind: cloud_credentials\nmetadata: {name: cloud, namespace: system}\nspec: {azure_client_secret: {client_id: c, subscription_id: s, tenant_id: t, client_secret: {blindfold_secret_info: {location: string:///eA==}}}}\n";
+    let site = "kind: azure_vnet_site\nmetadata: {name: edge, namespace: system, labels: {tier: a}}\nspec:\n  azure_region: westeurope\n  resource_group: edge\n  ssh_key: ssh-rsa A\n  machine_type: Standard_D3_v2\n  azure_cred: {name: cloud}\n  vnet: {new_vnet: {autogenerate: {}, primary_ipv4: 10.0.0.0/16}}\n  ingress_gw:\n    azure_certified_hw: azure-byol-voltmesh\n    az_nodes: [{azure_az: '1', local_subnet: {subnet_param: {ipv4: 10.0.0.0/24}}}]\n";
+    let settings = "stack: s\nnamespaces: [system]\nkinds: [azure_vnet_site, cloud_credentials]\n";
+    let stage =
+        Stage::new().at(&service).file("trueup.yaml", settings).file("cloud.yaml", credentials).file("edge.yaml", site);
+    stage.run("apply . --yes --quiet").code(0);
+    let path = "/namespaces/system/azure_vnet_sites/edge";
+    let of_region = json!({"latitude": 52.5, "longitude": 4.75});
+    change(&service, path, |site| site["spec"]["coordinates"] = of_region.clone());
+    for (settings_now, tier) in [(settings.to_owned(), "b"), (format!("{settings}strict: true\n"), "c")] {
+        stage.write("trueup.yaml", &settings_now);
+        stage.run("drift .").code(0).stdout_contains("In sync").does_not_say("coordinates");
+        stage.write("edge.yaml", &site.replace("tier: a", &format!("tier: {tier}")));
+        stage.run("apply . --yes --quiet").code(0);
+        assert_eq!(change(&service, path, |_| {})["spec"]["coordinates"], of_region, "{tier}");
+    }
+    // Others that a definition names are asked for.
+    stage.write("edge.yaml", &format!("{site}  coordinates: {{latitude: 1, longitude: 2}}\n"));
+    stage.run("plan . --detailed-exitcode").code(2).stdout_contains("spec.coordinates");
+}
+
+#[test]
 fn a_zone_whose_change_before_is_still_pending_is_waited_for() {
     let service = Service::start();
     let zone = |ttl: u32| {
