@@ -95,6 +95,17 @@ pub fn keeps(spec: &Message, unit: &str, live: Option<&Json>, (before, after): (
     })
 }
 
+/// Whether the description knows the value at a path of [`unnamed`]; below a map it is not asked.
+pub fn knows(spec: &Message, path: &str) -> bool {
+    let mut above = Some(spec);
+    without_positions(path).all(|step| {
+        let Some(message) = above else { return true };
+        let field = message.field(step);
+        above = field.filter(|field| !matches!(field.kind, FieldKind::Map(_))).and_then(Field::message);
+        field.is_some()
+    })
+}
+
 /// A path without the numbers of items: what is removed moves the items behind it.
 fn without_positions(path: &str) -> impl Iterator<Item = &str> {
     path.split('.').map(|step| step.split('[').next().unwrap_or(step))

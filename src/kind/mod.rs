@@ -25,7 +25,7 @@ mod untaken;
 mod walk;
 mod whole;
 
-pub use compare::{agrees, has_chosen, has_chosen_more, keeps, seen_as, unnamed};
+pub use compare::{agrees, has_chosen, has_chosen_more, keeps, knows, seen_as, unnamed};
 pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use form::is_host;

@@ -10,6 +10,7 @@ use super::{
     OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, ScopeState, Selection, Unchangeable, owner::Owner,
 };
 use crate::diff::{self, CompareOptions, Difference};
+use crate::kind;
 use crate::model::{
     AppliedFields, Definition, Field, Json, Key, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject,
     STACK, Scope, Spec, ValueDigest, WrittenFor,
@@ -246,7 +247,7 @@ impl NamespaceBuilder<'_, '_> {
         if live.key.kind.is_whole() || seen.agrees(wanted) {
             return;
         }
-        let key = &desired.key;
+        let (key, message) = (&desired.key, desired.key.kind.message());
         for unit in seen.names() {
             let (field, unnamed) = (Field::of_unit(unit), seen.unnamed(unit, wanted));
             let goes = || diff::covers(&field, live, desired, options);
@@ -254,7 +255,13 @@ impl NamespaceBuilder<'_, '_> {
                 continue;
             }
             let value = ValueDigest::of(&seen.unit(unit).unwrap_or_default());
-            let note = |path| Note::Unnamed { key: key.clone(), path: format!("spec.{path}"), value: value.clone() };
+            let note = |path: String| {
+                let (key, is_known, path) = (key.clone(), kind::knows(message, &path), format!("spec.{path}"));
+                match is_known {
+                    true => Note::Unnamed { key, path, value: value.clone() },
+                    false => Note::UnknownField { key, path },
+                }
+            };
             self.plan.notes.extend(unnamed.into_iter().map(note));
         }
         for Difference { field, live: before, desired } in differences {

@@ -140,3 +140,29 @@ fn an_empty_part_of_a_reference_says_nothing() {
     stage.run("apply d --yes").code(0).stdout_contains("Verified").stderr_ignored();
     stage.run("drift d").code(0).stdout_contains("In sync");
 }
+
+#[test]
+fn a_field_that_a_later_release_adds_to_an_object_is_noted_and_no_drift() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    let stage = super::stack(&service);
+    stage.run("apply d --yes --quiet").code(0);
+    change(&service, "origin_pools", "cart", |body| {
+        body["spec"]["disable_newer"] = json!({});
+        body["spec"]["no_tls"]["newer"] = json!(1);
+        body["spec"]["origin_servers"][0]["newer"] = json!({"a": 1});
+    });
+    for settings in ["", "strict: true\n"] {
+        stage.write("trueup.yaml", &format!("{SETTINGS}{settings}"));
+        let drift = stage.run("drift d");
+        drift.code(0);
+        for field in ["disable_newer", "no_tls.newer", "origin_servers[0].newer"] {
+            let note = format!("has the field spec.{field}, which this trueup does not know and keeps");
+            drift.stdout_contains("In sync: 3 objects").stdout_contains(&note);
+        }
+    }
+    // What is known and not named is still drift.
+    change(&service, "origin_pools", "cart", |body| body["spec"]["health_check_port"] = json!(81));
+    stage.write("trueup.yaml", SETTINGS);
+    stage.run("drift d").code(3).stdout_contains("spec.health_check_port");
+}
