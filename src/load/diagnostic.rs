@@ -78,7 +78,7 @@ impl From<TextError> for Diagnostic {
 
 impl Diagnostic {
     fn new(severity: Severity, message: impl AsRef<str>) -> Self {
-        Self { severity, message: neutral(message.as_ref()), labels: Vec::new(), help: None }
+        Self { severity, message: escaped(message.as_ref()), labels: Vec::new(), help: None }
     }
 
     /// An error at a place in a text.
@@ -99,7 +99,7 @@ impl Diagnostic {
         let mut diagnostic = Self::new(Severity::Error, message).with_help(help);
         let start = Position { line: 1, column: 1 };
         diagnostic.labels.push(Label {
-            file: neutral(file).into(),
+            file: escaped(file).into(),
             start,
             end: start,
             label: String::new(),
@@ -127,10 +127,10 @@ impl Diagnostic {
     pub fn also(mut self, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
         let range = source.floor(range.start)..source.floor(range.end.max(range.start));
         self.labels.push(Label {
-            file: neutral(&source.path).into(),
+            file: escaped(&source.path).into(),
             start: source.position(range.start),
             end: source.position(range.end),
-            label: neutral(label.as_ref()),
+            label: escaped(label.as_ref()),
             excerpt: excerpt(source, &range),
             bytes: range,
         });
@@ -177,7 +177,7 @@ impl Diagnostic {
 
     /// Whether it marks something in these bytes of a file.
     pub(super) fn is_about(&self, file: &str, place: &Range<usize>) -> bool {
-        let file = neutral(file);
+        let file = escaped(file);
         let is_in = |label: &Label| place.start <= label.bytes.start && label.bytes.end <= place.end;
         self.labels.iter().any(|label| *label.file == *file && is_in(label))
     }
@@ -185,7 +185,7 @@ impl Diagnostic {
     /// Takes these texts out of the message, and what it quotes behind a colon.
     pub(super) fn conceal(&mut self, texts: &[String]) {
         for text in texts.iter().filter(|text| !text.is_empty()) {
-            self.message = self.message.replace(&format!("`{}`", neutral(text)), "(not shown)");
+            self.message = self.message.replace(&format!("`{}`", escaped(text)), "(not shown)");
         }
         self.message.truncate(self.message.find(": ").unwrap_or(self.message.len()));
     }
@@ -211,7 +211,7 @@ impl Diagnostic {
     /// The same with what is allowed, or what to do.
     #[must_use]
     pub fn with_help(mut self, help: impl AsRef<str>) -> Self {
-        self.help = Some(neutral(help.as_ref())).filter(|help| !help.is_empty());
+        self.help = Some(escaped(help.as_ref())).filter(|help| !help.is_empty());
         self
     }
 
@@ -323,7 +323,7 @@ impl Diagnostics {
 }
 
 /// `text` with everything escaped that a terminal would interpret, and without the rest of what is too long to be read.
-pub(super) fn neutral(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut clean = String::with_capacity(text.len().min(LONGEST_TEXT));
     for c in text.chars() {
         if clean.len() > LONGEST_TEXT {

@@ -5,7 +5,7 @@ use std::path::Path;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use super::diagnostic::{Diagnostic, Diagnostics, Label, Severity, neutral};
+use super::diagnostic::{Diagnostic, Diagnostics, Label, Severity, escaped};
 
 /// How diagnostics are drawn.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ impl Diagnostics {
         let (Some(root), Some(directory)) = (&self.root, directory) else { return String::new() };
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let shown = root.strip_prefix(&directory).unwrap_or(root).to_string_lossy();
-        if shown.is_empty() { String::new() } else { neutral(&format!("{}/", shown.trim_end_matches('/'))) }
+        if shown.is_empty() { String::new() } else { escaped(&format!("{}/", shown.trim_end_matches('/'))) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Events one after the other, in batches, in bounded memory: a batch is written before the next one
 //! is fetched.
 
-use super::{EventsArgs, EventsRequest};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use super::{EventsArgs, EventsRequest};
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::command::prelude::*;
