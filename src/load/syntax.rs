@@ -36,13 +36,21 @@ pub(super) fn cause(source: &SourceText, at: usize, kind: &ErrorKind, finished: 
     let lines = lines(text, at);
     let (last, before) = lines.split_last()?;
     let above = || before.iter().rev().find(|line| !line.is_empty());
-    tab(text, &lines, at, kind)
+    conflict(text)
+        .or_else(|| tab(text, &lines, at, kind))
         .or_else(|| of_kind(text, last, at, kind, finished))
         .or_else(|| colon_in_value(last, at))
         .or_else(|| above().and_then(|above| missing_blank(above, last)))
         .or_else(|| above().and_then(|above| deeper(above, last)))
         .or_else(|| between_levels(&lines))
         .or_else(|| no_colon(last, at, kind))
+}
+
+/// What git wrote into a file that both sides of a merge change.
+fn conflict(text: &str) -> Option<Cause> {
+    let at = if text.starts_with("<<<<<<< ") { 0 } else { text.find("\n<<<<<<< ")? + 1 };
+    let message = "a conflict of a merge is not resolved";
+    Some(Cause::new(message, at..at + Line::of(text, at).end(), "decide which of the two sides stays"))
 }
 
 /// The mistake that the kind of the error names.

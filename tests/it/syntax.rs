@@ -8,7 +8,7 @@ use trueup::load::{self, LoadOptions};
 /// What a person does wrong in a line, given the line above; nothing where it cannot be done here.
 type Mistake = fn(above: &str, line: &str) -> Option<String>;
 
-const MISTAKES: [(&str, Mistake); 6] = [
+const MISTAKES: [(&str, Mistake); 7] = [
     ("a missing space", |above, line| {
         let (key, value) = plain_entry(line)?;
         plain_entry(above).map(|_| format!("{key}:{value}"))
@@ -25,6 +25,7 @@ const MISTAKES: [(&str, Mistake); 6] = [
     }),
     ("a tab", |_, line| line.strip_prefix("  ").map(|rest| format!("\t{rest}"))),
     ("a colon in a value", |_, line| plain_entry(line).map(|(key, value)| format!("{key}: {value}: x"))),
+    ("a conflict of a merge", |_, line| Some(format!("<<<<<<< HEAD\n{line}\n=======\n{line}\n>>>>>>> topic"))),
 ];
 
 fn indentation(line: &str) -> usize {
