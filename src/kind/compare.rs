@@ -154,8 +154,12 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
     let group = message.group_of(key);
     let is_chosen = group.is_some_and(|group| group.members.iter().any(|member| wanted.has(member)));
     if let Some(field) = message.field(key).filter(|field| field.is(Flag::Filled)) {
-        // The items of a list, too, are what the service says, unless another field says them.
-        let is_its_own = field.below().is_none() || field.is_list && field.mirrors.is_none();
+        // The items of a list, too, are what the service says, unless another field says them; so is a place on the map.
+        let is_plain = |message: &Message| message.fields.iter().all(|field| field.below().is_none());
+        let is_its_own = field.message().is_none_or(|message| match field.is_list {
+            true => field.mirrors.is_none(),
+            false => is_plain(message),
+        });
         match field.below() {
             Some(_) if is_fill(field, value) => return Some(Open::Default),
             _ if is_its_own && !is_chosen => return Some(Open::Chosen),

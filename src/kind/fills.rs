@@ -127,10 +127,7 @@ fn digested_in<'v>(field: &Field, value: &'v Json, namespace: &str) -> Digested<
 /// Whether a value has nothing but what the service puts into a field that is left out.
 pub(super) fn is_fill(field: &Field, value: &Json) -> bool {
     match (field.message(), value) {
-        (Some(message), Json::Object(_)) => {
-            let is_filled = |key| message.field(key).is_some_and(|field| field.is(Flag::Filled));
-            digested_below(message, Keys::of(value), "").iter().all(|(key, _)| is_filled(key))
-        }
+        (Some(message), Json::Object(_)) => digested_below(message, Keys::of(value), "").is_empty(),
         _ => is_zero_of(field, value),
     }
 }
