@@ -94,12 +94,7 @@ pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
             help = Some(std::mem::replace(&mut label, near));
         }
     }
-    let mut diagnostic = at.error(&problem.message, label);
-    if let Some((spot, label)) = &problem.also {
-        let second = place(root, spot);
-        diagnostic = diagnostic.also(second.source, second.range(), label);
-    }
-    diagnostic.with_help(help.unwrap_or_default())
+    at.error(&problem.message, label).with_help(help.unwrap_or_default())
 }
 
 fn value_text<'i>(root: &'i Item<'_>, spot: &Location) -> Option<&'i str> {

@@ -2,7 +2,6 @@
 //! turns the path into line and column.
 
 use std::borrow::Cow;
-use std::fmt;
 
 /// One step of a path into a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +18,6 @@ impl Segment {
         match self {
             Segment::Key(key) => Some(key),
             Segment::Index(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Segment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Segment::Key(key) => f.write_str(key),
-            Segment::Index(index) => write!(f, "{index}"),
         }
     }
 }
@@ -62,19 +52,6 @@ impl Location {
     }
 }
 
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, segment) in self.path().iter().enumerate() {
-            match segment {
-                Segment::Key(key) if at == 0 => write!(f, "{key}")?,
-                Segment::Key(key) => write!(f, ".{key}")?,
-                Segment::Index(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Something wrong in one endpoint, without its place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -84,38 +61,19 @@ pub struct Problem {
     pub location: Location,
     /// What is allowed, or what to do; shown beside the caret.
     pub label: String,
-    /// A second place that belongs to it, with its own words.
-    pub also: Option<(Location, String)>,
 }
 
 impl Problem {
     /// A problem of the value at `path`.
     #[must_use]
     pub fn value(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { message: message.into(), location: Location::Value(path), label: label.into(), also: None }
+        Self { message: message.into(), location: Location::Value(path), label: label.into() }
     }
 
     /// A problem of the key that ends `path`.
     #[must_use]
     pub fn key(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { message: message.into(), location: Location::Key(path), label: label.into(), also: None }
-    }
-
-    /// The same problem with a second place.
-    #[must_use]
-    pub fn with(mut self, spot: Location, label: impl Into<String>) -> Self {
-        self.also = Some((spot, label.into()));
-        self
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (`{}`", self.message, self.location)?;
-        if !self.label.is_empty() {
-            write!(f, ": {}", self.label)?;
-        }
-        write!(f, ")")
+        Self { message: message.into(), location: Location::Key(path), label: label.into() }
     }
 }
 
