@@ -1,6 +1,5 @@
 //! Typed requests for endpoints, with every parameter of the reference.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde_json::value::RawValue;
@@ -54,12 +53,6 @@ impl ResponseFormat {
             ResponseFormat::ReferringObjects => "GET_RSP_FORMAT_REFERRING_OBJECTS",
             ResponseFormat::BrokenReferences => "GET_RSP_FORMAT_BROKEN_REFERENCES",
         }
-    }
-}
-
-impl fmt::Display for ResponseFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -284,11 +284,6 @@ impl Field {
         kind::keeps(live.key.kind.message(), unit, self.digested(live).as_ref(), (before, after))
     }
 
-    /// Whether `endpoint` has the service's default here, so that leaving the field out means the same.
-    pub fn is_default(&self, endpoint: &Object) -> bool {
-        self.of(endpoint).is_default()
-    }
-
     /// Sets this field of `endpoint` to a value as [`Field::value`] gives it; `null` sets the default. Of a spec that a
     /// definition need not name whole, what is in `before` and not in the value goes.
     ///

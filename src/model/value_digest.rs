@@ -22,9 +22,4 @@ impl ValueDigest {
         let hash = Sha256::digest(value.to_string().as_bytes());
         Self(HEXLOWER.encode(&hash[..DIGITS / 2]))
     }
-
-    /// The hex digits.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }

@@ -75,7 +75,7 @@ async fn every_format_is_answered() {
     writer.create(&cart(), &written(&body(&cart()))).await.unwrap();
     for format in ResponseFormat::ALL {
         let object = writer.reader().get(&cart(), format).await.unwrap();
-        assert!(object["resource_version"].is_string(), "{format}: {object}");
+        assert!(object["resource_version"].is_string(), "{format:?}: {object}");
     }
 }
 
