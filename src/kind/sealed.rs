@@ -126,10 +126,14 @@ pub fn texts<'v>(spec: &Message, value: &'v Json) -> Vec<&'v str> {
 }
 
 fn texts_below<'v>(message: &Message, is_secret: bool, value: &'v Json, found: &mut Vec<&'v str>) {
-    let Json::Object(entries) = value else { return };
+    let entries = match value {
+        Json::Object(entries) => entries,
+        // It does not have the form of one, or its form is newer than the description.
+        _ if is_secret => return leaves(value, found),
+        _ => return,
+    };
     for (key, value) in entries {
         let Some(field) = message.field(&message.spelled(key)) else {
-            // The form of a secret may be newer than its description.
             if is_secret {
                 leaves(value, found);
             }

@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use serde_json::{Value as Json, json};
+
 use super::*;
 
 /// Every message that a kind reaches, by decoding all of them: a word that the reader does not know panics here.
@@ -108,18 +110,40 @@ fn the_secrets_of_a_kind_are_known_by_their_paths() {
 }
 
 #[test]
+fn every_text_at_the_place_of_a_secret_is_found_whatever_its_form() {
+    let texts = |id: &str, spec: Json| {
+        let mut found: Vec<String> = sealed::texts(message(id), &spec).into_iter().map(str::to_owned).collect();
+        found.sort_unstable();
+        found
+    };
+    let clear = json!({"clear_secret_info": {"url": "string:///hush"}});
+    for (id, spec, secrets) in [
+        ("AuthnTypeBasicAuth", json!({"username": "me", "password": clear}), &["string:///hush"][..]),
+        ("AuthnTypeHeaders", json!({"headers": {"x-key": clear}}), &["string:///hush"]),
+        // A form that is newer than the description, and what has none.
+        ("AuthnTypeBasicAuth", json!({"password": {"vault": {"keys": ["a", {"b": "c"}], "version": 1}}}), &["a", "c"]),
+        ("AuthnTypeBasicAuth", json!({"username": "me", "password": "hush"}), &["hush"]),
+        ("AuthnTypeBasicAuth", json!({"password": {"clear_secret_info": ["a", "b"]}}), &["a", "b"]),
+        ("AuthnTypeHeaders", json!({"headers": {"x-key": "hush", "x-other": null}}), &["hush"]),
+        ("AuthnTypeHeaders", json!({"headers": ["hush"]}), &["hush"]),
+    ] {
+        assert_eq!(texts(id, spec.clone()), secrets, "{spec}");
+    }
+}
+
+#[test]
 fn a_secret_is_assumed_where_an_answer_may_hide_one_and_one_of_the_create_alone_is_known() {
     let spec = |kind: &str| KindName::find(kind).expect("a kind").message();
     let places = |external: serde_json::Value| {
-        let peers = serde_json::json!({"peers": [{"external": external}]});
+        let peers = json!({"peers": [{"external": external}]});
         sealed::places(spec("bgp"), &peers)
     };
     let place = ["spec.peers[0].external.md5_auth_key"];
-    assert_eq!(places(serde_json::json!({"md5_auth_key": ""})), place);
-    assert_eq!(places(serde_json::json!({"md5_auth_key": "x"})), place);
-    assert!(places(serde_json::json!({"md5_auth_key": "", "no_authentication": {}})).is_empty());
-    assert!(places(serde_json::json!({"md5_auth_key": null})).is_empty());
-    assert!(places(serde_json::json!({})).is_empty());
+    assert_eq!(places(json!({"md5_auth_key": ""})), place);
+    assert_eq!(places(json!({"md5_auth_key": "x"})), place);
+    assert!(places(json!({"md5_auth_key": "", "no_authentication": {}})).is_empty());
+    assert!(places(json!({"md5_auth_key": null})).is_empty());
+    assert!(places(json!({})).is_empty());
     assert!(sealed::is_of_create(spec("aws_vpc_site"), "spec.admin_password"));
     assert!(!sealed::is_of_create(spec("certificate"), "spec.private_key"));
     assert!(!sealed::is_of_create(spec("bgp"), place[0]));
@@ -144,26 +168,26 @@ fn a_kind_that_definitions_have_whole_is_plain() {
 #[test]
 fn a_default_that_a_digest_leaves_out_is_a_choice_that_may_be_fixed() {
     let site = KindName::find("aws_tgw_site").expect("a kind").message();
-    let of = |vifs: serde_json::Value| serde_json::json!({"direct_connect_enabled": {"hosted_vifs": vifs}});
+    let of = |vifs: serde_json::Value| json!({"direct_connect_enabled": {"hosted_vifs": vifs}});
     let fixed = |live: serde_json::Value, wanted: serde_json::Value| {
         super::fixed(site, "direct_connect_choice", Some(&of(live)), Some(&of(wanted)))
     };
-    let vifs = serde_json::json!(["dxvif-0123abcd"]);
-    let over = serde_json::json!({"site_registration_over_direct_connect": {"cloudlink_network_name": "abc"}});
+    let vifs = json!(["dxvif-0123abcd"]);
+    let over = json!({"site_registration_over_direct_connect": {"cloudlink_network_name": "abc"}});
     let path = "spec.direct_connect_enabled.hosted_vifs.connectivity_options";
-    assert_eq!(fixed(serde_json::json!({"vifs": vifs}), over).as_deref(), Some(path));
-    let default = serde_json::json!({"site_registration_over_internet": {}});
-    assert_eq!(fixed(serde_json::json!({"vifs": vifs}), default), None);
+    assert_eq!(fixed(json!({"vifs": vifs}), over).as_deref(), Some(path));
+    let default = json!({"site_registration_over_internet": {}});
+    assert_eq!(fixed(json!({"vifs": vifs}), default), None);
 }
 
 #[test]
 fn a_number_of_32_bits_has_the_digits_that_the_service_shows() {
     let site = KindName::find("aws_vpc_site").expect("a kind").message();
-    let at = |latitude: f64| serde_json::json!({"coordinates": {"latitude": latitude}});
+    let at = |latitude: f64| json!({"coordinates": {"latitude": latitude}});
     assert_eq!(canonical(site, at(37.774_929)), canonical(site, at(37.774_93)));
     assert_ne!(canonical(site, at(37.774_93)), canonical(site, at(37.774_94)));
     let quota = KindName::find("quota").expect("a kind").message();
-    let of = |maximum: f64| serde_json::json!({"resource_limits": {"a": {"maximum": maximum}}});
+    let of = |maximum: f64| json!({"resource_limits": {"a": {"maximum": maximum}}});
     assert_ne!(canonical(quota, of(37.774_929)), canonical(quota, of(37.774_93)));
 }
 
