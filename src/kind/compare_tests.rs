@@ -1,6 +1,8 @@
 use serde_json::json;
 
-use super::super::{Flag, canonical, merged, message, named, pruned, significant, units};
+use super::super::{
+    Flag, canonical, merged, message, named, pruned, significant, taken_over, units, with_unnamed,
+};
 use super::*;
 
 const POOL: &str = "views.origin_pool.CreateSpecType+";
@@ -192,4 +194,25 @@ fn items_with_the_defaults_of_the_service_are_in_order() {
     assert_eq!(aligned(message, &live, &wanted), [Some(0), Some(1)]);
     let live = [json!({"group": {"groups": []}, "send": {}}), json!({"send": {}})];
     assert_eq!(aligned(message, &live, &[json!({"send": {}}), json!({})]), [Some(0), Some(1)]);
+}
+
+#[test]
+fn the_entries_of_a_map_are_taken_over_by_their_keys() {
+    let spec = message("network_interface.StaticIpParametersClusterType");
+    let of = |taken: fn(&Message, &str, &Json, &Json, Option<&str>) -> Json, live: &Json, written: &Json| {
+        taken(spec, "interface_ip_map", live, written, None)
+    };
+    let live = json!({"a": {"ip_address": "10.0.0.1/24", "dns_server": "10.0.0.9"}, "new": {"ip_address": "10.0.0.3/24"}});
+    let written = json!({"a": {"ip_address": "10.0.0.2/24"}, "gone": {"ip_address": "10.0.0.4/24"}});
+    // The keys of a map are its definition's whole: what is new live came from outside, and what is gone went.
+    let named = json!({"a": {"ip_address": "10.0.0.1/24"}, "new": {"ip_address": "10.0.0.3/24"}});
+    assert_eq!(of(taken_over, &named, &written), named);
+    let unnamed = json!({
+        "a": {"ip_address": "10.0.0.2/24", "dns_server": "10.0.0.9"}, "gone": {"ip_address": "10.0.0.4/24"}
+    });
+    assert_eq!(of(with_unnamed, &live, &written), unnamed);
+    for odd in [json!([]), json!("text")] {
+        assert_eq!(of(taken_over, &odd, &written), odd);
+        assert_eq!(of(with_unnamed, &odd, &written), written);
+    }
 }
