@@ -360,6 +360,9 @@ impl Client {
                 }
             },
             SendError::Cut(error) => {
+                if let Some(reason) = transport::refusal(&*error, &self.settings.trust) {
+                    return Failure::Cut { reason: reason.to_owned() };
+                }
                 let mut parsed = causes(&*error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
                 let is_answer = !parsed.any(hyper::Error::is_parse);
                 let advice = if is_answer { "" } else { "; is it the port of HTTPS or of another protocol?" };

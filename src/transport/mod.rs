@@ -26,7 +26,7 @@ pub use pkcs12::Pkcs12Error;
 pub(crate) use proxy::name;
 pub use proxy::{Proxies, ProxyError};
 pub use tls::{Identity, TlsError, TlsTrust};
-pub(crate) use tls::{Roots, configure, fault};
+pub(crate) use tls::{Roots, configure, fault, refusal};
 
 /// The host that plans name for the embedded service, whatever its port.
 pub const SANDBOX_HOST: &str = "sandbox.localhost";

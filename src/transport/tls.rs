@@ -172,27 +172,41 @@ fn tls_cause<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
     }
 }
 
+/// Why the service refuses the client. In TLS 1.3 it says so when the client takes the handshake for done.
+pub(crate) fn refusal(error: &(dyn Error + 'static), trust: &TlsTrust) -> Option<&'static str> {
+    refused(causes(error).find_map(tls_cause)?, trust)
+}
+
+fn refused(error: &rustls::Error, trust: &TlsTrust) -> Option<&'static str> {
+    use rustls::AlertDescription as Alert;
+    let rustls::Error::AlertReceived(
+        Alert::CertificateRequired
+        | Alert::BadCertificate
+        | Alert::UnknownCA
+        | Alert::AccessDenied
+        | Alert::CertificateExpired
+        | Alert::CertificateRevoked
+        | Alert::CertificateUnknown
+        | Alert::UnsupportedCertificate,
+    ) = error
+    else {
+        return None;
+    };
+    Some(match trust.identity {
+        Some(_) => "the service does not accept the client certificate",
+        None => "the service asks for a client certificate; name one with --client-cert or --client-p12",
+    })
+}
+
 /// What failed, without the words of the library.
 fn words(error: &rustls::Error, trust: &TlsTrust) -> String {
     use rustls::{AlertDescription as Alert, Error};
     match error {
+        _ if let Some(refused) = refused(error, trust) => refused.to_owned(),
         Error::InvalidCertificate(fault) => {
             format!("the certificate of the service {}", certificate_words(fault, trust))
         }
         Error::InvalidMessage(_) => "the answer is not TLS; is the port one of plain HTTP?".to_owned(),
-        Error::AlertReceived(
-            Alert::CertificateRequired
-            | Alert::BadCertificate
-            | Alert::UnknownCA
-            | Alert::AccessDenied
-            | Alert::CertificateExpired
-            | Alert::CertificateRevoked
-            | Alert::CertificateUnknown
-            | Alert::UnsupportedCertificate,
-        ) => match trust.identity {
-            Some(_) => "the service does not accept the client certificate".to_owned(),
-            None => "the service asks for a client certificate; name one with --client-cert or --client-p12".to_owned(),
-        },
         Error::PeerIncompatible(_) | Error::AlertReceived(Alert::ProtocolVersion | Alert::HandshakeFailure) => {
             "the service has no version or cipher of TLS that is safe enough".to_owned()
         }

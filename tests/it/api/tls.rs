@@ -1,7 +1,7 @@
 //! Trust and identity over TLS on the loopback.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject as _;
@@ -57,6 +57,9 @@ fn listen(config: ServerConfig) -> SocketAddr {
                 tls.conn.send_close_notify();
             }
             let _ = tls.flush();
+            // What is not read of a request would take an alert along.
+            let _ = stream.shutdown(Shutdown::Write);
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
     });
     address

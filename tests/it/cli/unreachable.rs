@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 
-use crate::api::tls::serve_as;
+use crate::api::tls::{serve, serve_as};
 use crate::support::{Ran, Service, Stage, TOKEN, definition};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/tls");
@@ -78,6 +78,30 @@ fn every_way_in_which_a_service_is_not_there_is_one_error_without_the_words_of_a
         stage.write("trueup.yaml", "stack: unreachable\nnamespaces: [pay, shop]\nkinds: [healthcheck]\n");
         let ran = stage.run(&format!("plan . {options}"));
         ran.code(5).stderr_contains("\n  nothing is concluded about `pay` and `shop`\n");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_tls_says_what_to_do_about_that() {
+    let expired = format!("https://{}", serve_as(include_bytes!("../../cases/tls/expired.pem").to_vec()));
+    let asking = format!("https://{}", serve());
+    let authority = format!("--ca-cert {CASES}/authority.pem");
+    let stranger = format!("{authority} --client-cert {CASES}/expired.pem --client-key {CASES}/expired.pem");
+    for (url, options, reason) in [
+        (&asking, "", "of an authority that the system does not trust; name it with --ca-cert"),
+        (&expired, &*format!("--ca-cert {CASES}/faulty-authority.pem"), "expired on 2020-02-01"),
+        (&asking, &authority, "the service asks for a client certificate; name one with --client-cert or --client-p12"),
+        (&asking, &stranger, "the service does not accept the client certificate"),
+    ] {
+        let stage = stage(url);
+        is_one_error(&stage.run(&format!("plan . {options}")), reason);
+        let report = stage.run(&format!("doctor {options} --format json")).code(1).json();
+        let checks = report["checks"].as_array().expect("checks");
+        let failed: Vec<_> = checks.iter().filter(|check| check["status"] == "failed").collect();
+        assert_eq!(failed.len(), 1, "{report}");
+        assert!(failed[0]["message"].as_str().is_some_and(|message| message.ends_with(reason)), "{report}");
+        // The reason says it; another one would mislead.
+        assert!(failed[0].get("fix").is_none_or(|fix| fix == &serde_json::json!([])), "{report}");
     }
 }
 

@@ -38,7 +38,10 @@ pub async fn check(
     let Some(first) = first else { return };
     let error = reader.list(&first, KindName::ENDPOINT, &ListParameters::with_spec()).await.err();
     if let Some((error, fix)) = error.as_ref().and_then(|error| Some((error, fix(error, layout)?))) {
-        health.add("connection", HealthStatus::Failed, error.failure.to_string()).fix(fix);
+        let check = health.add("connection", HealthStatus::Failed, error.failure.to_string());
+        if !fix.is_empty() {
+            check.fix(fix);
+        }
         return;
     }
     let is_plain = reader.base_url().as_str().starts_with("http:");
@@ -56,10 +59,11 @@ pub async fn check(
     }
 }
 
-/// What to do about what stops every request; nothing where the service answers.
+/// What to do about what stops every request, empty where the failure says it; nothing where the service answers.
 fn fix(error: &ApiError, layout: Layout) -> Option<String> {
     let fix = match &error.failure {
-        Failure::Tls { .. } => "name the certificate authority of the service with --ca-cert",
+        Failure::Tls { .. } => "",
+        Failure::Cut { reason } if reason.contains("client certificate") => "",
         Failure::Connect { .. } | Failure::TimedOut { .. } | Failure::Cut { .. } => {
             "check the URL, the network, and that the service runs"
         }
