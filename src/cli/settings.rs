@@ -388,11 +388,7 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
     let hint = match &error {
         JournalError::State(error) => error.hint().map(str::to_owned),
         JournalError::Lease(LeaseError::Store(error)) => error.hint().map(str::to_owned),
-        JournalError::Lease(LeaseError::Held { holder }) => Some(format!(
-            "wait for it to end; if nobody runs it any more: trueup history --unlock {}{}",
-            holder.run,
-            context.call.settings()
-        )),
+        JournalError::Lease(LeaseError::Held { holder }) => Some(release_hint(&holder.run, &context.call.settings())),
         JournalError::Superseded { .. } => Some("to make its changes, apply the definitions again".to_owned()),
         JournalError::NoLast { there, .. } if there.is_empty() => None,
         JournalError::NoLast { .. } | JournalError::NoRun { .. } => {
@@ -404,6 +400,11 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
         _ => None,
     };
     CommandError::new(status, error).hint_each(hint)
+}
+
+/// What to do about a lock in a bucket, whose objects anybody may have written.
+fn release_hint(run: &str, flags: &str) -> String {
+    format!("wait for it to end; if nobody runs it any more: trueup history --unlock {}{flags}", safe::shell(run))
 }
 
 /// The embedded service of the call, as records of runs name it. A file that was deleted and made again is another one.
@@ -573,6 +574,16 @@ mod tests {
         address((&global, &environment), None, configured)
             .map(|address| address.map_or_else(|| "none".to_owned(), |address| address.url.to_string()))
             .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_run_of_a_lock_is_one_word_of_the_command_that_releases_it() {
+        let command =
+            |run| release_hint(run, " --state s3://state").split_once(": ").map(|(_, command)| command.to_owned());
+        let run = "2026-11-22T05-00-00-000-shop-0001";
+        assert_eq!(command(run).as_deref(), Some(&*format!("trueup history --unlock {run} --state s3://state")));
+        let quoted = command("x; rm -rf ~");
+        assert_eq!(quoted.as_deref(), Some("trueup history --unlock 'x; rm -rf ~' --state s3://state"));
     }
 
     const CONFIGURED: Option<&str> = Some("https://configured.example.net");
