@@ -1,8 +1,6 @@
 use serde_json::json;
 
-use super::super::{
-    Flag, canonical, merged, message, named, pruned, significant, taken_over, units, with_unnamed,
-};
+use super::super::{Flag, canonical, merged, message, named, pruned, significant, taken_over, units, with_unnamed};
 use super::*;
 
 const POOL: &str = "views.origin_pool.CreateSpecType+";
@@ -202,7 +200,8 @@ fn the_entries_of_a_map_are_taken_over_by_their_keys() {
     let of = |taken: fn(&Message, &str, &Json, &Json, Option<&str>) -> Json, live: &Json, written: &Json| {
         taken(spec, "interface_ip_map", live, written, None)
     };
-    let live = json!({"a": {"ip_address": "10.0.0.1/24", "dns_server": "10.0.0.9"}, "new": {"ip_address": "10.0.0.3/24"}});
+    let live =
+        json!({"a": {"ip_address": "10.0.0.1/24", "dns_server": "10.0.0.9"}, "new": {"ip_address": "10.0.0.3/24"}});
     let written = json!({"a": {"ip_address": "10.0.0.2/24"}, "gone": {"ip_address": "10.0.0.4/24"}});
     // The keys of a map are its definition's whole: what is new live came from outside, and what is gone went.
     let named = json!({"a": {"ip_address": "10.0.0.1/24"}, "new": {"ip_address": "10.0.0.3/24"}});

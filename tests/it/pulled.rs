@@ -11,7 +11,7 @@ use trueup::load;
 use trueup::model::{Key, Name, Namespace, Object, StringMap};
 
 use crate::strategies;
-use crate::support::{Service, Stage, definition};
+use crate::support::{OddServer, Service, Stage, definition};
 
 /// Texts that YAML reads as something else, or that end what they stand in.
 const TRAPS: &[&str] = &[
@@ -445,4 +445,34 @@ fn a_pull_of_one_kind_leaves_the_schema_of_the_others() {
     // Also what no settings list.
     stage.edit("trueup.yaml", "kinds:", "# kinds:");
     assert_eq!(schema("pull -o pulled --kind healthcheck"), whole);
+}
+
+#[test]
+fn an_object_that_cannot_be_represented_is_named_and_never_changed() {
+    let item = |name: &str, labels: &serde_json::Value| {
+        json!({
+            "tenant": "acme", "namespace": "shop", "name": name, "uid": format!("uid-of-{name}"), "labels": labels,
+            "get_spec": {"dns_name": "shop.example.com", "port": 80, "protocol": "TCP"}
+        })
+    };
+    let items = [item("good", &json!({})), item("odd", &json!(["not", "a", "mapping"]))];
+    let list = json!({"items": items, "errors": []}).to_string();
+    let server = OddServer::start(move |line, _| match line.contains("/shop/endpoints") {
+        true => (200, list.clone().into()),
+        false => (200, r#"{"items": []}"#.into()),
+    });
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", "token-of-an-odd-service");
+    let left_out = "left out: shop/odd: this trueup cannot represent it: ";
+    stage.run("pull -n shop -o all").code(7).stderr_contains(left_out);
+    assert!(stage.path("all/shop/good.yaml").exists());
+    stage.run("get shop --format yaml").code(7).stdout_contains("name: good").stderr_contains(left_out);
+    // What a filter leaves out is no part of what was asked for.
+    for filter in ["--only shop/good", "--except shop/odd"] {
+        let ran = stage.run(&format!("pull -n shop -o some --overwrite {filter}"));
+        ran.code(0).stderr_ignored().does_not_say("shop/odd");
+    }
+    stage.write("stack/trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    stage.write("stack/odd.yaml", &definition("shop/odd", 81));
+    stage.run("plan stack").code(0).stdout_contains("this trueup cannot read the live object: ");
+    stage.run("drift stack").code(2).stdout_contains("this trueup cannot read the live object: ");
 }

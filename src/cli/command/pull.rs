@@ -111,7 +111,7 @@ fn pulled(
     target: &DefinitionTarget<'_>,
 ) -> (Vec<DefinitionFile>, usize) {
     let (mut pulled, mut unwritable, mut made) = (Vec::new(), 0, 0_usize);
-    for (_, item) in live.items() {
+    for (_, item) in live.items().filter(|(key, item)| selection.selects(key, None, item.object())) {
         let object = match item {
             LiveItem::Object(object) => object,
             LiveItem::Unsupported(unsupported) => {
@@ -120,9 +120,6 @@ fn pulled(
                 continue;
             }
         };
-        if !selection.selects(item.key(), None, Some(object)) {
-            continue;
-        }
         // What the service makes of an object is there again with the object.
         if object.owner_view.as_ref().and_then(RelatedObject::key).is_some_and(|owner| live.item(&owner).is_some()) {
             made += 1;
