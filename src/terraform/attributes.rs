@@ -5,7 +5,7 @@
 use serde_json::{Map, Number, Value};
 
 use crate::kind::{self, Field, FieldKind, Flag, KindName};
-use crate::model::{Object, Problem, WireMetadata, check};
+use crate::model::{Object, WireMetadata, check};
 
 /// The object that the attributes describe, or why there is none, as a fragment.
 pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Object, String> {
@@ -20,15 +20,10 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
         return Err(problem);
     }
     let metadata: WireMetadata = serde_json::from_value(metadata).map_err(|error| error.to_string())?;
-    let problems = check(kind, &metadata);
-    if !problems.is_empty() {
-        return Err(first(&problems));
+    if let Some(problem) = check(kind, &metadata).into_iter().next() {
+        return Err(problem.message);
     }
     metadata.written(kind, spec)
-}
-
-fn first(problems: &[Problem]) -> String {
-    problems.first().map(|problem| problem.message.clone()).unwrap_or_default()
 }
 
 /// What was found that no definition can say.
