@@ -1,5 +1,8 @@
 //! `doctor`: each thing that can be wrong with a set-up, reported once and with its fix.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use crate::support::{Service, Stage, TOKEN, definition};
@@ -201,4 +204,29 @@ fn the_files_beside_a_call_that_names_namespaces_are_no_definitions() {
         .file("values.yaml", "replicas: 3\n");
     stage.run("doctor -n shop").code(0).does_not_say("definitions");
     stage.run("doctor").code(1).stdout_contains("definitions");
+}
+
+#[test]
+fn a_run_that_was_not_finished_is_noted_with_the_command_that_finishes_it() {
+    let service = Service::start();
+    let stage = stage().at(&service).file("other.yaml", &definition("shop/other", 80));
+    service.misbehave("rules: [{operation: endpoint-create, name: cart, delay: {milliseconds: 30000}}]");
+    let apply = stage.command(&["apply", ".", "--yes", "--quiet"]).stdin(Stdio::null()).spawn();
+    let mut apply = apply.expect("it starts");
+    let begun = Instant::now();
+    while !service.has("shop/other") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the apply does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    apply.kill().expect("it runs");
+    apply.wait().expect("it ends");
+    service.misbehave("rules: []");
+    let report = stage.run("doctor --format json").code(0).json();
+    let checks = report["checks"].as_array().expect("checks");
+    let open = checks.iter().find(|check| check["name"] == "last run").expect("the run");
+    assert_eq!(open["status"], "note");
+    let command = open["fix"][0].as_str().and_then(|fix| fix.strip_prefix("trueup ")).expect("a command");
+    stage.run(&format!("{command} --yes --quiet")).code(0);
+    assert!(service.has("shop/cart"));
+    stage.run("doctor").code(0).does_not_say("last run");
 }

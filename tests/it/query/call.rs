@@ -1,3 +1,6 @@
+use std::io::Write as _;
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 use trueup::api::TABLE;
 
@@ -129,6 +132,33 @@ fn security_events_are_queried_under_both_names_and_scrolled() {
         .code(1)
         .stderr_contains("503");
     assert_eq!(service.requests("POST"), before + 1);
+}
+
+#[test]
+fn a_body_is_read_from_a_pipe_to_its_end() {
+    let (_service, stage) = staged();
+    let query = json!({"query": "{}", "start_time": "1", "end_time": "4000000000", "limit": 2}).to_string();
+    let long = format!("{}{query}", " ".repeat(200_000));
+    let unclear =
+        [("{\"query\"", "the body in `stdin` is not valid JSON"), ("", "the body in `stdin` is not valid JSON")];
+    for (text, error) in [(&*query, ""), (&long, "")].into_iter().chain(unclear) {
+        let mut child = stage
+            .command(&["call", "svc-api-waf-event-create", "--param", "namespace=system", "--body", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(error), "{said}");
+        assert_eq!(output.status.code(), Some(i32::from(!error.is_empty())), "{said}");
+        if error.is_empty() {
+            let page: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert_eq!(page["events"].as_array().map(Vec::len), Some(2));
+        }
+    }
 }
 
 #[test]
