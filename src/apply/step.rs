@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use super::ApplyOptions;
 use super::confirm::{self, FailedAnswer, SentWrite, SettledWrite};
-use super::decide::{self, CREATED, DecidedWrite, RecreateStep};
+use super::decide::{self, DecidedWrite, RecreateStep};
 use super::service::{ObjectService, WriteTurn};
 use super::target_state::TargetState;
 use crate::api::{ApiError, AttemptHistory, Certainty, CurrentState, WriteDeparture, WriteFailure};
@@ -412,8 +412,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             SettledWrite::Done => self.done(target, write, true),
             SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
             // At once, before it moves again.
-            SettledWrite::Adopt if has_tries => return Ok(()),
-            SettledWrite::Adopt => ChangeResult::Conflict(target.conflict(CREATED, now.endpoint())),
+            SettledWrite::Adopt => return Ok(()),
             SettledWrite::Conflict(_) if is_plainly_refused && has_moved && tried.is_about_version() && has_tries => {
                 return Ok(());
             }
