@@ -197,5 +197,5 @@ fn unwritable<T>(error: &serde_json::Error) -> Result<T, ChangeResult> {
 }
 
 fn unsupported<T>(reason: &str) -> Result<T, ChangeResult> {
-    refused(format!("the live object cannot be held by this version: {reason}"))
+    refused(format!("this trueup cannot read the live object: {reason}"))
 }

@@ -22,6 +22,8 @@ pub(super) enum Fault {
     Meddle,
     /// Another client changes something of it just before that the plan does not look at.
     Annotate,
+    /// What `State::spoil` does happens just before.
+    Spoil,
     /// A person interrupts the run just before.
     Interrupt,
     /// The process dies before the request leaves.
@@ -35,6 +37,24 @@ pub(super) struct Stored {
     pub(super) raw: Json,
     pub(super) uid: u64,
     pub(super) version: u64,
+    /// What answers show in its place, until it is written: a place and a value.
+    pub(super) shown: Option<Shown>,
+}
+
+pub(super) type Shown = (&'static str, &'static str);
+
+pub(super) const UNSUPPORTED: Shown = ("/spec", "of a newer service");
+pub(super) const UNVERSIONED: Shown = ("/resource_version", "");
+pub(super) const DELETING: Shown = ("/system_metadata/deletion_timestamp", "2026-11-25T08:00:00Z");
+
+impl Stored {
+    pub(super) fn new(raw: Json, number: u64) -> Self {
+        Self { raw, uid: number, version: number, shown: None }
+    }
+
+    pub(super) fn shown(self, shown: Shown) -> Self {
+        Self { shown: Some(shown), ..self }
+    }
 }
 
 /// One request as the service saw it.
@@ -68,6 +88,9 @@ pub(super) struct State {
     /// A write of these was sent.
     pub(super) written: BTreeSet<Key>,
     pub(super) killed: bool,
+    pub(super) spoil: Option<fn(&mut State)>,
+    /// Gets that still show an object after its delete, as one that is being deleted.
+    pub(super) deletes_take: usize,
 }
 
 pub(super) struct Fake {
@@ -115,6 +138,8 @@ pub(super) enum Lag {
     Gone,
     /// An object of the same name that another client created.
     Another,
+    /// It, or one that another client created, in a form that the model does not support.
+    Unsupported,
 }
 
 impl State {
@@ -126,9 +151,13 @@ impl State {
         match lag {
             Lag::Old => self.old.get(key).cloned(),
             Lag::Gone => None,
+            Lag::Unsupported => {
+                let new = || Stored::new(json!({"metadata": {"name": key.name, "namespace": key.namespace}}), 901);
+                Some(truth.unwrap_or_else(new).shown(UNSUPPORTED))
+            }
             Lag::Another => {
                 let metadata = json!({"name": key.name, "namespace": key.namespace, "description": "another"});
-                Some(Stored { raw: json!({"metadata": metadata, "spec": {"ip": "10.9.9.9"}}), uid: 900, version: 900 })
+                Some(Stored::new(json!({"metadata": metadata, "spec": {"ip": "10.9.9.9"}}), 900))
             }
         }
     }
@@ -142,7 +171,7 @@ impl State {
             spec.remove(field);
         }
         let uid = uid.unwrap_or(self.next);
-        self.objects.insert(key.clone(), Stored { raw, uid, version: self.next });
+        self.objects.insert(key.clone(), Stored { uid, ..Stored::new(raw, self.next) });
     }
 
     /// What a get of the object answers: with the nulls of the service (API.md 1.2, 3.1).
@@ -153,11 +182,15 @@ impl State {
                 spec[unset] = Json::Null;
             }
         }
-        json!({
+        let mut answer = json!({
             "create_form": null, "replace_form": null, "resource_version": object.version.to_string(),
             "metadata": object.raw["metadata"], "spec": spec,
             "system_metadata": {"uid": object.uid.to_string(), "deletion_timestamp": null, "owner_view": null},
-        })
+        });
+        if let Some((place, value)) = object.shown {
+            *answer.pointer_mut(place).expect("a place") = value.into();
+        }
+        answer
     }
 
     pub(super) fn live(object: &Stored) -> LiveObject {
@@ -190,14 +223,18 @@ impl State {
                 self.put(key, &body, Some(object.uid));
             }
             WriteRequest::Delete { .. } => {
-                self.objects.remove(key).ok_or(404u16)?;
+                let gone = self.objects.remove(key).ok_or(404u16)?;
+                if self.deletes_take > 0 {
+                    self.old.insert(key.clone(), gone.shown(DELETING));
+                    self.lags.insert(key.clone(), (Lag::Old, self.deletes_take));
+                }
             }
         }
         Ok(())
     }
 
     pub(super) fn annotate(&mut self, key: &Key) {
-        if let Some(Stored { raw: mut body, uid, version }) = self.objects.get(key).cloned() {
+        if let Some(Stored { raw: mut body, uid, version, .. }) = self.objects.get(key).cloned() {
             body["metadata"]["annotations"]["theirs"] = version.to_string().into();
             self.put(key, &body, Some(uid));
         }
@@ -248,6 +285,10 @@ impl Fake {
             }
             Some(Fault::Annotate) => {
                 state.annotate(key);
+                None
+            }
+            Some(Fault::Spoil) => {
+                state.spoil.expect("something to do")(&mut state);
                 None
             }
             Some(Fault::Interrupt) => {
@@ -362,7 +403,16 @@ fn null_of(value: &Json, path: &str) -> Option<String> {
 
 pub(super) fn items(state: &State, namespace: &Namespace) -> BTreeMap<Key, LiveItem> {
     let of = state.objects.iter().filter(|(key, _)| key.namespace == *namespace);
-    of.map(|(key, object)| (key.clone(), LiveItem::Object(State::live(object)))).collect()
+    let item = |key: &Key, object: &Stored| match State::current(object) {
+        CurrentState::Unsupported { reason } => LiveItem::Unsupported(UnsupportedItem {
+            key: key.clone(),
+            uid: object.uid.to_string(),
+            reason,
+            raw: object.raw.clone(),
+        }),
+        _ => LiveItem::Object(State::live(object)),
+    };
+    of.map(|(key, object)| (key.clone(), item(key, object))).collect()
 }
 
 pub(super) fn key(name: &str) -> Key {

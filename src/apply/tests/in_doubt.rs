@@ -39,7 +39,7 @@ const FURTHER: [Option<Fault>; 10] = [
 
 /// What reads show after the first write, and how often.
 fn reads() -> Vec<Option<(Lag, usize)>> {
-    let lags = [Lag::Old, Lag::Gone, Lag::Another];
+    let lags = [Lag::Old, Lag::Gone, Lag::Another, Lag::Unsupported];
     let counts = [1, 2, 4, 1_000];
     let lagging = lags.into_iter().flat_map(|lag| counts.map(|count| Some((lag, count))));
     std::iter::once(None).chain(lagging).collect()

@@ -3,6 +3,7 @@
 
 mod fake;
 mod in_doubt;
+mod shown;
 mod undone;
 mod waits;
 
@@ -22,7 +23,7 @@ use crate::api::{
 };
 use crate::model::{
     Definition, Desired, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, Object, RelatedObject, RunId,
-    Scope,
+    Scope, UnsupportedItem,
 };
 use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection};
 use crate::run::{
