@@ -412,3 +412,43 @@ async fn of_other_stacks_no_run_is_opened() {
     let last = last_actions(&state, &owner("shop")).expect("actions");
     assert_eq!(Some(last[&key(1)].at), RunId::new(RUN).expect("an id").time());
 }
+
+/// An endpoint that the run may have deleted, or may not have created, was not deleted by another client.
+#[tokio::test]
+async fn a_run_that_was_killed_or_left_a_recreate_half_made_leaves_nothing_in_place() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    let names = [RUN.to_owned(), RUN.replace("05-00", "06-00"), RUN.replace("05-00", "07-00")];
+    let journal = begin(&state, &names[0]).expect("a journal");
+    for number in 0..4 {
+        journal.outcome(&done(number)).await.expect("noted");
+    }
+    journal.close(closing()).await.expect("the end");
+    drop(journal);
+    // A killed run, whose last results were not stored.
+    let journal = begin(&state, &names[1]).expect("a journal");
+    let actions = [ActionKind::Delete, ActionKind::Recreate, ActionKind::Replace, ActionKind::Annotate];
+    for (number, action) in actions.into_iter().enumerate().chain([(4, ActionKind::Create)]) {
+        journal.intent(&Intent { action, ..intent(number) }, Urgency::Immediate).await.expect("stored");
+    }
+    drop(journal);
+    let in_place = || {
+        let last = last_actions(&state, &owner("shop")).expect("actions");
+        (0..5).map(|number| last.get(&key(number)).map(|last| last.left_in_place)).collect::<Vec<_>>()
+    };
+    assert_eq!(in_place(), [Some(false), Some(false), Some(true), Some(true), Some(false)]);
+    // A run that ended with a recreate between its delete and its create.
+    let journal = begin(&state, &names[2]).expect("a journal");
+    for (number, result) in [
+        (2, ChangeResult::InDoubt { reason: "deleted, and not created again".to_owned() }),
+        (3, ChangeResult::Failed { reason: "403".to_owned() }),
+        (4, ChangeResult::AlreadyDone),
+    ] {
+        let step = ChangeStep { result, ..done(number) };
+        let action = if number == 4 { ActionKind::Create } else { ActionKind::Recreate };
+        journal.outcome(&ChangeStep { action, ..step }).await.expect("noted");
+    }
+    journal.close(closing()).await.expect("the end");
+    drop(journal);
+    assert_eq!(in_place(), [Some(false), Some(false), Some(false), Some(true), Some(true)]);
+}

@@ -37,15 +37,17 @@ pub(super) struct Stored {
     pub(super) raw: Json,
     pub(super) uid: u64,
     pub(super) version: u64,
-    /// What answers show in its place, until it is written: a place and a value.
+    /// What answers show of it, until it is written: a place and its JSON.
     pub(super) shown: Option<Shown>,
 }
 
 pub(super) type Shown = (&'static str, &'static str);
 
-pub(super) const UNSUPPORTED: Shown = ("/spec", "of a newer service");
-pub(super) const UNVERSIONED: Shown = ("/resource_version", "");
-pub(super) const DELETING: Shown = ("/system_metadata/deletion_timestamp", "2026-11-25T08:00:00Z");
+pub(super) const UNSUPPORTED: Shown = ("/spec", r#""of a newer service""#);
+pub(super) const UNVERSIONED: Shown = ("/resource_version", "null");
+pub(super) const OWNED: Shown =
+    ("/system_metadata/owner_view", r#"{"kind": "http_loadbalancer", "namespace": "shop", "name": "lb", "uid": "7"}"#);
+pub(super) const DELETING: Shown = ("/system_metadata/deletion_timestamp", r#""2026-11-25T08:00:00Z""#);
 
 impl Stored {
     pub(super) fn new(raw: Json, number: u64) -> Self {
@@ -188,7 +190,7 @@ impl State {
             "system_metadata": {"uid": object.uid.to_string(), "deletion_timestamp": null, "owner_view": null},
         });
         if let Some((place, value)) = object.shown {
-            *answer.pointer_mut(place).expect("a place") = value.into();
+            *answer.pointer_mut(place).expect("a place") = serde_json::from_str(value).expect("JSON");
         }
         answer
     }

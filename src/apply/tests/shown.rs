@@ -37,7 +37,7 @@ fn reason(result: &ChangeResult) -> String {
 }
 
 #[test]
-fn an_object_that_became_unsupported_or_is_being_deleted_is_not_written() {
+fn an_object_that_became_unsupported_or_owned_or_is_being_deleted_is_not_written() {
     const UNREAD: &str = "this trueup cannot read the live object: its spec is not a mapping";
     let cases = [
         ("a", UNSUPPORTED, "conflict", "created by someone else"),
@@ -46,6 +46,9 @@ fn an_object_that_became_unsupported_or_is_being_deleted_is_not_written() {
         ("a", DELETING, "conflict", "created by someone else"),
         ("c", DELETING, "conflict", "being deleted"),
         ("e", DELETING, "already done", ""),
+        ("a", OWNED, "conflict", "created by someone else"),
+        ("c", OWNED, "conflict", "now belongs to another object of the service"),
+        ("e", OWNED, "conflict", "now belongs to another object of the service"),
     ];
     for (name, shown, expected, why) in cases {
         let bench = bench(name, shown);

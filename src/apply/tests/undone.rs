@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::{Action, RollbackInput};
+use crate::plan::{Action, BlockReason, RollbackInput, Unchangeable};
 
 /// What a run does with an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +117,58 @@ fn undo(bench: &Bench, record: &RunRecord) -> Plan {
         allow: &Allowances::default(),
         tool_version: "0",
     })
+}
+
+/// What a rollback of the bench's run plans for one object that this became of, or why it plans nothing.
+fn undone(name: &str, prepare: impl FnOnce(&mut Bench), spoil: impl FnOnce(&mut State)) -> String {
+    let mut bench = Bench::new();
+    prepare(&mut bench);
+    let recorder = Kept1::default();
+    assert_eq!(words(&bench.recorded("run-1", &recorder)), ["done"; 6]);
+    spoil(&mut bench.state());
+    let plan = undo(&bench, &bench.record("run-1", recorder));
+    let blocked = plan.blocked.iter().find(|blocked| blocked.key == key(name)).map(|blocked| match &blocked.reason {
+        BlockReason::Unchangeable(Unchangeable::Unsupported { .. }) => "unsupported",
+        BlockReason::Unchangeable(Unchangeable::OwnerView(_)) => "owned",
+        BlockReason::Unchangeable(Unchangeable::Deleting) => "deleting",
+        BlockReason::Unchangeable(Unchangeable::UnknownOption { .. }) => "unknown option",
+        BlockReason::Protected => "protected",
+        reason => panic!("{reason:?}"),
+    });
+    let planned = plan.changes.iter().find(|change| change.key == key(name)).map(|change| match change.action.kind() {
+        ActionKind::Delete => "delete",
+        ActionKind::Create => "create",
+        _ => "replace",
+    });
+    assert!(blocked.is_none() || planned.is_none(), "{name}: {blocked:?} and {planned:?}");
+    blocked.or(planned).unwrap_or("nothing").to_owned()
+}
+
+#[test]
+fn a_rollback_leaves_what_cannot_be_changed_or_is_protected() {
+    let unknown: Shown = ("/spec/snat_pool", r#"{"future": {}}"#);
+    let cases = [
+        ("a", [(UNSUPPORTED, "unsupported"), (OWNED, "owned"), (DELETING, "nothing"), (unknown, "delete")]),
+        ("c", [(UNSUPPORTED, "unsupported"), (OWNED, "owned"), (DELETING, "deleting"), (unknown, "unknown option")]),
+        // It is still there as it was: its delete takes time, or another client created it again.
+        ("e", [(UNSUPPORTED, "unsupported"), (OWNED, "nothing"), (DELETING, "deleting"), (unknown, "nothing")]),
+    ];
+    for (name, of_name) in cases {
+        for (shown, expected) in of_name {
+            let spoil = |state: &mut State| {
+                let was = state.old.get(&key(name)).cloned();
+                let object = state.objects.get(&key(name)).cloned().or(was).expect("it is or was there");
+                state.objects.insert(key(name), object.shown(shown));
+            };
+            assert_eq!(undone(name, |_| {}, spoil), expected, "{name} {shown:?}");
+        }
+    }
+    let protect = |bench: &mut Bench| {
+        let change = bench.plan.changes.iter_mut().find(|change| change.key == key("a")).expect("a change");
+        let Action::Create { wanted } = &mut change.action else { panic!("a create") };
+        wanted.annotations.insert("trueup/protect".to_owned(), "true".to_owned());
+    };
+    assert_eq!(undone("a", protect, |_| {}), "protected");
 }
 
 /// What a rollback brings back of each object.
