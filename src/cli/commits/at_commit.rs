@@ -34,9 +34,11 @@ pub enum LookupError {
         /// What it is.
         why: String,
     },
-    /// The stack could have been in several places.
-    #[error("the stack was moved, and its earlier directory is ambiguous: {}", quoted(.places))]
+    /// The stack, or a definition, could have been in several places.
+    #[error("{what} is ambiguous: {}", quoted(.places))]
     Ambiguous {
+        /// What was moved, and what it is that is not known of it.
+        what: String,
         /// The paths from the repository's top.
         places: Vec<String>,
     },
@@ -257,7 +259,8 @@ impl<'a> CommitLookup<'a> {
         }
         if found.len() > 1 {
             let places = found.into_iter().map(|root| format!("{}{SETTINGS}", root.prefix)).collect();
-            return Err(LookupError::Ambiguous { places });
+            let what = "the stack was moved, and its earlier directory".to_owned();
+            return Err(LookupError::Ambiguous { what, places });
         }
         Ok(found.pop())
     }

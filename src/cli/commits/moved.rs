@@ -50,7 +50,8 @@ impl CommitLookup<'_> {
                 match found.get(key) {
                     Some(other) if other.endpoint != definition.endpoint => {
                         let places = vec![other.file.to_string(), entry.path.clone()];
-                        return Err(LookupError::Ambiguous { places });
+                        let what = format!("`{key}` was moved, and its earlier file");
+                        return Err(LookupError::Ambiguous { what, places });
                     }
                     _ => {
                         found.insert(key.clone(), Definition { file: entry.path.as_str().into(), ..definition.clone() })

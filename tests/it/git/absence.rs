@@ -410,3 +410,69 @@ fn a_link_outside_of_the_stack_that_is_gone_may_have_had_its_definitions() {
         .stderr_contains("`mesh/more` was a symbolic link")
         .stderr_contains("nothing was sent");
 }
+
+#[test]
+fn a_directory_that_becomes_a_stack_of_its_own_had_the_definitions_of_the_stack_above_it() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: top\nnamespaces: [shop]\nownership_annotations: false\n")
+        .file("sub/cart.yaml", &definition("shop/cart", 8080))
+        .committed();
+    main_moves_on(&stage, &["."], |stage| stage.edit("sub/cart.yaml", "port: 8080", "port: 8443"));
+    stage.write("sub/trueup.yaml", "stack: sub\n");
+    commit(&stage, "split");
+    assert_eq!(sides(&stage, "plan sub --base main"), json!({"shop/cart": "behind_base"}));
+}
+
+#[test]
+fn a_definition_that_moved_into_the_stack_from_what_cannot_be_read_or_from_two_files_is_an_error() {
+    const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
+    let repository = |service: &Service| {
+        let stage = Stage::new()
+            .at(service)
+            .file("b/trueup.yaml", "stack: b\n")
+            .file("b/search.yaml", &definition("shop/search", 80))
+            .committed();
+        stage.run("apply b --yes --quiet").code(0);
+        stage
+    };
+    let moved_in = |stage: &Stage| {
+        git(stage, "branch base");
+        for gone in ["a/cart.yaml", "c/cart.yaml", "more"] {
+            git(stage, &format!("rm -rq --cached --ignore-unmatch {gone}"));
+            let gone = stage.path(gone);
+            let _ = std::fs::remove_file(&gone).or_else(|_| std::fs::remove_dir(&gone));
+        }
+        stage.write("b/cart.yaml", &definition("shop/cart", 8080));
+        commit(stage, "moved");
+        stage.run("plan b --base base")
+    };
+    let service = Service::start();
+    for target in ["nowhere", "../outside"] {
+        let stage = repository(&service);
+        symlink(target, stage.path("more")).expect("a link");
+        commit(&stage, "linked");
+        moved_in(&stage).code(1).stderr_contains("`more` was a symbolic link");
+    }
+    let stage = repository(&service);
+    git(&stage, &format!("update-index --add --cacheinfo 160000,{NO_COMMIT},more"));
+    git(&stage, "commit -qm submodule");
+    moved_in(&stage).code(1).stderr_contains("`more` was a submodule");
+    for (other, refused) in [(8081, true), (8080, false)] {
+        let stage = repository(&service);
+        stage.write("a/cart.yaml", &definition("shop/cart", 8080));
+        stage.write("c/cart.yaml", &definition("shop/cart", other));
+        commit(&stage, "two");
+        let ran = moved_in(&stage);
+        if refused {
+            ran.code(1)
+                .stderr_contains(
+                    "`shop/cart` was moved, and its earlier file is ambiguous: `a/cart.yaml`, `c/cart.yaml`",
+                )
+                .does_not_say("the stack was moved");
+        } else {
+            ran.code(0).stdout_contains("shop/cart");
+        }
+    }
+}
