@@ -240,7 +240,9 @@ impl<'a> CommitLookup<'a> {
                     let bytes = self.repository.contents(&[entry])?.pop().unwrap_or_default();
                     let names_it = memchr::memmem::find(&bytes, name.as_str().as_bytes()).is_some();
                     if names_it && (!there.is_file() || self.is_gone(&entry.path)) {
-                        return Err(error);
+                        let LookupError::Wrong(problems) = error else { return Err(error) };
+                        let why = format!("names the stack and does not load ({})", problems.summary());
+                        return Err(LookupError::Unreadable { path: entry.path.clone(), why });
                     }
                     continue;
                 }

@@ -412,6 +412,51 @@ fn a_link_outside_of_the_stack_that_is_gone_may_have_had_its_definitions() {
 }
 
 #[test]
+fn settings_that_do_not_load_or_were_a_link_are_an_error_where_they_may_have_been_of_the_stack() {
+    let wrong = |name: &str| format!("stack: {name}\noops: 1\n");
+    let shown = json!({"shop/cart": "behind_base", "shop/news": "behind_base"});
+    for (settings, is_still, refused) in [
+        (
+            Some(wrong("shop")),
+            false,
+            Some("`moved/trueup.yaml` names the stack and does not load (1 error in 1 of 1 file)"),
+        ),
+        // It may have had stricter settings.
+        (
+            Some(wrong("shop")),
+            true,
+            Some("the settings of main do not load: moved/trueup.yaml: 1 error in 1 of 1 file"),
+        ),
+        (Some(wrong("another")), false, None),
+        (None, false, Some("`moved/trueup.yaml` was a symbolic link")),
+        (None, true, None),
+    ] {
+        let service = Service::start();
+        let stage = repository(&service);
+        let add = || match &settings {
+            Some(text) => stage.write("moved/trueup.yaml", text),
+            None => {
+                stage.write("moved/settings.txt", "stack: another\n");
+                symlink("settings.txt", stage.path("moved/trueup.yaml")).expect("a link");
+            }
+        };
+        git(&stage, "checkout -q main");
+        add();
+        commit(&stage, "settings");
+        git(&stage, "checkout -q branch");
+        git(&stage, "mv old new");
+        if is_still {
+            add();
+        }
+        commit(&stage, "renamed");
+        match refused {
+            Some(why) => drop(stage.run("plan new --base main").code(1).stderr_contains(why)),
+            None => assert_eq!(sides(&stage, "plan new --base main"), shown, "{settings:?} {is_still}"),
+        }
+    }
+}
+
+#[test]
 fn a_directory_that_becomes_a_stack_of_its_own_had_the_definitions_of_the_stack_above_it() {
     let service = Service::start();
     let stage = Stage::new()
