@@ -186,6 +186,54 @@ fn lines_of_history_that_do_not_meet_are_judged_with_care() {
 }
 
 #[test]
+fn what_only_some_of_the_applied_commits_show_is_not_decided() {
+    // A commit of another line of history did not define it.
+    let service = Service::start();
+    let stage = applied(&service);
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}prune: none\n"));
+    commit(&stage, "settings");
+    git(&stage, "branch two");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.write("only.yaml", &definition("shop/only", 80));
+    commit(&stage, "one");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q two");
+    for edited in ["cart.yaml", "legacy.yaml"] {
+        stage.edit(edited, "port: 80", "port: 81");
+    }
+    commit(&stage, "two");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q main");
+    service.delete("shop/only");
+    let unrelated = "commits of unrelated history were applied";
+    stage.run(&format!("drift . {ELSEWHERE}")).code(2).stdout_contains(unrelated);
+
+    // The clone lacks one of the applied commits, and what it has does not define it.
+    let service = Service::start();
+    let stage = applied(&service);
+    let first = git(&stage, "rev-parse HEAD");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "cart");
+    stage.run("apply . --yes --quiet").code(0);
+    let shallow = Stage::new().at(&service);
+    let origin = stage.path("").canonicalize().expect("a path");
+    git(&shallow, &format!("clone -q --depth 1 file://{} .", origin.display()));
+    shallow.write("news.yaml", &definition("shop/news", 80));
+    let lacks = format!("the clone lacks the applied commit {}", &first[..7]);
+    shallow.run(&format!("drift . {ELSEWHERE}")).code(2).stdout_contains(&lacks);
+
+    // More commits came since than are loaded.
+    service.delete("shop/search");
+    for number in 0..51 {
+        stage.write("legacy.yaml", &definition("shop/legacy", 100 + number));
+        commit(&stage, "more");
+    }
+    let many = "more than 50 commits changed the stack since";
+    stage.run(&format!("drift . {ELSEWHERE}")).code(2).stdout_contains(many);
+}
+
+#[test]
 fn the_runs_of_a_machine_change_no_verdict_that_git_decides() {
     let service = Service::start();
     let stage = applied(&service);

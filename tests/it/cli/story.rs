@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, definition};
 
 #[test]
 fn a_repository_is_applied_is_verified_and_then_needs_nothing() {
@@ -158,4 +158,27 @@ fn emptying_a_namespace_needs_its_own_word() {
          to allow it: --allow empty-namespace\nnothing was sent\n",
     );
     stage.run(&format!("{apply} --allow empty-namespace")).code(0).stdout_contains("4 deleted");
+}
+
+#[test]
+fn what_was_applied_and_the_service_reports_as_failed_is_said() {
+    let service = Service::start();
+    let failed = |reason: &str, host: &str| json!({"type": "Operational", "status": "Failed", "reason": reason, "hostname": host});
+    service.plant(&json!([
+        {"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 81},
+         "status": [{"conditions": [failed("no route", "ce01"), failed("no peer", "")]}]},
+        {"metadata": {"name": "other", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 81},
+         "status": [{"conditions": [failed("not ours", "")]}]},
+    ]));
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80));
+    stage
+        .run("apply . --yes")
+        .code(0)
+        .stdout_contains(
+            "shop/cart is applied, and the service reports: Operational failed: no route (ce01); Operational failed: no peer",
+        )
+        .does_not_say("not ours")
+        .stderr_ignored();
+    // An apply that sends nothing has nothing to look at.
+    stage.run("apply . --yes").code(0).does_not_say("no route").stderr_ignored();
 }

@@ -100,6 +100,24 @@ fn a_fixed_field_changes_by_a_delete_and_a_create_when_that_is_allowed() {
 }
 
 #[test]
+fn a_rollback_recreates_what_is_protected_only_where_that_is_allowed_by_name() {
+    let service = Service::start();
+    let stage = changed(&service);
+    let name = "name: edge, namespace: shop";
+    stage.edit("site.yaml", name, &format!("{name}, annotations: {{trueup/protect: \"true\"}}"));
+    let protected = "--allow protected=virtual_site:shop/edge";
+    stage.run(&format!("apply . --yes {ALLOW} {protected} --allow empty-namespace")).code(0).stderr_ignored();
+    assert_eq!(site_type(&service), "CUSTOMER_EDGE");
+    stage
+        .run(&format!("rollback last --yes {ALLOW} --allow empty-namespace"))
+        .stderr_ignored()
+        .stdout_contains("protected=virtual_site:shop/edge");
+    assert_eq!(site_type(&service), "CUSTOMER_EDGE");
+    stage.run(&format!("rollback last --yes {ALLOW} {protected} --allow empty-namespace")).code(0).stderr_ignored();
+    assert_eq!(site_type(&service), "REGIONAL_EDGE");
+}
+
+#[test]
 fn nothing_may_refer_to_what_is_created_anew() {
     let service = Service::start();
     let stage = changed(&service);
