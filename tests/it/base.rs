@@ -289,6 +289,15 @@ fn a_base_that_cannot_be_judged_is_an_error() {
 }
 
 #[test]
+fn a_base_of_unrelated_history_is_an_error() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -q --orphan other");
+    commit(&stage, "other");
+    stage.run("plan . --base main").code(1).stderr_contains("main").stderr_contains("no common");
+}
+
+#[test]
 fn the_base_is_loaded_with_its_own_settings() {
     let service = Service::start();
     let stage = repository(&service);

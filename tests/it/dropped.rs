@@ -200,6 +200,24 @@ fn what_is_left_of_a_kind_that_was_dropped_is_named() {
 }
 
 #[test]
+fn a_namespace_that_was_dropped_and_cannot_be_read_is_noted() {
+    let service = Service::start();
+    let stage = shrunk(&service, true);
+    service.misbehave("rules: [{operation: endpoint-list, namespace: pay, status: {code: 403}}]");
+    let unread = "pay: this stack once had it, and what is left there could not be read";
+    for command in ["plan .", "drift .", "drift . --format markdown", "drift . --format github"] {
+        stage
+            .run(&format!("{command} {ELSEWHERE}"))
+            .stderr_ignored()
+            .stdout_contains("what is left there could not be read");
+    }
+    stage.run(&format!("plan . {ELSEWHERE}")).code(0).stdout_contains(unread);
+    let junit = stage.run(&format!("drift . --format junit {ELSEWHERE}"));
+    junit.stdout_contains("objects outside of namespaces").stdout_contains("<skipped message=\"not decided: ");
+    stage.run(&format!("drift . --format prometheus {ELSEWHERE}")).stdout_contains("trueup_drift_undecided");
+}
+
+#[test]
 fn nothing_is_concluded_about_what_the_filters_leave_out() {
     let service = Service::start();
     let stage = without_its_kind(&service, "kinds: [healthcheck]\n", true);

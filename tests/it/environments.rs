@@ -509,3 +509,10 @@ fn a_forgotten_environment_is_one_error_that_names_them() {
         .stderr_contains("the variable `unknown` is not defined")
         .stderr_contains("2 errors");
 }
+
+#[test]
+fn an_environment_named_as_the_word_for_all_of_them_is_refused() {
+    let stage = Stage::new().file("trueup.yaml", "stack: shop\nenvironments: {all: {}, prod: {}}\n");
+    let refused = stage.run("plan . --env all");
+    refused.code(64).stderr_contains("has an environment `all`").stderr_contains("rename that environment");
+}
