@@ -139,7 +139,7 @@ const NO_API_GROUP: &str = "API Group could not be determined";
 const NOT_FOUND: i64 = 5;
 /// gRPC code of what the service cannot do now.
 const UNAVAILABLE: i64 = 14;
-/// The end of the message about a zone of which the service has not yet made the change before.
+/// The end of the message about a zone whose earlier change the service still makes.
 const PENDING_CHANGE: &str = "DNS zone change is pending";
 
 impl ApiError {

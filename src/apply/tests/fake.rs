@@ -22,8 +22,8 @@ pub(super) enum Fault {
     Meddle,
     /// Another client changes something of it just before that the plan does not look at.
     Annotate,
-    /// What `State::spoil` does happens just before.
-    Spoil,
+    /// What `State::act` does happens just before.
+    Act,
     /// A person interrupts the run just before.
     Interrupt,
     /// The process dies before the request leaves.
@@ -90,7 +90,7 @@ pub(super) struct State {
     /// A write of these was sent.
     pub(super) written: BTreeSet<Key>,
     pub(super) killed: bool,
-    pub(super) spoil: Option<fn(&mut State)>,
+    pub(super) act: Option<fn(&mut State)>,
     /// Gets that still show an object after its delete, as one that is being deleted.
     pub(super) deletes_take: usize,
 }
@@ -289,8 +289,8 @@ impl Fake {
                 state.annotate(key);
                 None
             }
-            Some(Fault::Spoil) => {
-                state.spoil.expect("something to do")(&mut state);
+            Some(Fault::Act) => {
+                state.act.expect("something to do")(&mut state);
                 None
             }
             Some(Fault::Interrupt) => {

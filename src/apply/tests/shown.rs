@@ -76,8 +76,8 @@ fn without_versions_the_object_itself_shows_whether_a_lost_write_was_made() {
         let bench = bench("c", UNVERSIONED);
         bench.state().checks = false;
         bench.state().faults.insert(1, Fault::CutBefore);
-        bench.state().faults.extend(meddled.map(|at| (at, Fault::Spoil)));
-        bench.state().spoil = Some(|state| {
+        bench.state().faults.extend(meddled.map(|at| (at, Fault::Act)));
+        bench.state().act = Some(|state| {
             state.meddle(&key("c"));
             state.objects.get_mut(&key("c")).expect("c").shown = Some(UNVERSIONED);
         });
@@ -108,8 +108,8 @@ fn a_lost_write_under_the_same_write_of_another_run_is_not_called_done() {
 fn a_refused_delete_of_an_object_that_others_began_to_refer_to_says_who_does() {
     let bench = bench_of("e");
     // GET, REFERRERS, DELETE, GET, REFERRERS
-    bench.state().faults.extend([(2, Fault::Status(400)), (3, Fault::Spoil)]);
-    bench.state().spoil = Some(|state| {
+    bench.state().faults.extend([(2, Fault::Status(400)), (3, Fault::Act)]);
+    bench.state().act = Some(|state| {
         let [kind, namespace, name] = ["cluster", "shop", "x"].map(str::to_owned);
         state.referrers.insert(key("e"), vec![RelatedObject { kind, namespace, name, uid: String::new() }]);
     });
@@ -159,18 +159,18 @@ fn a_resume_settles_nothing_by_a_journal_that_lacks_what_settles_it() {
 #[test]
 fn what_the_verification_cannot_read_differs_and_another_run_of_the_same_is_no_difference() {
     // GET, PUT, LIST
-    let spoiled = |spoil: fn(&mut State)| {
+    let acted = |act: fn(&mut State)| {
         let bench = bench_of("c");
-        bench.state().faults.insert(2, Fault::Spoil);
-        bench.state().spoil = Some(spoil);
+        bench.state().faults.insert(2, Fault::Act);
+        bench.state().act = Some(act);
         let outcome = bench.run();
         assert_eq!(word(result(&outcome, "c")), "done");
         let Verification::Differs { left } = outcome.verification else { panic!("{:?}", outcome.verification) };
         left.into_iter().flat_map(|(_, fields)| fields).map(|field| field.to_string()).collect::<Vec<_>>()
     };
-    let unsupported = spoiled(|state| state.objects.get_mut(&key("c")).expect("c").shown = Some(UNSUPPORTED));
+    let unsupported = acted(|state| state.objects.get_mut(&key("c")).expect("c").shown = Some(UNSUPPORTED));
     assert!(unsupported.is_empty());
-    let changed = spoiled(|state| {
+    let changed = acted(|state| {
         let mut raw = state.objects[&key("c")].raw.clone();
         let applied = raw["metadata"]["annotations"]["trueup/applied"].as_str().expect("it").replace("run-1", "run-9");
         raw["metadata"]["annotations"]["trueup/applied"] = applied.into();

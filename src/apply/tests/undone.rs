@@ -120,12 +120,12 @@ fn undo(bench: &Bench, record: &RunRecord) -> Plan {
 }
 
 /// What a rollback of the bench's run plans for one object that this became of, or why it plans nothing.
-fn undone(name: &str, prepare: impl FnOnce(&mut Bench), spoil: impl FnOnce(&mut State)) -> String {
+fn undone(name: &str, prepare: impl FnOnce(&mut Bench), act: impl FnOnce(&mut State)) -> String {
     let mut bench = Bench::new();
     prepare(&mut bench);
     let recorder = Kept1::default();
     assert_eq!(words(&bench.recorded("run-1", &recorder)), ["done"; 6]);
-    spoil(&mut bench.state());
+    act(&mut bench.state());
     let plan = undo(&bench, &bench.record("run-1", recorder));
     let blocked = plan.blocked.iter().find(|blocked| blocked.key == key(name)).map(|blocked| match &blocked.reason {
         BlockReason::Unchangeable(Unchangeable::Unsupported { .. }) => "unsupported",
@@ -155,12 +155,12 @@ fn a_rollback_leaves_what_cannot_be_changed_or_is_protected() {
     ];
     for (name, of_name) in cases {
         for (shown, expected) in of_name {
-            let spoil = |state: &mut State| {
+            let act = |state: &mut State| {
                 let was = state.old.get(&key(name)).cloned();
                 let object = state.objects.get(&key(name)).cloned().or(was).expect("it is or was there");
                 state.objects.insert(key(name), object.shown(shown));
             };
-            assert_eq!(undone(name, |_| {}, spoil), expected, "{name} {shown:?}");
+            assert_eq!(undone(name, |_| {}, act), expected, "{name} {shown:?}");
         }
     }
     let protect = |bench: &mut Bench| {
