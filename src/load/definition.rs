@@ -83,25 +83,7 @@ pub(super) fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
 
 /// A problem of the model at its place in the text.
 pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
-    let at = place(root, &problem.location);
-    let mut label = problem.label.clone();
-    let mut help = None;
-    // A long list of what is allowed goes below, the nearest one beside the value.
-    if let Some(list) = label.strip_prefix("one of ") {
-        let text = value_text(root, &problem.location);
-        let near = text.map(|text| did_you_mean(text, list.split(", "), String::new)).unwrap_or_default();
-        if !near.is_empty() || label.len() > 60 {
-            help = Some(std::mem::replace(&mut label, near));
-        }
-    }
-    at.error(&problem.message, label).with_help(help.unwrap_or_default())
-}
-
-fn value_text<'i>(root: &'i Item<'_>, spot: &Location) -> Option<&'i str> {
-    match find(root, spot.path()) {
-        PathLookup::Value { item, .. } => item.text(),
-        PathLookup::Above(_) => None,
-    }
+    place(root, &problem.location).error(&problem.message, &problem.label)
 }
 
 /// What a path leads to.
