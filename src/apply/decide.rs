@@ -68,7 +68,6 @@ pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) ->
 pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bool {
     let live = &seen.live;
     matches!(target.change.action, Action::Create { .. })
-        && target.change.ownership.is_some()
         && !live.deleting
         && live.owner_view.is_none()
         && target.foreign_stack(&live.endpoint).is_none()

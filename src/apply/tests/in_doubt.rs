@@ -133,6 +133,9 @@ fn whatever_is_lost_and_however_reads_lag_no_result_says_more_than_is_known() {
         assert!(says_so || !made(&bench, case.name), "{}: it was made, and is called {}", case.label(), word(result));
         let in_doubt = matches!(record.ending(), RunStatus::InDoubt { count: 1 });
         assert_eq!(in_doubt, matches!(result, ChangeResult::InDoubt { .. }), "{}", case.label());
+        if (case.first, case.further) == (Fault::NoConnection, Some(Fault::NoConnection)) && case.reads.is_none() {
+            assert_eq!(word(result), "failed", "{}: nothing was sent", case.label());
+        }
         words_seen.insert(word(result));
     }
     let expected = ["conflict", "conflict, ours may be lost", "done", "done by reading", "failed", "in_doubt"];
@@ -232,6 +235,15 @@ fn a_create_that_meets_the_same_object_of_nobody_takes_ownership_of_it() {
     let record = bench.record("run-1", recorder);
     let write = record.writes().into_iter().find(|write| write.key == key("a")).expect("a write");
     assert_eq!((write.action, write.before.is_some()), (ActionKind::Annotate, true));
+}
+
+#[test]
+fn a_create_whose_answer_is_lost_takes_nothing_over_that_may_lie_on_its_own() {
+    let bench = created_by_another(json!({}));
+    bench.state().of_writes.insert(key("a"), VecDeque::from([Some(Fault::CutBefore)]));
+    let outcome = bench.run();
+    assert_eq!(word(result(&outcome, "a")), "conflict, ours may be lost");
+    assert_eq!(bench.log().iter().filter(|line| *line == "PUT a").count(), 0);
 }
 
 #[test]

@@ -203,3 +203,14 @@ proptest! {
         prop_assert_eq!(content(&bench), before);
     }
 }
+
+#[test]
+fn a_create_that_is_refused_after_its_delete_was_settled_by_reading_is_not_in_doubt() {
+    let bench = bench(&[Made::Least, Made::Least, Made::Recreate, Made::Least, Made::Least, Made::Least]);
+    let writes = [Some(Fault::CutAfter), Some(Fault::Status(400))];
+    bench.state().of_writes.insert(key("c"), writes.into());
+    let outcome = bench.run();
+    let ChangeResult::InDoubt { reason } = result(&outcome, "c") else { panic!("{:?}", result(&outcome, "c")) };
+    assert!(reason.starts_with("deleted, and not created again: cannot create endpoint: the service answered 400"));
+    assert_eq!(bench.port("c"), None);
+}
