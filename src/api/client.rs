@@ -361,7 +361,7 @@ impl Client {
             },
             SendError::Cut(error) => {
                 if let Some(reason) = transport::refusal(&*error, &self.settings.trust) {
-                    return Failure::Cut { reason: reason.to_owned() };
+                    return Failure::ClientCertificate { reason };
                 }
                 let mut parsed = causes(&*error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
                 let is_answer = !parsed.any(hyper::Error::is_parse);

@@ -81,6 +81,12 @@ pub enum Failure {
         /// What the system says.
         reason: String,
     },
+    /// The service cut the connection for want of a client certificate that it accepts.
+    #[error("the connection was cut: {reason}")]
+    ClientCertificate {
+        /// What to do about it.
+        reason: &'static str,
+    },
     /// An answer that points elsewhere. It is never followed: the token would go along.
     #[error(
         "the service answered {status} and points to {target}; a redirect is never followed, so set the base URL to where the service is"
@@ -175,7 +181,7 @@ impl Failure {
             Failure::TooLarge { .. } => "too_large",
             Failure::Connect { .. } => "no_connection",
             Failure::Tls { .. } => "tls",
-            Failure::Cut { .. } => "cut",
+            Failure::Cut { .. } | Failure::ClientCertificate { .. } => "cut",
             Failure::Redirected { .. } => "redirected",
             Failure::Echo => "token_repeated",
             Failure::NotBuilt { .. } => "not_built",
@@ -202,7 +208,7 @@ impl Failure {
         match self {
             Failure::Status(refusal) => refusal.named(),
             Failure::Connect { .. } => "no connection".to_owned(),
-            Failure::Cut { .. } => "the connection was cut".to_owned(),
+            Failure::Cut { .. } | Failure::ClientCertificate { .. } => "the connection was cut".to_owned(),
             other => other.to_string(),
         }
     }
@@ -229,6 +235,7 @@ impl Failure {
             | Failure::TooLarge { .. }
             | Failure::TimedOut { .. }
             | Failure::Cut { .. }
+            | Failure::ClientCertificate { .. }
             | Failure::Redirected { .. }
             | Failure::Echo => Certainty::Unknown,
         }

@@ -37,12 +37,17 @@ pub async fn check(
     let first = namespaces.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
     let Some(first) = first else { return };
     let error = reader.list(&first, KindName::ENDPOINT, &ListParameters::with_spec()).await.err();
-    if let Some((error, fix)) = error.as_ref().and_then(|error| Some((error, fix(error, layout)?))) {
-        let check = health.add("connection", HealthStatus::Failed, error.failure.to_string());
-        if !fix.is_empty() {
-            check.fix(fix);
+    if let Some(error) = &error {
+        let says_it = matches!(error.failure, Failure::Tls { .. } | Failure::ClientCertificate { .. });
+        let advice = advice(error, layout);
+        // What neither says it nor has advice does not stop every request.
+        if says_it || advice.is_some() {
+            let check = health.add("connection", HealthStatus::Failed, error.failure.to_string());
+            if let Some(advice) = advice {
+                check.fix(advice);
+            }
+            return;
         }
-        return;
     }
     let is_plain = reader.base_url().as_str().starts_with("http:");
     let message = if is_plain { "HTTP, on this machine" } else { "TLS, with a certificate that is trusted" };
@@ -59,25 +64,22 @@ pub async fn check(
     }
 }
 
-/// What to do about what stops every request, empty where the failure says it; nothing where the service answers.
-fn fix(error: &ApiError, layout: Layout) -> Option<String> {
-    let fix = match &error.failure {
-        Failure::Tls { .. } => "",
-        Failure::Cut { reason } if reason.contains("client certificate") => "",
+/// What to do about a failure, where its own words do not say it.
+fn advice(error: &ApiError, layout: Layout) -> Option<String> {
+    match &error.failure {
         Failure::Connect { .. } | Failure::TimedOut { .. } | Failure::Cut { .. } => {
-            "check the URL, the network, and that the service runs"
+            Some("check the URL, the network, and that the service runs".to_owned())
         }
-        Failure::Redirected { .. } => "set base_url, or TRUEUP_BASE_URL, to where it points",
+        Failure::Redirected { .. } => Some("set base_url, or TRUEUP_BASE_URL, to where it points".to_owned()),
         failure if matches!(failure, Failure::Html) || error.status() == Some(404) => {
             let other = Layout::ALL.into_iter().find(|other| *other != layout).unwrap_or_default();
-            return Some(format!(
+            Some(format!(
                 "the base URL is that of the tenant's console, without a path; if it is, the service has other paths: \
                  layout: {other} in trueup.yaml, or --layout {other}"
-            ));
+            ))
         }
-        _ => return None,
-    };
-    Some(fix.to_owned())
+        _ => None,
+    }
 }
 
 /// The difference between the clock of the service and ours.
@@ -133,6 +135,19 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
 mod tests {
     use super::*;
     use crate::report::{Answer as _, TextView};
+
+    #[test]
+    fn what_a_failure_is_chooses_the_advice_and_not_its_words() {
+        let advice = |failure| {
+            let (operation, subject) = (api::Operation::ObjectList, String::new());
+            advice(&ApiError { operation, subject, failure, request_id: None }, Layout::Uniform)
+        };
+        let reason = "the proxy has no client certificate";
+        assert!(
+            advice(Failure::Cut { reason: reason.to_owned() }).is_some_and(|advice| advice.contains("the network"))
+        );
+        assert_eq!(advice(Failure::ClientCertificate { reason }), None);
+    }
 
     #[test]
     fn clocks_may_differ_by_less_than_a_minute() {
