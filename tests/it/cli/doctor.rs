@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Service, Stage, TOKEN, definition};
+use crate::support::{OddServer, Service, Stage, TOKEN, definition};
 
 fn stage() -> Stage {
     Stage::new()
@@ -229,4 +229,15 @@ fn a_run_that_was_not_finished_is_noted_with_the_command_that_finishes_it() {
     stage.run(&format!("{command} --yes --quiet")).code(0);
     assert!(service.has("shop/cart"));
     stage.run("doctor").code(0).does_not_say("last run");
+}
+
+#[test]
+fn a_role_is_not_advised_where_the_service_only_repeats_a_status_of_another() {
+    let server = OddServer::start(|line, _| match line.contains("/pay/endpoints") {
+        true => (400, r#"{"code": 3, "message": "the gate answered 403"}"#.into()),
+        false => (200, r#"{"items": []}"#.into()),
+    });
+    let stage = stage().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", TOKEN);
+    let ran = stage.run("doctor -n shop -n pay");
+    ran.code(1).stdout_contains("the gate answered 403").stdout_contains("fix: try again later").does_not_say("role");
 }

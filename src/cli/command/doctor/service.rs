@@ -123,7 +123,8 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
     }
     for unread in unread::by_reason(live.unknown()) {
         health.add("namespace", HealthStatus::Failed, unread.line().unescaped());
-        let is_refused = ["401", "403"].iter().any(|status| unread.reason.contains(&format!("answered {status}")));
+        let is_refused =
+            ["401", "403"].iter().any(|status| unread.reason.starts_with(&format!("the service answered {status}")));
         health.fix(match is_refused {
             true => "give the token's user a role that reads it, or take it off `namespaces:` or `kinds:`",
             false => "try again later: the service did not answer in full",
