@@ -4,7 +4,7 @@
 use std::iter;
 use std::time::Duration;
 
-use super::object::{Object, Objects};
+use super::object::Objects;
 use super::process::CallLimits;
 use super::{GitError, HEAD, Repository, question, unexpected};
 
@@ -20,6 +20,12 @@ const AT_ONCE: usize = 200;
 const LARGEST_VERSIONS: usize = 16 * 1024 * 1024;
 /// Bytes of changed files that are read at once.
 const LARGEST_BLOBS: u64 = 64 * 1024 * 1024;
+
+/// How git is to show what differs.
+const RAW: [&str; 6] = ["-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
+
+/// A commit and its first parent.
+type WithParent = (String, Option<String>);
 
 /// A commit that changed something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,51 +104,49 @@ impl Repository {
         let (too_large, mut left) =
             (|| GitError::TooLarge { what: format!("the history of `{file}`") }, LARGEST_VERSIONS);
         for _ in 0..MOVES {
-            if path.contains('\n') {
-                return Ok(());
-            }
-            let commits = self.commits_of(&from, &path)?;
-            let versions: Vec<String> = commits.iter().map(|(commit, _)| format!("{commit}:{path}")).collect();
-            for versions in versions.chunks(AT_ONCE) {
-                for bytes in self.blobs_at(versions)? {
+            let (objects, oldest) = self.objects_of(&from, &path)?;
+            for objects in objects.chunks(AT_ONCE) {
+                for bytes in self.blobs_and_head(objects)? {
                     left = left.checked_sub(bytes.len()).ok_or_else(too_large)?;
                     take(&bytes);
                 }
             }
-            let Some((oldest, Some(parent))) = commits.last() else { return Ok(()) };
-            let Some(before) = self.moved_from(file, &path, (parent, oldest), &is_it)? else { return Ok(()) };
-            (from, path) = (parent.clone(), before);
+            let Some((oldest, Some(parent))) = oldest else { return Ok(()) };
+            let Some(before) = self.moved_from(file, &path, (&parent, &oldest), &is_it)? else { return Ok(()) };
+            (from, path) = (parent, before);
         }
         Err(too_large())
     }
 
-    /// The commits up to `from` that changed a file, the newest first, each with its first parent.
-    fn commits_of(&self, from: &str, path: &str) -> Result<Vec<(String, Option<String>)>, GitError> {
+    /// The objects that a file was in the commits up to `from` that changed it, the newest first; and the oldest of these
+    /// commits, with its first parent.
+    fn objects_of(&self, from: &str, path: &str) -> Result<(Vec<String>, Option<WithParent>), GitError> {
         // Before the first commit nothing was.
-        let arguments = ["rev-list", "--ignore-missing", "--format=%H %P", from, "--", path];
+        let mut arguments = vec!["log", "--ignore-missing", "-m", "--format=%H %P"];
+        arguments.extend(RAW);
+        arguments.extend([from, "--", path]);
         let listed = self.run(&arguments, Vec::new(), CallLimits { bytes: LARGEST_CHANGES, time: TIME })?;
-        let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
-        let commit = |line: &str| {
-            let mut words = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
-            Some((words.next()?, words.next()))
-        };
-        Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(commit).collect())
+        let (mut objects, mut oldest) = (Vec::new(), None);
+        for (commit, changed) in changes("log", &listed)? {
+            let mut ids = commit.split(' ').filter(|id| !id.is_empty()).map(str::to_owned);
+            oldest = ids.next().map(|id| (id, ids.next()));
+            objects.extend(changed.into_iter().filter_map(|one| one.after));
+        }
+        // Of a merge git shows the difference to each parent.
+        objects.dedup();
+        Ok((objects, oldest))
     }
 
-    /// The bytes of those of these objects that are files.
-    fn blobs_at(&self, versions: &[String]) -> Result<Vec<Vec<u8>>, GitError> {
+    /// The bytes of files by their objects.
+    fn blobs_and_head(&self, objects: &[String]) -> Result<Vec<Vec<u8>>, GitError> {
         // The commit is asked for soon, and this way takes no program of its own.
-        let names: Vec<&str> = iter::once(HEAD).chain(versions.iter().map(String::as_str)).collect();
+        let names: Vec<&str> = iter::once(HEAD).chain(objects.iter().map(String::as_str)).collect();
         let output = self.batch(&names, CallLimits { bytes: LARGEST_BLOBS, time: TIME })?;
-        let mut objects = Objects(&output);
-        if let Some(head) = objects.next().transpose()?.flatten() {
+        let mut read = Objects(&output);
+        if let Some(head) = read.next().transpose()?.flatten() {
             self.answered(&question(HEAD), head.id);
         }
-        let bytes = |object: Object<'_>| (object.kind == "blob").then(|| object.bytes.to_vec());
-        objects
-            .take(versions.len())
-            .filter_map(|object| object.map(|object| object.and_then(bytes)).transpose())
-            .collect()
+        read.take(objects.len()).map(|object| object?.map(|object| object.bytes.to_vec()).ok_or_else(lacking)).collect()
     }
 
     /// Where a file was before the commit that moved it to `path`.
@@ -160,7 +164,9 @@ impl Repository {
         for one in changed.into_iter().filter(|one| one.after.is_none() && one.path.rsplit('/').next() == Some(file)) {
             let Some(object) = &one.before else { continue };
             if self.blobs(&[object])?.first().is_some_and(|bytes| is_it(bytes)) {
-                return Ok(Some(one.path));
+                // Where it stands for other bytes, git does not find the file by it.
+                let is_known = !one.path.contains(char::REPLACEMENT_CHARACTER);
+                return if is_known { Ok(Some(one.path)) } else { Err(unexpected("diff-tree")) };
             }
         }
         Ok(None)
@@ -177,32 +183,11 @@ impl Repository {
             None => format!("{after}\n"),
         };
         let input: String = pairs.iter().map(line).collect();
-        let arguments = [
-            "diff-tree",
-            "--stdin",
-            "--always",
-            "--root",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-        ];
+        let mut arguments = vec!["diff-tree", "--stdin", "--always", "--root", "-r"];
+        arguments.extend(RAW);
         let bounds = CallLimits { bytes: LARGEST_CHANGES, time: TIME };
         let output = self.run(&arguments, input.into_bytes(), bounds)?;
-        let mut changed: Vec<Vec<ChangedFile>> = Vec::with_capacity(pairs.len());
-        let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
-        while let Some(part) = parts.next() {
-            let Some(about) = part.strip_prefix(b":") else {
-                changed.push(Vec::new());
-                continue;
-            };
-            let path = parts.next().ok_or_else(|| unexpected("diff-tree"))?;
-            let list = changed.last_mut().ok_or_else(|| unexpected("diff-tree"))?;
-            list.push(change_of(about, path).ok_or_else(|| unexpected("diff-tree"))?);
-        }
+        let changed: Vec<_> = changes("diff-tree", &output)?.into_iter().map(|(_, changed)| changed).collect();
         if changed.len() == pairs.len() { Ok(changed) } else { Err(unexpected("diff-tree")) }
     }
 
@@ -212,12 +197,32 @@ impl Repository {
     /// The clone lacks one, they are too large together, or it took too long.
     pub fn blobs(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
         let contents = self.objects(objects, CallLimits { bytes: LARGEST_BLOBS, time: TIME })?;
-        let missing = || {
-            let message = "the clone lacks a file of that commit: fetch it, or clone without `--filter`".to_owned();
-            GitError::Failed { command: "cat-file".to_owned(), message }
-        };
-        contents.into_iter().collect::<Option<_>>().ok_or_else(missing)
+        contents.into_iter().collect::<Option<_>>().ok_or_else(lacking)
     }
+}
+
+fn lacking() -> GitError {
+    let message = "the clone lacks a file of that commit: fetch it, or clone without `--filter`".to_owned();
+    GitError::Failed { command: "cat-file".to_owned(), message }
+}
+
+/// The lines about commits in an answer of [`RAW`], each with the files that differ.
+fn changes<'o>(command: &str, output: &'o [u8]) -> Result<Vec<(&'o str, Vec<ChangedFile>)>, GitError> {
+    let mut commits: Vec<(&str, Vec<ChangedFile>)> = Vec::new();
+    let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+    while let Some(part) = parts.next() {
+        // `log` has a line end before the first file.
+        let part = part.trim_ascii_start();
+        let read = match part.strip_prefix(b":") {
+            None => std::str::from_utf8(part).ok().map(|line| commits.push((line, Vec::new()))),
+            Some(about) => parts
+                .next()
+                .and_then(|path| change_of(about, path))
+                .and_then(|change| commits.last_mut().map(|(_, changed)| changed.push(change))),
+        };
+        read.ok_or_else(|| unexpected(command))?;
+    }
+    Ok(commits)
 }
 
 /// What is between `:` and the path in a raw line of `diff-tree`.

@@ -217,3 +217,67 @@ fn a_repository_that_somebody_else_put_above_the_definitions_is_not_used() {
     let error = Repository::open(&stack, &machine()).expect_err("somebody else's repository");
     assert!(matches!(&error, GitError::OtherOwner { .. }), "{error}");
 }
+
+#[test]
+fn every_version_of_a_file_is_read_whatever_the_name_of_its_directory() {
+    for name in ["a\nb", "with blanks \"\\", ":(top)"] {
+        let (directory, _) = repository();
+        let stack = directory.path().join(name);
+        std::fs::create_dir(&stack).expect("a directory");
+        let write = |text: &str| std::fs::write(stack.join("trueup.yaml"), text).expect("a file");
+        write("one");
+        commit(directory.path(), "one");
+        git(directory.path(), &["checkout", "-q", "-b", "side"]);
+        write("side");
+        commit(directory.path(), "side");
+        git(directory.path(), &["checkout", "-q", "main"]);
+        write("two");
+        commit(directory.path(), "two");
+        git(directory.path(), &["merge", "-q", "-s", "ours", "--no-commit", "side"]);
+        write("merged");
+        commit(directory.path(), "merged");
+        std::fs::remove_file(stack.join("trueup.yaml")).expect("a file");
+        commit(directory.path(), "gone");
+        write("again");
+        commit(directory.path(), "again");
+        let mut versions = Vec::new();
+        let read = Repository::open(&stack, &machine()).expect("a repository").versions(
+            "trueup.yaml",
+            |_| false,
+            |bytes| versions.push(String::from_utf8_lossy(bytes).into_owned()),
+        );
+        assert!(read.is_ok(), "{name}: {read:?}");
+        assert_eq!(versions.first().map(String::as_str), Some("again"), "{name}");
+        versions.sort();
+        assert_eq!(versions, ["again", "merged", "one", "side", "two"], "{name}");
+    }
+}
+
+#[test]
+fn a_version_that_cannot_be_read_is_an_error_and_not_a_removed_file() {
+    let (directory, _) = repository();
+    let file = directory.path().join("stack/trueup.yaml");
+    std::fs::write(&file, "one").expect("a file");
+    commit(directory.path(), "one");
+    let object = git(directory.path(), &["rev-parse", "HEAD:stack/trueup.yaml"]);
+    std::fs::write(&file, "two").expect("a file");
+    commit(directory.path(), "two");
+    let object = directory.path().join(".git/objects").join(&object[..2]).join(&object[2..]);
+    std::fs::remove_file(object).expect("a loose object");
+    let repository = Repository::open(&directory.path().join("stack"), &machine()).expect("a repository");
+    assert!(repository.versions("trueup.yaml", |_| false, |_| {}).is_err());
+}
+
+#[test]
+fn a_file_that_was_moved_from_where_no_text_names_it_has_versions_that_are_not_known() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (directory, _) = repository();
+    let before = directory.path().join(std::ffi::OsStr::from_bytes(b"b\xff"));
+    std::fs::create_dir(&before).expect("a directory");
+    std::fs::write(before.join("trueup.yaml"), "one").expect("a file");
+    commit(directory.path(), "one");
+    std::fs::rename(before.join("trueup.yaml"), directory.path().join("stack/trueup.yaml")).expect("moved");
+    commit(directory.path(), "two");
+    let repository = Repository::open(&directory.path().join("stack"), &machine()).expect("a repository");
+    assert!(repository.versions("trueup.yaml", |_| true, |_| {}).is_err());
+}
