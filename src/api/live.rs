@@ -235,21 +235,30 @@ fn careful((namespace, kind): (&Namespace, KindName), raw: &RawValue) -> Read {
         Err(error) => error,
     };
     let json: Json = json();
-    let text = |key: &str| {
-        let direct = json.get(key).and_then(Json::as_str);
-        direct.or_else(|| json.get("metadata")?.get(key)?.as_str()).map(str::to_owned)
-    };
-    let key = key(kind, text("namespace"), text("name"))?;
-    if key.namespace != *namespace || text("tenant").as_deref() == Some(VENDOR) {
+    let text = |of: &Json, key: &str| of.get(key).and_then(Json::as_str).map(str::to_owned);
+    let both = |key: &str| [text(&json, key), json.get("metadata").and_then(|inner| text(inner, key))];
+    let key = key(kind, both("namespace"), both("name"))?;
+    if key.namespace != *namespace || text(&json, "tenant").as_deref() == Some(VENDOR) {
         return Ok(None);
     }
-    let uid = text("uid").unwrap_or_default();
+    let uid = text(&json, "uid").unwrap_or_default();
     Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, uid, reason: describe(&error), raw: json })))
 }
 
-fn key(kind: KindName, namespace: Option<String>, name: Option<String>) -> Result<Key, String> {
-    let namespace = namespace.and_then(|text| Namespace::from_service(&text).ok());
-    let name = name.and_then(|text| Name::from_service(&text).ok());
+/// The key of an item, which names each part of it at its root, in its metadata or in both.
+fn key(kind: KindName, namespace: [Option<String>; 2], name: [Option<String>; 2]) -> Result<Key, String> {
+    let one = |texts: [Option<String>; 2]| {
+        let mut given = texts.into_iter().flatten().filter(|text| !text.is_empty());
+        match (given.next(), given.next()) {
+            (Some(root), Some(inner)) if root != inner => {
+                let [root, inner] = [root, inner].map(|text| neutral(&text, 130));
+                Err(format!("an item of the list is of `{root}`, and in its metadata of `{inner}`"))
+            }
+            (given, _) => Ok(given),
+        }
+    };
+    let namespace = one(namespace)?.and_then(|text| Namespace::from_service(&text).ok());
+    let name = one(name)?.and_then(|text| Name::from_service(&text).ok());
     match (namespace, name) {
         (Some(namespace), Some(name)) => Ok(Key { namespace, kind, name }),
         _ => Err("an item of the list has no namespace or no name".to_owned()),
@@ -274,8 +283,7 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
             WireMetadata { labels, annotations, description, disable, ..WireMetadata::default() }
         }
     };
-    let given = |root: Option<String>, inner: Option<String>| root.filter(|text| !text.is_empty()).or(inner);
-    let key = key(kind, given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
+    let key = key(kind, [item.namespace, metadata.namespace.take()], [item.name, metadata.name.take()])?;
     if key.namespace != *namespace || item.tenant.as_deref() == Some(VENDOR) {
         return Ok(None);
     }
@@ -283,7 +291,7 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
         return Err(format!("the service sent no spec for `{}`", neutral(&key.to_string(), 130)));
     };
     let mut system = item.system_metadata.unwrap_or_default();
-    system.uid = given(item.uid, system.uid);
+    system.uid = item.uid.filter(|text| !text.is_empty()).or(system.uid);
     system.owner_view = item.owner_view.or(system.owner_view);
     let tree = || serde_json::from_str::<JsonTree>(spec.get()).map(|JsonTree(tree)| tree);
     let first = match tree() {

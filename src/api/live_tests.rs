@@ -118,7 +118,7 @@ fn an_item_without_key_or_spec_or_twice_makes_the_read_unknown() {
         item["metadata"]["name"] = "".into();
     });
     assert_eq!(nameless, "an item of the list has no namespace or no name");
-    let same = injected(|item| item["name"] = "a".into());
+    let same = injected(|broken| *broken = item("a", &plain()));
     assert_eq!(same, "the list holds `shop/a` twice");
     let odd_and_nameless = injected(|item| *item = json!({"labels": 7, "disabled": "x"}));
     assert_eq!(odd_and_nameless, "an item of the list has no namespace or no name");
@@ -141,6 +141,7 @@ fn items_of_the_vendor_are_left_out_whatever_they_hold_and_even_with_the_name_of
 fn items_of_other_namespaces_are_left_out_whatever_they_hold() {
     let mut shared = item("a", &Json::Null);
     shared["namespace"] = "shared".into();
+    shared["metadata"]["namespace"] = "shared".into();
     let items = complete(&[shared, item("b", &plain())]);
     assert_eq!(items.len(), 1);
     assert_eq!(items[0].key().to_string(), "shop/b");
@@ -492,4 +493,23 @@ proptest! {
             prop_assert!(sent.contains(if set { "\"port\":8443" } else { "\"port\":7" }), "{sent}");
         }
     }
+}
+
+#[test]
+fn an_item_that_is_named_twice_otherwise_is_an_error_of_the_answer() {
+    for (key, other) in [("name", "b"), ("namespace", "pay"), ("namespace", "system")] {
+        for labels in [json!({}), json!(7)] {
+            let mut item = item("a", &plain());
+            item[key] = json!(other);
+            item["metadata"]["labels"] = labels;
+            let reason = unknown(&json!({"items": [item]}).to_string());
+            let named = if key == "name" { "`a`" } else { "`shop`" };
+            assert!(reason.contains(&format!("`{other}`")) && reason.contains(named), "{reason}");
+        }
+    }
+    // One of the two is enough.
+    let mut item = item("a", &plain());
+    item["metadata"]["name"] = json!("");
+    item["namespace"] = Json::Null;
+    assert_eq!(complete(&[item])[0].key().to_string(), "shop/a");
 }
