@@ -227,8 +227,8 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
 pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFilter> {
     let mut matched = MatchedFilters::default();
     matched.add_namespaces(live.lists.keys().map(|scope| &scope.namespace));
-    for (key, item) in live.items() {
-        selection.note(&mut matched, key, None, item.object());
+    for (_, item) in live.items() {
+        selection.note_item(&mut matched, None, item);
     }
     selection.unmatched(&matched)
 }
@@ -241,7 +241,7 @@ fn matched(context: &Context, stack: &Stack) -> Result<()> {
     let mut matched = MatchedFilters::default();
     matched.add_namespaces(&stack.loaded.namespaces());
     for (key, definition) in &stack.loaded.desired.definitions {
-        stack.selection.note(&mut matched, key, Some(definition), None);
+        stack.selection.note(&mut matched, key, Some(definition));
     }
     check_filters(context, stack, Some(&matched))
 }

@@ -1,13 +1,14 @@
 //! What was read from the service: a list is complete or unknown, an item is an object that the
 //! model can express or one that it cannot. Nothing here reads anything.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Key, Name, Namespace, Object, Scope};
+use super::{Json, Key, Name, Namespace, Object, Scope, StringMap};
 use crate::kind::kind_of_service;
 
 /// The objects of the service, per namespace and kind.
@@ -193,6 +194,19 @@ impl LiveItem {
         match self {
             LiveItem::Object(object) => Some(object),
             LiveItem::Unsupported(_) => None,
+        }
+    }
+
+    /// Its labels; nothing where they cannot be read.
+    pub fn labels(&self) -> Option<Cow<'_, StringMap>> {
+        match self {
+            LiveItem::Object(object) => Some(Cow::Borrowed(&object.endpoint.labels)),
+            LiveItem::Unsupported(UnsupportedItem { raw, .. }) => {
+                // An item of a list without report fields has them beside its metadata.
+                let metadata = raw.get("metadata").filter(|metadata| !metadata.is_null()).unwrap_or(raw);
+                let labels = Option::<BTreeMap<String, String>>::deserialize(&metadata["labels"]).ok()?;
+                Some(Cow::Owned(labels.into_iter().flatten().collect()))
+            }
         }
     }
 

@@ -88,10 +88,13 @@ impl<'f> PlanBuilder<'f> {
         let PlanInput { selection, desired, .. } = self.input;
         for definition in self.definitions.get(&(&scope.namespace, scope.kind)).into_iter().flatten() {
             let key = &definition.endpoint.key;
-            selection.note(&mut self.matched, key, Some(definition), items.get(key).and_then(LiveItem::object));
+            match items.get(key) {
+                Some(item) => selection.note_item(&mut self.matched, Some(definition), item),
+                None => selection.note(&mut self.matched, key, Some(definition)),
+            }
         }
-        for (key, item) in items.iter().filter(|(key, _)| !desired.definitions.contains_key(*key)) {
-            selection.note(&mut self.matched, key, None, item.object());
+        for (_, item) in items.iter().filter(|(key, _)| !desired.definitions.contains_key(*key)) {
+            selection.note_item(&mut self.matched, None, item);
         }
     }
 

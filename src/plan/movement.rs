@@ -108,18 +108,18 @@ impl Handover<'_> {
         let live = match item {
             LiveItem::Object(live) => live,
             LiveItem::Unsupported(unsupported) => {
-                if unsupported.raw["metadata"]["annotations"][STACK] == *from && self.selects(key, None) {
+                if unsupported.raw["metadata"]["annotations"][STACK] == *from && self.selects(item) {
                     let (key, reason) = (key.clone(), unsupported.reason.clone());
                     self.plan.notes.push(Note::Unsupported { key, reason });
                 }
                 return;
             }
         };
-        selection.note(&mut self.matched, key, None, Some(live));
+        selection.note_item(&mut self.matched, None, item);
         let ownership = Ownership::read(&live.endpoint.annotations);
         let is_of = |stack| Owner::of(ownership.as_ref(), key, Some(stack)).is_ours();
         self.from_exists |= is_of(from);
-        match (self.selects(key, Some(live)), is_of(from)) {
+        match (self.selects(item), is_of(from)) {
             (true, true) => self.hand_over(live, ownership.as_ref()),
             (true, false) if is_of(to) => self.in_sync += 1,
             (true, false) => {
@@ -133,11 +133,11 @@ impl Handover<'_> {
         }
     }
 
-    fn selects(&self, key: &Key, live: Option<&LiveObject>) -> bool {
+    fn selects(&self, item: &LiveItem) -> bool {
         let MoveInput { selection, defined_after, .. } = self.input;
         match selection.is_all() {
-            true => defined_after.is_some_and(|desired| desired.definitions.contains_key(key)),
-            false => selection.selects(key, None, live),
+            true => defined_after.is_some_and(|desired| desired.definitions.contains_key(item.key())),
+            false => selection.selects_item(None, item),
         }
     }
 

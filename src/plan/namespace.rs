@@ -51,7 +51,7 @@ pub(super) fn arrange(
             None => builder.undefined(item),
         }
         // Of what the filters leave out, nothing is concluded.
-        if !input.selection.selects(key, definition, item.object()) {
+        if !input.selection.selects_item(definition, item) {
             builder.plan.notes.truncate(notes);
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::pattern::{Pattern, PatternError};
 use crate::kind;
 use crate::model::{
-    Definition, Desired, Key, LiveObject, Namespace, Requirement, Scope, Selector, SelectorError, StringMap,
+    Definition, Desired, Key, LiveItem, LiveObject, Namespace, Requirement, Scope, Selector, SelectorError, StringMap,
 };
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
@@ -132,38 +132,56 @@ impl Selection {
 
     /// Whether a change of this endpoint is left in. What has no definition has no path.
     pub fn selects(&self, key: &Key, definition: Option<&Definition>, live: Option<&LiveObject>) -> bool {
-        if self.is_all() {
-            return true;
-        }
-        let labels: [Option<&StringMap>; 2] =
-            [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.endpoint.labels)];
-        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
+        let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.endpoint.labels)];
+        self.leaves_in(key, definition, self.meets(labels))
+    }
+
+    /// The same of a live item.
+    pub fn selects_item(&self, definition: Option<&Definition>, item: &LiveItem) -> bool {
+        self.leaves_in(item.key(), definition, self.meets_item(definition, item))
+    }
+
+    fn leaves_in(&self, key: &Key, definition: Option<&Definition>, meets: bool) -> bool {
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key)))
             && !self.except.iter().any(|one| one.matches(key))
             && (self.namespaces.is_empty() || self.namespaces.contains(&key.namespace))
-            && (self.selector.is_empty() || labels.into_iter().flatten().any(meets))
+            && meets
     }
 
-    /// Notes which filters an endpoint that is defined, live or both matches.
-    pub fn note(
-        &self,
-        matched: &mut MatchedFilters,
-        key: &Key,
-        definition: Option<&Definition>,
-        live: Option<&LiveObject>,
-    ) {
-        if self.is_all() {
-            return;
+    /// Whether some of these labels meet the selector.
+    fn meets(&self, labels: [Option<&StringMap>; 2]) -> bool {
+        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
+        self.selector.is_empty() || labels.into_iter().flatten().any(meets)
+    }
+
+    /// Whether labels of an item meet the selector, or may: of what has no definition, those that cannot be read.
+    fn meets_item(&self, definition: Option<&Definition>, item: &LiveItem) -> bool {
+        if self.selector.is_empty() {
+            return true;
         }
+        let live = item.labels();
+        let defined = definition.map(|definition| &definition.endpoint.labels);
+        live.is_none() && defined.is_none() || self.meets([defined, live.as_deref()])
+    }
+
+    /// Notes which filters an endpoint that is defined matches.
+    pub fn note(&self, matched: &mut MatchedFilters, key: &Key, definition: Option<&Definition>) {
+        self.note_met(matched, key, definition, self.meets([definition.map(|one| &one.endpoint.labels), None]));
+    }
+
+    /// Notes which filters a live item matches.
+    pub fn note_item(&self, matched: &mut MatchedFilters, definition: Option<&Definition>, item: &LiveItem) {
+        self.note_met(matched, item.key(), definition, self.meets_item(definition, item));
+    }
+
+    fn note_met(&self, matched: &mut MatchedFilters, key: &Key, definition: Option<&Definition>, meets: bool) {
         for (seen, patterns) in [(&mut matched.only, &self.only), (&mut matched.except, &self.except)] {
             seen.resize(patterns.len(), false);
             seen.iter_mut().zip(patterns).for_each(|(seen, one)| *seen = *seen || one.matches(key));
         }
-        let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.endpoint.labels)];
-        let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
-        matched.selector = matched.selector || labels.into_iter().flatten().any(|labels| meets(&labels));
-        matched.all_together = matched.all_together || self.selects(key, definition, live);
+        matched.selector |= meets;
+        matched.all_together = matched.all_together || self.leaves_in(key, definition, meets);
     }
 
     /// The first filter that matched nothing, after every endpoint and namespace was noted. What a glob excepts may be there

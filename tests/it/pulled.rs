@@ -476,3 +476,41 @@ fn an_object_that_cannot_be_represented_is_named_and_never_changed() {
     stage.run("plan stack").code(0).stdout_contains("this trueup cannot read the live object: ");
     stage.run("drift stack").code(2).stdout_contains("this trueup cannot read the live object: ");
 }
+
+#[test]
+fn an_object_whose_labels_cannot_be_read_is_not_left_out_by_a_selector_without_a_word() {
+    let spec = json!({"dns_name": "shop.example.com", "port": 80, "protocol": "TCP"});
+    let item = |name: &str, labels: &serde_json::Value, spec: &serde_json::Value| {
+        json!({
+            "tenant": "acme", "namespace": "shop", "name": name, "uid": format!("uid-of-{name}"), "labels": labels,
+            "get_spec": spec
+        })
+    };
+    let (web, db) = (json!({"tier": "web"}), json!({"tier": "db"}));
+    let items = [item("good", &web, &spec), item("odd", &json!(["tier", "db"]), &spec), item("wide", &db, &json!("?"))];
+    let (list, odd) = (json!({"items": items}).to_string(), json!({"items": items[1..2]}).to_string());
+    let server = OddServer::start(move |line, _| match line.contains("/shop/endpoints") {
+        true => (200, list.clone().into()),
+        false if line.contains("/pay/endpoints") => (200, odd.replace("shop", "pay").into()),
+        false => (200, r#"{"items": []}"#.into()),
+    });
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", "token-of-an-odd-service");
+    let left_out = |name: &str| format!("left out: {name}: this trueup cannot represent it: ");
+    let ran = stage.run("pull -n shop -o web --selector tier=web");
+    ran.code(7).stderr_contains(&left_out("shop/odd")).does_not_say("shop/wide");
+    assert!(stage.path("web/shop/good.yaml").exists());
+    stage.run("pull -n shop -o db --selector tier=db").code(7).stderr_contains(&left_out("shop/wide"));
+    stage.run("pull -n pay -o pay --selector tier=web").code(7).stderr_contains(&left_out("pay/odd"));
+    stage
+        .run("get shop --format yaml -l tier=web")
+        .code(7)
+        .stdout_contains("name: good")
+        .stderr_contains(&left_out("shop/odd"));
+    stage.run("get pay -l tier=web").code(0).stdout_contains("pay/odd").does_not_say("matches nothing");
+    stage.run("get shop -l tier=web").code(0).stdout_contains("shop/odd").does_not_say("shop/wide");
+    stage.write("stack/trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    let good = json!({"metadata": {"name": "good", "namespace": "shop", "labels": web}, "spec": spec});
+    stage.write("stack/good.yaml", &good.to_string());
+    let ran = stage.run("plan stack --selector tier=web");
+    ran.code(0).stdout_contains("shop/odd").does_not_say("shop/wide");
+}

@@ -125,8 +125,7 @@ impl Wanted {
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {
-        let selects = |key: &Key, item: &LiveItem| self.selection.selects(key, None, item.object());
-        live.items().filter(|(key, item)| selects(key, item)).map(|(_, item)| item).collect()
+        live.items().map(|(_, item)| item).filter(|item| self.selection.selects_item(None, item)).collect()
     }
 
     /// Every endpoint that is named exists, and every filter matches something, as far as the reads show; `only` are the
