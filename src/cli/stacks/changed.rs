@@ -210,7 +210,7 @@ impl<'r> TreeThen<'r> {
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
             let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
             let by_hand = if is_gone {
-                (!deletes_with_a_line_more(file, &config)).then_some("`allow_empty: true` and `prune: owned`")
+                (!deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`")
             } else {
                 // Settings that cannot be read are an error of their stack.
                 let Ok(now) = load::settings(&directory, &LoadOptions::default()) else { return Ok(None) };
@@ -266,15 +266,14 @@ impl<'r> TreeThen<'r> {
 }
 
 /// Whether these settings delete everything once [`ALLOW_EMPTY`] is added at their end, in each environment.
-fn deletes_with_a_line_more(mut file: SourceFile, config: &Config) -> bool {
+fn deletes_with_a_line_more(mut file: SourceFile) -> bool {
     file.bytes.extend(format!("\n{ALLOW_EMPTY}\n").bytes());
-    let named = config.environments.keys().cloned().map(Some);
-    let alone = config.environments.is_empty().then_some(None);
-    named.chain(alone).all(|environment| {
-        let options = LoadOptions { environment, ..LoadOptions::default() };
-        load::settings_of(Some(file.clone()), &options)
-            .is_ok_and(|config| config.allow_empty && config.safeguards.prune != Prune::None)
-    })
+    let Ok(config) = load::settings_of(Some(file), &LoadOptions::default()) else { return false };
+    let alone = config.environments.is_empty().then_some(&config);
+    // What prunes without `namespaces:` is an error of its environment.
+    let deletes =
+        |config: &Config| config.allow_empty && config.safeguards.prune != Prune::None && !config.namespaces.is_empty();
+    config.environments.values().chain(alone).all(deletes)
 }
 
 /// The bytes of a file, or the target of a link, as they are now.
@@ -282,5 +281,26 @@ fn now(candidate: &Candidate<'_>) -> Option<Vec<u8>> {
     match candidate.entry.kind {
         EntryKind::Link => candidate.path.read_link().ok().map(|to| to.into_os_string().into_encoded_bytes()),
         _ => crate::file::read(&candidate.path, candidate.entry.size.unwrap_or(0)).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::growth_tests::assert_at_most_linear;
+
+    #[test]
+    fn settings_of_many_environments_are_read_once_to_know_what_they_delete() {
+        let file = |text: String| SourceFile { path: config::FILE.to_owned(), bytes: text.into_bytes() };
+        let many = |count: usize| {
+            let of = |at: usize| format!("  e{at}: {{namespaces: [n{at}]}}\n");
+            format!("stack: shop\nenvironments:\n{}", (0..count).map(of).collect::<String>())
+        };
+        let deletes = |text: String| deletes_with_a_line_more(file(text));
+        assert_at_most_linear("environments", 20, many, |text| assert!(deletes(text)));
+        for other in ["allow_empty: false", "prune: none", "prune: owned, namespaces: []", "prune: 7"] {
+            assert!(!deletes(format!("{}  last: {{{other}}}\n", many(2))), "{other}");
+        }
+        assert!(deletes("namespaces: [shop]".to_owned()) && !deletes("stack: shop".to_owned()));
     }
 }
