@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest as _, MatchedPath, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, Response, header};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
 use serde_json::Value;
 
-use super::answer::{Code, ErrorResponse, LARGEST_BODY};
+use super::answer::{Code, ErrorResponse};
 use super::clock::written;
 use super::fault::{Call, FaultAction, Injected, inject};
 use super::log::{LogEntry, RequestEffect, Trace};
@@ -94,11 +95,9 @@ async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Requ
 }
 
 /// Reads the name of the object out of the body, and keeps the body.
-async fn named(request: Request, name: &mut String) -> Result<Request, ErrorResponse> {
+async fn named(request: Request, name: &mut String) -> Result<Request, BytesRejection> {
     let (parts, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, LARGEST_BODY)
-        .await
-        .map_err(|error| ErrorResponse::invalid(format!("the body cannot be read: {error}")))?;
+    let body = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await?;
     let object = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     if let Some(found) = object.pointer("/metadata/name").and_then(Value::as_str) {
         found.clone_into(name);

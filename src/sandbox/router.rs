@@ -28,11 +28,11 @@ pub fn router(service: Arc<SandboxState>) -> Router {
     router
         .route(operation::EVENTS, delete(missing))
         .route(operation::STATUSES, any(missing))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(from_fn_with_state(Arc::clone(&service), gate::pass))
         .merge(admin::router(&service))
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(service)
 }
 

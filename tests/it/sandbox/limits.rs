@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use trueup::sandbox::Scenario;
 
 use super::{Bench, SHOP, endpoint};
 
@@ -66,6 +67,20 @@ async fn the_log_keeps_2_kib_of_each_text() {
         }
     }
     assert!(shortened >= 6, "{shortened} texts were longer");
+}
+
+#[tokio::test]
+async fn a_body_above_4_mib_is_413_whether_or_not_a_fault_names_objects() {
+    let bench = Bench::start().await;
+    for scenario in ["rules: []", "rules: [{operation: endpoint-create, name: other, status: {code: 503}}]"] {
+        bench.running.set_scenario(Scenario::parse(scenario).unwrap());
+        for (length, status) in [(4 * 1024 * 1024, 400), (4 * 1024 * 1024 + 1, 413)] {
+            for (method, path) in [("POST", SHOP), ("PUT", "/sandbox/endpoints")] {
+                let answer = bench.send_text(method, path, &" ".repeat(length)).await;
+                assert_eq!(answer.status, status, "{scenario}, {path}: {}", answer.text);
+            }
+        }
+    }
 }
 
 #[tokio::test]
