@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{LoadOptions, RenderOptions, SourceFile, settings_of, sources};
+use super::{LoadOptions, RenderOptions, SourceFile, SourceMap, settings_of, sources};
 use crate::model::growth_tests::assert_at_most_linear;
 
 fn file(path: &str, text: &str) -> SourceFile {
@@ -62,6 +62,39 @@ fn environments_that_inherit_more_than_fits_are_refused_in_time() {
     let problems = settings_of(Some(file("trueup.yaml", &text)), &LoadOptions::default()).expect_err("too much");
     let text = problems.render(&RenderOptions::default());
     assert!(text.contains("have more than 1000000 values together"), "{text}");
+}
+
+/// A file of endpoints, and how many of them have the key of the first.
+fn endpoints(count: usize, twice: usize) -> Vec<SourceFile> {
+    let name = |number: usize| if number < twice { 0 } else { number };
+    let endpoint =
+        |number| format!("---\nmetadata: {{name: a{}, namespace: shop}}\nspec: {{ip: 10.0.0.7}}", name(number));
+    vec![file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n"), file("shop.yaml", &lines(count, endpoint))]
+}
+
+#[test]
+fn a_file_with_duplicates_is_read_a_fixed_number_of_times() {
+    assert_at_most_linear(
+        "duplicates",
+        2,
+        |count| endpoints(100 * count, count),
+        |files| {
+            let problems = sources(files, &LoadOptions::default()).expect_err("duplicates");
+            assert!(problems.list.iter().all(|problem| problem.message.contains("is defined twice")), "{problems:?}");
+        },
+    );
+}
+
+#[test]
+fn errors_about_definitions_read_their_file_a_fixed_number_of_times() {
+    let loaded = |count| sources(endpoints(count, 0), &LoadOptions::default()).expect("a stack");
+    assert_at_most_linear("errors", 30, loaded, |loaded| {
+        let places = SourceMap::new(&loaded);
+        for key in loaded.desired.definitions.keys() {
+            let error = places.error("wrong", "mend it", &[(key, "spec.ip", "here".to_owned())]);
+            assert_eq!(error.file(), Some("shop.yaml"));
+        }
+    });
 }
 
 #[test]

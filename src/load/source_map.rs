@@ -79,6 +79,22 @@ pub struct SourceMap<'l> {
     overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Files of many definitions, and the newest of one.
     cached: RefCell<HashMap<Arc<str>, Arc<FileNodes>>>,
+    /// The texts of files with errors.
+    texts: RefCell<HashMap<Arc<str>, Option<ShownText>>>,
+}
+
+/// A file's text of which lines are shown.
+#[derive(Debug)]
+struct ShownText {
+    source: SourceText,
+    /// Whether any of its documents has a secret.
+    has_secret: bool,
+}
+
+impl ShownText {
+    fn new(source: SourceText) -> Self {
+        Self { has_secret: Secrets::are_in(&source), source }
+    }
 }
 
 impl<'l> SourceMap<'l> {
@@ -89,7 +105,8 @@ impl<'l> SourceMap<'l> {
         for definition in loaded.desired.definitions.values().filter(|definition| !definition.overlays.is_empty()) {
             overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
         }
-        Self { loaded, plain: SecondReading::new(loaded, []), overlays, cached: RefCell::default() }
+        let plain = SecondReading::new(loaded, []);
+        Self { loaded, plain, overlays, cached: RefCell::default(), texts: RefCell::default() }
     }
 
     /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
@@ -146,9 +163,11 @@ impl<'l> SourceMap<'l> {
         for (key, path, label) in places {
             let Some(written) = self.nearest(key, path, 0) else { continue };
             let file: Arc<str> = written.place.file.into();
-            let Ok(source) = self.loaded.origin.text(&file, &self.loaded.options.limits) else { continue };
-            diagnostic = diagnostic.also(&source, written.value, label);
-            has_secret |= Secrets::are_in(&source);
+            let mut texts = self.texts.borrow_mut();
+            let text = || self.loaded.origin.text(&file, &self.loaded.options.limits).ok().map(ShownText::new);
+            let Some(text) = texts.entry(file.clone()).or_insert_with(text) else { continue };
+            diagnostic = diagnostic.also(&text.source, written.value, label);
+            has_secret |= text.has_secret;
         }
         if has_secret {
             diagnostic.hide_source();
@@ -277,7 +296,7 @@ pub(super) struct NameLocations<'c> {
 
 /// A file's text with the key, the number and the name's place of each definition in it.
 struct Named {
-    source: SourceText,
+    text: ShownText,
     names: Vec<(String, usize, Range<usize>)>,
 }
 
@@ -295,10 +314,10 @@ impl<'c> NameLocations<'c> {
             return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
         };
         let at = two.place(second);
-        let twice = Diagnostic::error(what, &two.source, at, "second definition here");
-        let mut twice = twice.also(&one.source, one.place(first), "first definition here");
+        let twice = Diagnostic::error(what, &two.text.source, at, "second definition here");
+        let mut twice = twice.also(&one.text.source, one.place(first), "first definition here");
         // The lines between the two are shown.
-        if Secrets::are_in(&one.source) || Secrets::are_in(&two.source) {
+        if one.text.has_secret || two.text.has_secret {
             twice.hide_source();
         }
         twice
@@ -307,7 +326,8 @@ impl<'c> NameLocations<'c> {
     fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {
         if !self.files.contains_key(file) {
             let named = self.origin.text(file, &self.context.limits).ok();
-            let named = named.map(|source| Arc::new(Named { names: names(&source, self.context), source }));
+            let named = named
+                .map(|source| Arc::new(Named { names: names(&source, self.context), text: ShownText::new(source) }));
             self.files.insert(file.clone(), named);
         }
         self.files.get(file)?.clone()
