@@ -1,8 +1,8 @@
 //! What is wrong with a plan, as the error of a command: lists that could not be read, and references of definitions that lead
 //! nowhere.
 
-use crate::cli::{CommandError, Result, Stack};
-use crate::load::{self, Diagnostic, SourceMap};
+use crate::cli::{CommandError, Context, Result, Stack, diagnostics};
+use crate::load::{Diagnostic, Searches, SourceMap};
 use crate::model::{Key, Scope};
 use crate::plan::{BrokenReference, Plan, WrittenReference};
 use crate::report::facts::unread;
@@ -35,15 +35,34 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>,
     }
 }
 
-/// A reference that is wrong, at its place.
-pub fn broken_reference(stack: &Stack, places: &SourceMap<'_>, broken: &BrokenReference) -> Diagnostic {
+/// Refuses a plan with wrong references, each at its place.
+///
+/// # Errors
+/// There is one.
+pub fn require_references(context: &Context, stack: &Stack, plan: &Plan) -> Result<()> {
+    let mut broken = plan.broken_references().peekable();
+    if broken.peek().is_none() {
+        return Ok(());
+    }
+    let places = SourceMap::new(&stack.loaded);
+    let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
+    let searches = Searches::default();
+    let near = |target: &str| searches.nearest(target, defined.iter().map(String::as_str)).map(str::to_owned);
+    let errors = broken.map(|broken| broken_reference(&places, broken, near)).collect();
+    Err(diagnostics::error(context, &places.problems(errors)))
+}
+
+fn broken_reference(
+    places: &SourceMap<'_>,
+    broken: &BrokenReference,
+    near: impl FnOnce(&str) -> Option<String>,
+) -> Diagnostic {
     match broken {
         BrokenReference::Missing(reference)
         | BrokenReference::LeftOut(reference)
         | BrokenReference::Unread(reference) => {
             let target = reference.target.to_string();
-            let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
-            let help = match load::nearest(&target, defined.iter().map(String::as_str)) {
+            let help = match near(&target) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "define it, or remove the reference".to_owned(),
             };

@@ -14,8 +14,8 @@ use crate::cli::commits::{applied, base, base_settings, dropped};
 use crate::cli::stacks::defined_elsewhere;
 use crate::cli::stacks::shard::Shard;
 use crate::cli::{
-    CommandResult as _, Connection, Context, ExitStatus, Result, Stack, diagnostics, file, plan_errors, policy,
-    service, settings, stack,
+    CommandResult as _, Connection, Context, ExitStatus, Result, Stack, file, plan_errors, policy, service, settings,
+    stack,
 };
 use crate::drift::DriftState;
 use crate::file::limit;
@@ -183,7 +183,7 @@ impl Session<'_> {
     /// Those of [`Session::plan`].
     pub async fn plan_against(&self, source: &LiveSource) -> Result<Plan> {
         let plan = self.plan_from(source, None).await?;
-        refuse_broken_references(self.context, &self.stack, &plan)?;
+        plan_errors::require_references(self.context, &self.stack, &plan)?;
         Ok(plan)
     }
 
@@ -306,14 +306,6 @@ pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
     let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
     plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or(Ok(None)).map(Option::unwrap_or_default));
     plan.notes.extend(notes);
-}
-
-/// Refuses a plan of definitions whose references are wrong.
-fn refuse_broken_references(context: &Context, stack: &Stack, plan: &Plan) -> Result<()> {
-    let places = SourceMap::new(&stack.loaded);
-    let errors: Vec<Diagnostic> =
-        plan.broken_references().map(|broken| plan_errors::broken_reference(stack, &places, broken)).collect();
-    if errors.is_empty() { Ok(()) } else { Err(diagnostics::error(context, &places.problems(errors))) }
 }
 
 /// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.

@@ -98,6 +98,28 @@ fn errors_about_definitions_read_their_file_a_fixed_number_of_times() {
 }
 
 #[test]
+fn overlays_without_a_definition_among_many_take_linear_time() {
+    let overlays = |document: &'static str| {
+        move |count| {
+            let overlay = lines(count, |number| document.replace("NAME", &format!("for{number}")));
+            let mut files = endpoints(count, 0);
+            files.push(file("prod/shop.yaml", &overlay));
+            files[0] = file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {prod: {overlay: prod}}\n");
+            files
+        }
+    };
+    // The time of this thread is measured.
+    let prod = LoadOptions { environment: Some("prod".to_owned()), threads: Some(1), ..LoadOptions::default() };
+    let partial = "---\n{metadata: {name: NAME, namespace: shop}, spec: {port: 80}}";
+    assert_at_most_linear("overlays", 200, overlays(partial), |files| assert!(sources(files, &prod).is_err()));
+    let whole = "---\n{kind: healthcheck, metadata: {name: NAME, namespace: shop}, spec: {timeout: 3, interval: 15, \
+                 unhealthy_threshold: 1, healthy_threshold: 3, tcp_health_check: {}}}";
+    assert_at_most_linear("objects of an environment", 200, overlays(whole), |files| {
+        assert!(sources(files, &prod).is_ok_and(|loaded| !loaded.desired.definitions.is_empty()));
+    });
+}
+
+#[test]
 fn an_overlay_with_many_annotations_takes_linear_time() {
     let files = |count: usize| {
         let head = "metadata:\n  name: cart\n  namespace: shop\n";

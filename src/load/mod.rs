@@ -47,7 +47,7 @@ pub use render::RenderOptions;
 pub use source::{is_definition_path, is_hidden, is_source};
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
-pub use suggestion::nearest;
+pub use suggestion::{Searches, nearest};
 pub use text::Position;
 
 use std::cell::LazyCell;
@@ -59,7 +59,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use careful::{FileRead, ReadContext};
 use config::SettingPlaces;
 use fast::PlainDocument;
-use overlays::Overlays;
+use overlays::{DefinedKeys, Overlays};
 use rules::StackRules;
 use secrets::conceal;
 use source::{FileFilter, FileOrigin, Files};
@@ -426,8 +426,13 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
 
 /// Overlays without a definition: whole endpoints of the environment, or mistakes.
 fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
+    let left = context.overlays.left(&mut read.problems);
+    if left.is_empty() {
+        return;
+    }
+    let defined = DefinedKeys::new(read.found.iter().map(|found| found.endpoint.key.to_string()));
     let mut whole = Vec::new();
-    for (key, overlay, mut item, applied) in context.overlays.left(&mut read.problems) {
+    for (key, overlay, mut item, applied) in left {
         let mut inner = Vec::new();
         variable::substitute(&mut item, context.variables, &mut inner);
         match object::examine(&item, &context.rules) {
@@ -438,9 +443,8 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
                     read.removed.push((endpoint.key, at.location()));
                     continue;
                 }
-                let keys = || read.found.iter().map(|found| found.endpoint.key.to_string());
                 let from = read.notes.len();
-                read.notes.extend(overlay.beside(key, &keys));
+                read.notes.extend(overlay.beside(key, &defined));
                 read.notes.extend(notes);
                 conceal(context.overlays.secrets(key), &mut read.notes[from..]);
                 whole.push(Definition {
@@ -453,8 +457,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
             }
             definition::Examined::Skipped => {}
             _ => {
-                let keys: Vec<String> = read.found.iter().map(|found| found.endpoint.key.to_string()).collect();
-                read.problems.push(overlay.without_base(key, keys.iter().map(String::as_str)));
+                read.problems.push(overlay.without_base(key, &defined));
                 conceal([&overlay.secrets], read.problems.last_mut());
             }
         }

@@ -11,7 +11,7 @@ use super::diagnostic::Diagnostic;
 use super::item::{Item, MapEntry, TextSpan, Value, resolve};
 use super::secrets::{Secrets, conceal};
 use super::source::FileFilter;
-use super::suggestion::did_you_mean;
+use super::suggestion::Searches;
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
 use super::variable::{Variables, substitute};
@@ -216,30 +216,26 @@ impl<'s> Overlay<'s> {
     }
 
     /// An overlay for a definition that does not exist.
-    pub(super) fn without_base<'k>(&self, key: &str, keys: impl IntoIterator<Item = &'k str>) -> Diagnostic {
+    pub(super) fn without_base(&self, key: &str, defined: &DefinedKeys) -> Diagnostic {
         let (does, otherwise) = match self.removal {
             Some(Removal::Removed(_)) => ("removes", "there is nothing to remove"),
             Some(Removal::Restored(_)) => ("keeps", "there is nothing to keep"),
             None => ("changes", "an overlay changes a definition, or is a whole object"),
         };
-        let keys: Vec<&str> = keys.into_iter().collect();
-        // A document without a kind is about an endpoint.
-        let of_kind = keys.iter().find_map(|known| known.strip_suffix(key)?.strip_suffix(':'));
-        let label = match of_kind {
+        let label = match defined.kinds.get(key) {
             Some(kind) => format!("to change `{kind}:{key}`, write `kind: {kind}` here"),
-            None => did_you_mean(key, keys, || otherwise.to_owned()),
+            None => defined.meant_by(key).unwrap_or_else(|| otherwise.to_owned()),
         };
         self.name_at().error(format!("the overlay {does} `{key}`, which no file defines"), label)
     }
 
     /// What a whole object of the environment is perhaps meant to change: what is partial can be whole, but for endpoints.
-    pub(super) fn beside<K: Iterator<Item = String>>(&self, key: &str, keys: &dyn Fn() -> K) -> Option<Diagnostic> {
+    pub(super) fn beside(&self, key: &str, defined: &DefinedKeys) -> Option<Diagnostic> {
         self.item.described()?;
-        let keys: Vec<String> = keys().collect();
-        let near = did_you_mean(key, keys.iter().map(String::as_str), String::new);
+        let near = defined.meant_by(key)?;
         let at = self.name_at();
         let what = format!("the overlay defines `{key}`, which no file defines");
-        Some(Diagnostic::note(what, at.source, at.range(), &near)).filter(|_| !near.is_empty())
+        Some(Diagnostic::note(what, at.source, at.range(), &near))
     }
 
     /// An overlay for a definition that another one removes.
@@ -248,6 +244,28 @@ impl<'s> Overlay<'s> {
         let what = format!("the overlay {does} `{key}`, which another overlay removes");
         let label = format!("write `{REMOVE}: false` here to keep it, or remove this document");
         self.name_at().error(what, label).also(removed.source, removed.range(), "removed here")
+    }
+}
+
+/// The keys of all definitions: what an overlay without a definition perhaps means.
+pub(super) struct DefinedKeys {
+    keys: Vec<String>,
+    /// A kind of each `namespace/name` that is not of an endpoint: a document without a kind is about one.
+    kinds: BTreeMap<String, String>,
+    searches: Searches,
+}
+
+impl DefinedKeys {
+    pub(super) fn new(keys: impl IntoIterator<Item = String>) -> Self {
+        let keys: Vec<String> = keys.into_iter().collect();
+        let kinds = keys.iter().rev().filter_map(|key| key.split_once(':'));
+        let kinds = kinds.map(|(kind, name)| (name.to_owned(), kind.to_owned())).collect();
+        Self { keys, kinds, searches: Searches::default() }
+    }
+
+    fn meant_by(&self, key: &str) -> Option<String> {
+        let near = self.searches.nearest(key, self.keys.iter().map(String::as_str))?;
+        Some(format!("did you mean `{near}`?"))
     }
 }
 

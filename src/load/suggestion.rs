@@ -1,5 +1,37 @@
 //! What a misspelt word most likely means.
 
+use std::cell::Cell;
+
+/// Words that may be compared in the searches of a load.
+const MOST_COMPARED: usize = 300_000;
+
+/// Searches for what was meant, each through all words of a long list. After [`MOST_COMPARED`] words they find nothing, so
+/// that many mistakes among many words take no more time than few.
+#[derive(Debug)]
+pub struct Searches {
+    left: Cell<usize>,
+}
+
+impl Default for Searches {
+    fn default() -> Self {
+        Self { left: Cell::new(MOST_COMPARED) }
+    }
+}
+
+impl Searches {
+    /// As [`nearest`].
+    pub fn nearest<'a>(&self, text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+        let left = self.left.get();
+        if left == 0 {
+            return None;
+        }
+        let mut compared = 0;
+        let near = nearest(text, known.into_iter().inspect(|_| compared += 1));
+        self.left.set(left.saturating_sub(compared));
+        near
+    }
+}
+
 /// The word among `known` that `text` most likely means, if one is near enough.
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A long text is not a typing error, and its distance would be expensive.
