@@ -62,7 +62,7 @@ pub struct GlobalArgs {
     /// The service, with or without /api [environment: TRUEUP_BASE_URL]
     #[arg(long, global = true, visible_alias = "url", value_name = "URL")]
     pub base_url: Option<String>,
-    /// The paths that the service answers at: uniform (default) or published
+    /// The paths that the service answers at: uniform (default) or published [environment: TRUEUP_LAYOUT]
     #[arg(long, hide_short_help = true, global = true, value_name = "LAYOUT", add = ArgValueCompleter::new(completer::layouts))]
     pub layout: Option<String>,
     /// A file that contains the API token; else TRUEUP_TOKEN, or the file that TRUEUP_TOKEN_FILE names
