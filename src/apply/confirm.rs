@@ -65,8 +65,8 @@ pub(super) fn may_repeat(doubt: FailedAnswer) -> bool {
     doubt == FailedAnswer::Lost
 }
 
-/// Whether a refusal proves that this service checks versions: the object had moved when it refused.
-pub(super) fn proves_check(sent: &SentWrite<'_>, now: &CurrentState) -> bool {
+/// Whether the object had moved when the service refused to replace it.
+pub(super) fn was_refused_after_move(sent: &SentWrite<'_>, now: &CurrentState) -> bool {
     let (Some(before), CurrentState::Object(seen)) = (sent.before, now) else { return false };
     let versions = (&before.resource_version, &seen.live.resource_version);
     let moved = matches!(versions, (Some(before), Some(now)) if before != now);

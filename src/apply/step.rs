@@ -395,8 +395,9 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             answer: *answer,
             may_be_made,
         };
-        let (is_plainly_refused, has_moved) = (doubt.is_plainly_refused(), confirm::proves_check(&doubt, now));
-        if has_moved {
+        let (is_plainly_refused, has_moved) =
+            (doubt.is_plainly_refused(), confirm::was_refused_after_move(&doubt, now));
+        if has_moved && tried.is_about_version() {
             self.checks_versions.store(true, Ordering::Relaxed);
         }
         let (has_tries, is_half) = (*sent < MOST_TRIES, is_half(target.change, write));
@@ -413,9 +414,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
             // At once, before it moves again.
             SettledWrite::Adopt => return Ok(()),
-            SettledWrite::Conflict(_) if is_plainly_refused && has_moved && tried.is_about_version() && has_tries => {
-                return Ok(());
-            }
+            SettledWrite::Conflict(_) if is_plainly_refused && has_moved && has_tries => return Ok(()),
             SettledWrite::Conflict(conflict) => ChangeResult::Conflict(conflict),
             SettledWrite::NotMade if confirm::may_repeat(*answer) => {
                 if tried.has_waited && has_tries {

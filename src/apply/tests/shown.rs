@@ -180,6 +180,56 @@ fn what_the_verification_cannot_read_differs_and_another_run_of_the_same_is_no_d
     assert_eq!(changed, ["spec.port"]);
 }
 
+#[test]
+fn a_refusal_that_is_not_about_the_version_is_told_also_where_the_object_moved_and_proves_no_check() {
+    let mut bench = Bench::new();
+    bench.plan.changes.retain(|change| [key("c"), key("d")].contains(&change.key));
+    bench.state().of_writes.insert(key("c"), [Some(Fault::Status(400)), Some(Fault::Status(400))].into());
+    // GET, PUT, GET
+    bench.state().faults.insert(2, Fault::Annotate);
+    let outcome = bench.run();
+    assert_eq!(word(result(&outcome, "c")), "failed");
+    assert!(reason(result(&outcome, "c")).contains("400"), "{}", reason(result(&outcome, "c")));
+    assert!(matches!(result(&outcome, "d"), ChangeResult::Done { confirmation: Confirmation::Versioned, .. }));
+}
+
+#[test]
+fn a_deleted_object_that_a_list_shows_is_not_gone_unless_it_is_another_or_going() {
+    let gone = |act: fn(&mut State)| {
+        let bench = bench_of("e");
+        // GET, REFERRERS, DELETE, LIST
+        bench.state().faults.insert(3, Fault::Act);
+        bench.state().act = Some(act);
+        let outcome = bench.run();
+        assert_eq!(word(result(&outcome, "e")), "done");
+        match outcome.verification {
+            Verification::Verified { .. } => true,
+            Verification::Differs { left } => !left.iter().any(|(at, fields)| *at == key("e") && fields.is_empty()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(!gone(|state| drop(state.objects.insert(key("e"), state.old[&key("e")].clone()))));
+    assert!(gone(|state| drop(state.objects.insert(key("e"), state.old[&key("e")].clone().shown(DELETING)))));
+    assert!(gone(|state| state.put(&key("e"), &state.old[&key("e")].raw.clone(), None)));
+}
+
+#[test]
+fn what_another_client_made_as_wanted_is_owned_unless_it_changed_the_ownership_too() {
+    for (applied, expected) in [(None, "done"), (Some("theirs"), "conflict")] {
+        let bench = bench_of("c");
+        {
+            let mut state = bench.state();
+            let mut object = state.objects[&key("c")].clone();
+            object.raw["spec"]["port"] = 2.into();
+            if let Some(applied) = applied {
+                object.raw["metadata"]["annotations"]["trueup/applied"] = applied.into();
+            }
+            state.put(&key("c"), &object.raw, Some(object.uid));
+        }
+        assert_eq!(word(result(&bench.run(), "c")), expected, "{applied:?}");
+    }
+}
+
 /// The plan of a bench that creates `c` again.
 fn recreating() -> Bench {
     let mut bench = bench_of("c");
