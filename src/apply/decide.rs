@@ -1,9 +1,9 @@
 //! What to do about one object, given the planned change and what a GET just before shows. Pure.
 
-use super::target_state::{TargetState, is_annotation_only};
+use super::target_state::TargetState;
 use crate::api::{CurrentObject, CurrentState};
 use crate::kind::{self, Flag};
-use crate::model::{Object, ReferredDelete, RelatedObject};
+use crate::model::{Field, Object, ReferredDelete, RelatedObject};
 use crate::plan::{Action, BeforeImage};
 use crate::run::{ChangeResult, ObjectBody, WriteRequest};
 
@@ -117,7 +117,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
     }
     let moved = target.moved(&before.endpoint, endpoint);
     // Fields that already are as wanted lack only the ownership annotations.
-    let only_annotations_lack = || target.fields_met(endpoint) && !is_annotation_only(&moved);
+    let only_annotations_lack = || target.fields_met(endpoint) && !moved.iter().any(Field::is_ownership_annotation);
     if !moved.is_empty() && !only_annotations_lack() {
         return conflict(target, CHANGED, Some(endpoint));
     }

@@ -179,11 +179,6 @@ impl<'a> TargetState<'a> {
     }
 }
 
-/// Whether an ownership annotation is among these fields.
-pub(super) fn is_annotation_only(fields: &[Field]) -> bool {
-    fields.iter().any(Field::is_ownership_annotation)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

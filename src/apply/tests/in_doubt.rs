@@ -257,6 +257,13 @@ fn a_create_that_meets_the_same_object_of_another_stack_is_refused() {
 }
 
 #[test]
+fn a_create_that_meets_a_copy_of_an_object_of_another_stack_takes_ownership_of_it() {
+    let applied = Bench::new().state().objects[&key("c")].raw["metadata"]["annotations"]["trueup/applied"].clone();
+    let bench = created_by_another(json!({"trueup/stack": "other", "trueup/applied": applied}));
+    assert_eq!(word(result(&bench.run(), "a")), "adopted");
+}
+
+#[test]
 fn a_lost_answer_to_the_taking_of_ownership_is_settled_like_any_other() {
     for (first, expected) in [(Fault::CutAfter, "adopted"), (Fault::CutBefore, "adopted")] {
         let bench = created_by_another(json!({}));
