@@ -164,7 +164,7 @@ impl Repository {
         for one in changed.into_iter().filter(|one| one.after.is_none() && one.path.rsplit('/').next() == Some(file)) {
             let Some(object) = &one.before else { continue };
             if self.blobs(&[object])?.first().is_some_and(|bytes| is_it(bytes)) {
-                // Where it stands for other bytes, git does not find the file by it.
+                // Where it replaces other bytes, git does not find the file by it.
                 let is_known = !one.path.contains(char::REPLACEMENT_CHARACTER);
                 return if is_known { Ok(Some(one.path)) } else { Err(unexpected("diff-tree")) };
             }

@@ -91,7 +91,7 @@ fn errors_about_definitions_read_their_file_a_fixed_number_of_times() {
     assert_at_most_linear("errors", 30, loaded, |loaded| {
         let places = SourceMap::new(&loaded);
         for key in loaded.desired.definitions.keys() {
-            let error = places.error("wrong", "mend it", &[(key, "spec.ip", "here".to_owned())]);
+            let error = places.error("wrong", "correct it", &[(key, "spec.ip", "here".to_owned())]);
             assert_eq!(error.file(), Some("shop.yaml"));
         }
     });

@@ -181,7 +181,7 @@ fn what_the_verification_cannot_read_differs_and_another_run_of_the_same_is_no_d
 }
 
 #[test]
-fn a_refusal_that_is_not_about_the_version_is_told_also_where_the_object_moved_and_proves_no_check() {
+fn a_refusal_that_is_not_about_the_version_is_reported_also_where_the_object_moved_and_proves_no_check() {
     let mut bench = Bench::new();
     bench.plan.changes.retain(|change| [key("c"), key("d")].contains(&change.key));
     bench.state().of_writes.insert(key("c"), [Some(Fault::Status(400)), Some(Fault::Status(400))].into());
