@@ -192,6 +192,16 @@ mod tests {
     }
 
     #[test]
+    fn a_site_is_one_of_any_make_and_not_what_selects_sites() {
+        for site in ["site", "securemesh_site", "securemesh_site_v2", "aws_vpc_site"] {
+            assert!(is_site(site), "{site}");
+        }
+        for other in ["virtual_site", "website", "site_mesh_group", "endpoint"] {
+            assert!(!is_site(other), "{other}");
+        }
+    }
+
+    #[test]
     fn few_events_are_believed_only_where_the_clocks_agree() {
         let gates = Gates { events: GateMode::Block, events_minutes: 15, events_threshold: 10, ..Gates::default() };
         let judge = |found, minutes| {
