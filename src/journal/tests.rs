@@ -97,6 +97,7 @@ async fn another_runner_reads_what_a_run_stored_and_what_it_left() {
     let last = last_actions(&other, &owner("shop")).expect("read");
     assert_eq!(last.iter().map(|(key, last)| (key.clone(), last.left_in_place)).collect::<Vec<_>>(), [(key(1), true)]);
     assert!(last_actions(&other, &owner("other")).expect("read").is_empty());
+    assert!(unlock(&other, &RunId::new(RUN).expect("an id")).expect("read").is_none(), "its end released the lock");
     // What has ended is one object, and a removed run is none.
     let StateStore::Bucket(bucket, _) = &other else { unreachable!("a bucket") };
     assert_eq!(bucket.names("runs").expect("a list"), [format!("{RUN}.jsonl")]);
@@ -280,6 +281,55 @@ fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
 }
 
 #[tokio::test]
+async fn a_run_stays_while_it_or_one_that_resumed_it_does_and_goes_with_its_parts() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    let gone = |keep| prune(&state, keep).expect("removed").len();
+    let mut resumes = None;
+    for name in &names {
+        let header = RunHeader { resumes, ..header(name) };
+        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
+        if *name == names[2] {
+            assert_eq!(gone(Retention::Newest(0)), 0, "the newest is open");
+            journal.close(closing()).await.expect("the end");
+        }
+        resumes = Some(header.run);
+    }
+    let other = RUN.replace("05-00", "08-00").replace("shop", "other");
+    begin(&state, &other).expect("a journal").close(closing()).await.expect("the end");
+    assert_eq!(gone(Retention::Newest(2)), 0, "what stays resumed one that resumed the first");
+    // Of other stacks, and earlier, no run went on with it.
+    let second = load(&state, &RunId::new(&names[1]).expect("an id")).expect("the run");
+    let since = history_since(&state, &second).expect("read").runs;
+    let resumed: Vec<_> =
+        since.iter().map(|run| (run.run.as_str(), run.resumed_by.as_ref().map(RunId::as_str))).collect();
+    assert_eq!(resumed, [(&*names[1], Some(&*names[2])), (&*names[2], None)]);
+    assert_eq!(gone(Retention::Newest(0)), 4);
+    let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
+    assert_eq!(bucket.names("runs").expect("a list"), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_run_whose_lock_was_released_by_hand_stops_though_nobody_took_it() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let journal = begin(&state, RUN).expect("a journal");
+    unlock(&state, &RunId::new(RUN).expect("an id")).expect("released").expect("its lock");
+    wait_until_lost(&journal);
+    let error = journal.intent(&intent(1), Urgency::Immediate).await.expect_err("refused").to_string();
+    assert!(error.contains("its lock was released by hand"), "{error}");
+}
+
+fn wait_until_lost(journal: &Journal) {
+    let begun = Instant::now();
+    while journal.permits().is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(3), "it still believes to have the lock");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[tokio::test]
 async fn a_runner_that_lost_its_lock_sends_nothing_more() {
     let store = FaultyStore::default();
     let state = runner(&store);
@@ -289,11 +339,7 @@ async fn a_runner_that_lost_its_lock_sends_nothing_more() {
     let holder = unlock(&state, &RunId::new(RUN).expect("an id")).expect("released").expect("its lock");
     assert_eq!(holder.what, "stack `shop`");
     let other = begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002").expect("free at once");
-    let begun = Instant::now();
-    while journal.permits().is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(3), "it still believes to have the lock");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until_lost(&journal);
     let error = journal.intent(&intent(2), Urgency::Immediate).await.expect_err("refused").to_string();
     assert!(error.contains("taken over by run `2026-11-22T05-00-01-000-shop-0002`"), "{error}");
     assert_eq!(intents(&state, RUN), [key(1)]);
@@ -341,10 +387,15 @@ fn a_service_on_this_machine_has_one_lock_however_its_address_is_written() {
         for second in spellings {
             assert!(matches!(at(second), Err(JournalError::Locked { .. })), "{first}, then {second}");
         }
-        for other in ["http://localhost:8081", "https://localhost:8080", "https://a.example", "http://[::1]:8080/x"] {
-            drop(at(other).unwrap_or_else(|error| panic!("{first}, then {other}: {error}")));
-        }
-        drop(held);
+        let others = [
+            "http://localhost:8081",
+            "https://localhost:8080",
+            "https://a.example",
+            "https://b.example",
+            "http://[::1]:8080/x",
+        ];
+        let all = others.map(|other| at(other).unwrap_or_else(|error| panic!("{first}, then {other}: {error}")));
+        drop((held, all));
     }
 }
 
@@ -371,7 +422,7 @@ async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be
         let path = |name: &str| directory.path().join(format!("runs/{name}.jsonl"));
         std::fs::write(path(&names[2]), damage).expect("the damage");
         let (back, resume) = (find_of(&state, "last", &owner), find_newest(&state, "last", &owner));
-        for found in [back, resume] {
+        for found in [back, resume, find_newest(&state, &names[1], &owner)] {
             match is_refused {
                 true => assert!(matches!(found, Err(JournalError::LaterUnreadable { .. })), "{damage:?}: {found:?}"),
                 false => assert_eq!(found.expect("the second").run().as_str(), names[1]),
