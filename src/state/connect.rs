@@ -23,8 +23,8 @@ use super::location::{Location, Provider};
 const CONNECT: Duration = Duration::from_secs(5);
 /// A whole request: the largest object is the plan of a run.
 const TOTAL: Duration = Duration::from_mins(1);
-/// Names of variables whose values no message shows.
-const SECRETS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "ACCOUNT_KEY", "ACCESS_KEY", "SAS", "SERVICE_ACCOUNT_KEY"];
+/// What the names of variables contain whose values no message shows.
+const SECRETS: [&str; 5] = ["secret", "token", "password", "key", "sas"];
 
 /// Variables with the address of a server, in lower case: object_store asserts that it is a URL.
 const ENDPOINTS: [&str; 10] = [
@@ -102,17 +102,16 @@ pub(super) fn connect<'v>(
     };
     let secrets: Vec<String> = variables
         .iter()
-        .filter(|(name, value)| {
-            let name = name.to_ascii_uppercase();
-            value.len() >= 8
-                && !name.ends_with("_ID")
-                && !name.ends_with("_FILE")
-                && SECRETS.iter().any(|word| name.contains(word))
-        })
+        .filter(|(name, value)| value.len() >= 8 && is_secret(name))
         .map(|(_, value)| (*value).to_owned())
         .collect();
     let store = store.map_err(|error| StateError::of("reach", location.to_string(), &error, &secrets))?;
     Ok(ConnectedStore { store, secrets })
+}
+
+/// Whether the value of a variable is a secret, and not the name of one or the file that has it.
+fn is_secret(name: &str) -> bool {
+    !name.ends_with("_id") && !name.ends_with("_file") && SECRETS.iter().any(|word| name.contains(word))
 }
 
 /// The value may be a secret in the wrong place, so it is not repeated.
@@ -245,6 +244,21 @@ mod tests {
         assert_eq!(check(&list("<NextContinuationToken>a</NextContinuationToken>")), Ok(()));
         for rest in ["", "<NextContinuationToken></NextContinuationToken>", "<NextContinuationToken/>"] {
             check(&list(rest)).expect_err(rest);
+        }
+    }
+
+    #[test]
+    fn no_message_shows_what_is_secret_and_every_one_what_is_not() {
+        for name in [
+            "aws_secret_access_key",
+            "azure_storage_master_key",
+            "aws_sse_customer_key_base64",
+            "azure_storage_sas_token",
+        ] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["aws_access_key_id", "aws_web_identity_token_file", "aws_region", "google_service_account"] {
+            assert!(!is_secret(name), "{name}");
         }
     }
 
