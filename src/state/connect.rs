@@ -1,6 +1,7 @@
 //! The connection to an object store: which variables choose endpoint and credentials, and the HTTP client under it, which
 //! has the same TLS as the rest of the program. Plain HTTP is used only where the caller's variables ask for it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,8 +122,11 @@ fn check_endpoint(name: &str, value: &str) -> Result<(), String> {
 }
 
 fn is_loopback(url: &str) -> bool {
-    let host = reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
-    host.is_some_and(|host| host == "localhost" || host == "[::1]" || host.starts_with("127."))
+    let is_here = |host: &str| {
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    };
+    reqwest::Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(is_here))
 }
 
 /// Makes the HTTP clients of a store: one for its objects, and one for a metadata service that gives credentials.
@@ -259,6 +263,18 @@ mod tests {
         }
         for name in ["aws_access_key_id", "aws_web_identity_token_file", "aws_region", "google_service_account"] {
             assert!(!is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_a_server_on_this_machine_may_have_plain_http() {
+        for here in ["http://localhost:9000", "http://127.0.0.1", "http://127.9.9.9:1", "http://[::1]:9000/base"] {
+            assert!(is_loopback(here), "{here}");
+        }
+        for other in
+            ["http://127.example.net", "http://localhost.example.net", "http://10.0.0.1", "http://[::2]", "127.0.0.1"]
+        {
+            assert!(!is_loopback(other), "{other}");
         }
     }
 
