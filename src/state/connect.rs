@@ -252,6 +252,26 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_is_a_list_only_where_one_was_asked_for() {
+        for (method, query, root) in [
+            ("GET", "list-type=2&prefix=a", Some("ListBucketResult")),
+            ("GET", "restype=container&comp=list", Some("EnumerationResults")),
+            ("POST", "delete", Some("DeleteResult")),
+            ("POST", "delete=", Some("DeleteResult")),
+            // Credentials, and single objects.
+            ("POST", "", None),
+            ("POST", "Action=AssumeRoleWithWebIdentity", None),
+            ("GET", "", None),
+            ("PUT", "comp=list", None),
+            ("PUT", "delete", None),
+        ] {
+            let request = http::Request::builder().method(method).uri(format!("https://a.example/b?{query}"));
+            let (parts, ()) = request.body(()).expect("a request").into_parts();
+            assert_eq!(root_of_answer(&parts), root, "{method} {query}");
+        }
+    }
+
+    #[test]
     fn no_message_shows_what_is_secret_and_every_one_what_is_not() {
         for name in [
             "aws_secret_access_key",

@@ -181,6 +181,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_and_not_found_is_a_bucket_that_is_not_there() {
+        let error = Error::NotFound { path: "a".to_owned(), source: "404".into() };
+        let shown = StateError::of("write", "s3://b/a".to_owned(), &error, &[]);
+        assert_eq!(shown.to_string(), "cannot write `s3://b/a`: there is no such bucket");
+        assert_eq!(shown.hint(), Some("create the bucket first; trueup creates none"));
+    }
+
+    #[test]
     fn the_words_of_the_server_are_shown_without_its_xml() {
         let body = "status 503: <Error><Code>SlowDown</Code><Message>Reduce your rate</Message><RequestId>1</RequestId></Error>";
         let shown = StateError::of("write", "s3://b/a".to_owned(), &generic(body), &[]).to_string();
