@@ -162,16 +162,13 @@ impl<'a> CommitLookup<'a> {
         if let Some(root) = &settings {
             let then = self.config(root, None)?.unwrap_or_default();
             // Another stack may have had this directory.
-            let is_it = name.is_none_or(|name| names(&then).contains(name.as_str()));
-            if is_it || self.stack.stack == StackFile::Missing {
+            if name.is_none_or(|name| names(&then).contains(name.as_str())) {
                 return Ok(settings);
             }
         }
         let all = self.repository.entries(self.commit, "")?;
         check_above(&all, here)?;
-        if self.stack.stack == StackFile::Found
-            && let Some(root) = self.moved_from(&all)?
-        {
+        if let Some(root) = self.moved_from(&all)? {
             return Ok(Some(root));
         }
         if settings.is_some() {
@@ -197,11 +194,9 @@ impl<'a> CommitLookup<'a> {
 
     /// A single file without settings is the whole.
     pub(super) fn single(&self) -> Option<String> {
-        let Loaded { stack, desired, root, .. } = self.stack;
-        match (stack, desired.files, desired.definitions.values().next()) {
-            (StackFile::Missing, 1, Some(definition)) if root.join(&*definition.file).is_file() => {
-                Some(definition.file.to_string())
-            }
+        let Loaded { stack, desired, .. } = self.stack;
+        match (stack, desired.files) {
+            (StackFile::Missing, 1) => Some(desired.definitions.values().next()?.file.to_string()),
             _ => None,
         }
     }
@@ -222,9 +217,8 @@ impl<'a> CommitLookup<'a> {
     fn moved_from(&self, all: &[TreeEntry]) -> Result<Option<StackRoot>, LookupError> {
         let Some(name) = &self.stack.config.stack else { return Ok(None) };
         let top = self.repository.top();
-        let here = format!("{}{SETTINGS}", self.repository.prefix());
         let mut found = Vec::new();
-        for entry in all.iter().filter(|entry| is_settings(entry) && entry.path != here) {
+        for entry in all.iter().filter(|entry| is_settings(entry)) {
             let there = top.join(&entry.path);
             if entry.kind != EntryKind::File {
                 if self.is_gone(&entry.path) {
@@ -313,7 +307,7 @@ impl<'a> CommitLookup<'a> {
         options: &LoadOptions,
     ) -> Result<Loaded, LookupError> {
         let entries = self.repository.entries(self.commit, &root.prefix)?;
-        let single = self.single().filter(|_| root.settings.is_none() && root.prefix == self.repository.prefix());
+        let single = self.single().filter(|_| root.settings.is_none());
         let below = |entry: &TreeEntry| entry.path[root.prefix.len()..].to_owned();
         let is_wanted = |entry: &&TreeEntry| single.as_ref().is_none_or(|single| below(entry) == *single);
         let (mut readable, mut others) = (Vec::new(), Vec::new());
@@ -328,11 +322,8 @@ impl<'a> CommitLookup<'a> {
         }
         let contents = self.repository.contents(&readable)?;
         let file = |(entry, bytes): (&&TreeEntry, Vec<u8>)| SourceFile { path: below(entry), bytes };
-        let mut files: Vec<SourceFile> = readable.iter().zip(contents).map(file).collect();
-        if let Some(bytes) = settings {
-            files.retain(|file| file.path != SETTINGS);
-            files.push(SourceFile { path: SETTINGS.to_owned(), bytes });
-        }
+        // Of two files with one path the last counts.
+        let files = readable.iter().zip(contents).map(file).chain(settings.map(settings_file)).collect();
         let loaded = load::sources(files, options).map_err(LookupError::Wrong)?;
         // The settings say which paths are left out.
         match others.into_iter().find(|entry| loaded.reads(&below(entry), entry.kind != EntryKind::File)) {
