@@ -1,11 +1,16 @@
 //! What git cannot show at the base is never an absence: a directory that was renamed, links,
 //! submodules and files that were moved. What the branch adds can be planned.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
 use crate::support::{Service, Stage, commit, definition, git, git_in};
+
+/// What a submodule is at, which nobody has.
+const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
 
 /// A repository with a stack in `old`, applied; main then moves `shop/cart` to 8443, which is applied
 /// too, and the branch that is checked out is from before.
@@ -52,6 +57,11 @@ fn sides(stage: &Stage, line: &str) -> Value {
 fn a_stack_directory_renamed_on_the_branch_is_still_behind_the_base() {
     let service = Service::start();
     let stage = repository(&service);
+    // What the base has besides does not matter.
+    git(&stage, "checkout -q main");
+    git(&stage, &format!("update-index --add --cacheinfo 160000,{NO_COMMIT},vendor"));
+    git(&stage, "commit -qm vendored");
+    git(&stage, "checkout -q branch");
     git(&stage, "mv old new");
     stage.edit("new/search.yaml", "port: 80", "port: 81");
     commit(&stage, "renamed");
@@ -282,8 +292,18 @@ fn a_definition_that_moved_into_the_stack_is_still_behind_the_base() {
     main_moves_on(&stage, &["a", "b"], |stage| stage.edit("a/trueup.yaml", "'8080'", "'8443'"));
     stage.remove("a/cart.yaml");
     stage.write("b/cart.yaml", &definition("shop/cart", 8080));
+    // Committed or not; and where its place has another definition of the same length, or a link to the new one.
+    let is_behind = || assert_eq!(sides(&stage, "plan b --base main"), json!({"shop/cart": "behind_base"}));
+    is_behind();
     commit(&stage, "moved");
-    assert_eq!(sides(&stage, "plan b --base main"), json!({"shop/cart": "behind_base"}));
+    is_behind();
+    stage.write("a/cart.yaml", &definition("shop/card", 1).replace("port: 1", "port: ${port}"));
+    commit(&stage, "another");
+    is_behind();
+    stage.remove("a/cart.yaml");
+    symlink("../b/cart.yaml", stage.path("a/cart.yaml")).expect("a link");
+    commit(&stage, "linked");
+    is_behind();
 }
 
 #[test]
@@ -293,12 +313,80 @@ fn another_stack_with_the_same_keys_is_not_the_origin_of_a_new_one() {
         .at(&service)
         .file("a/trueup.yaml", "stack: a\n")
         .file("a/cart.yaml", &definition("shop/cart", 8080))
+        .file("README.md", "x")
         .committed();
     git(&stage, "checkout -qb branch");
     stage.write("b/trueup.yaml", "stack: b\n");
     stage.write("b/cart.yaml", &definition("shop/cart", 8080));
     commit(&stage, "copied");
     assert_eq!(sides(&stage, "plan b --base main"), json!({"shop/cart": "this_change"}));
+    // Changed, and not moved.
+    stage.edit("a/cart.yaml", "8080", "80");
+    stage.remove("README.md");
+    commit(&stage, "edited");
+    assert_eq!(sides(&stage, "plan b --base main"), json!({"shop/cart": "this_change"}));
+}
+
+#[test]
+fn a_stack_of_the_same_name_for_another_service_is_not_the_one_that_was_moved() {
+    let settings = |url: &str| format!("stack: shop\nnamespaces: [shop]\nbase_url: {url}\nguards: {{percent: 90}}\n");
+    for (other, side, is_looser) in
+        [(None, "pending_on_base", false), (Some("https://far.example.net"), "this_change", true)]
+    {
+        let service = Service::start();
+        let url = other.map_or_else(|| service.url(), str::to_owned);
+        let stage = Stage::new()
+            .at(&service)
+            .file("old/trueup.yaml", &settings(&url))
+            .file("old/cart.yaml", &definition("shop/cart", 80))
+            .committed();
+        git(&stage, "checkout -qb branch");
+        git(&stage, "mv old new");
+        stage.write("new/trueup.yaml", &settings(&service.url()));
+        commit(&stage, "renamed");
+        assert_eq!(sides(&stage, "plan new --base main"), json!({"shop/cart": side}), "{url}");
+        let plan = stage.run("plan new --base main");
+        assert_eq!(plan.code(0).text().contains("loosened  guards.percent"), is_looser, "{url}");
+    }
+}
+
+#[test]
+fn a_single_file_is_planned_though_one_beside_it_does_not_load_at_the_base() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("cart.yaml", &definition("shop/cart", 8080))
+        .file("notes.yaml", "replicas: 2\n")
+        .committed();
+    git(&stage, "checkout -qb branch");
+    stage.edit("cart.yaml", "8080", "8081");
+    commit(&stage, "edited");
+    assert_eq!(sides(&stage, "plan cart.yaml --base main"), json!({"shop/cart": "this_change"}));
+}
+
+#[test]
+fn a_directory_that_was_a_file_or_had_a_submodule_or_a_name_that_is_no_text_alone_is_an_error() {
+    let service = Service::start();
+    let refused = |stage: Stage, why: &str| {
+        git(&stage, "checkout -qb branch");
+        stage.write("mesh/cart.yaml", &definition("shop/cart", 80));
+        commit(&stage, "added");
+        stage.run("plan mesh --base main").code(1).stderr_contains(why).stderr_contains("nothing was sent");
+    };
+    let stage = Stage::new().at(&service).file("mesh", "x").committed();
+    stage.remove("mesh");
+    refused(stage, "`mesh` was a file");
+    let stage = Stage::new().at(&service).file("mesh/lib/pay.yaml", &definition("shop/pay", 80));
+    for words in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "own"]] {
+        git_in(&stage.path("mesh/lib"), words);
+    }
+    refused(stage.committed(), "`mesh/lib` was a submodule");
+    let stage = Stage::new().at(&service).file("mesh/search.yaml", &definition("shop/search", 80));
+    let odd = stage.path("mesh").join(OsStr::from_bytes(b"\xff.yaml"));
+    std::fs::write(&odd, definition("shop/odd", 80)).expect("a file");
+    let stage = stage.committed();
+    std::fs::remove_file(odd).expect("removed");
+    refused(stage, "has a name that is not valid UTF-8");
 }
 
 #[test]
@@ -401,9 +489,12 @@ fn a_link_outside_of_the_stack_that_is_gone_may_have_had_its_definitions() {
     stage.remove("mesh/notes");
     commit(&stage, "moved");
     assert_eq!(sides(&stage, "plan live --base main"), json!({"shop/search": "pending_on_base"}));
-    stage.remove("mesh/more");
     stage.write("live/cart.yaml", &definition("shop/cart", 8081));
     commit(&stage, "copied");
+    let expected = json!({"shop/cart": "this_change", "shop/search": "pending_on_base"});
+    assert_eq!(sides(&stage, "plan live --base main"), expected);
+    stage.remove("mesh/more");
+    commit(&stage, "unlinked");
     stage
         .run("plan live --base main")
         .code(1)
@@ -472,7 +563,6 @@ fn a_directory_that_becomes_a_stack_of_its_own_had_the_definitions_of_the_stack_
 
 #[test]
 fn a_definition_that_moved_into_the_stack_from_what_cannot_be_read_or_from_two_files_is_an_error() {
-    const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
     let repository = |service: &Service| {
         let stage = Stage::new()
             .at(service)

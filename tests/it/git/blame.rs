@@ -173,6 +173,32 @@ fn what_is_not_certain_is_not_named() {
     stage.remove("stack/odd.yaml");
     commit(&stage, "removed-by-variable");
     assert_eq!(named(&stage), None, "not {first}");
+    // The variable got this value as the other definition was removed.
+    let stage = repository(&service);
+    let settings = |n: &str| format!("stack: shop\nnamespaces: [shop, pay]\nvariables: {{n: {n}}}\n");
+    stage.write("stack/trueup.yaml", &settings("other"));
+    stage.write("stack/odd.yaml", "metadata: {name: '${n}', namespace: shop}\nspec: {ip: 10.0.0.7, port: 1}\n");
+    commit(&stage, "odd");
+    stage.write("stack/trueup.yaml", &settings("legacy"));
+    stage.remove("stack/legacy.yaml");
+    commit(&stage, "by-variable");
+    stage.remove("stack/odd.yaml");
+    commit(&stage, "removed");
+    assert_eq!(named(&stage), None);
+}
+
+#[test]
+fn what_was_never_committed_was_removed_by_no_commit() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("stack/cart.yaml", &definition("shop/cart", 8080))
+        .committed();
+    stage.write("stack/legacy.yaml", &definition("shop/legacy", 1));
+    let stage = stage.applied("stack");
+    stage.remove("stack/legacy.yaml");
+    assert_eq!(named(&stage), None);
 }
 
 #[test]
