@@ -310,6 +310,25 @@ async fn a_run_stays_while_it_or_one_that_resumed_it_does_and_goes_with_its_part
     assert_eq!(bucket.names("runs").expect("a list"), [""; 0]);
 }
 
+#[test]
+fn runs_that_resumed_each_other_are_an_error() {
+    let state = runner(&FaultyStore::default());
+    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    for (name, resumed) in [(0, 1), (1, 2), (2, 1)] {
+        let header = RunHeader { resumes: RunId::new(&names[resumed]), ..header(&names[name]) };
+        drop(Journal::begin(&state, &header, None, &|_| {}).expect("a journal"));
+    }
+    let error = load(&state, &RunId::new(&names[0]).expect("an id")).expect_err("a circle");
+    assert!(matches!(&error, JournalError::Circle { run } if *run == names[1]), "{error}");
+}
+
+#[test]
+fn a_header_of_another_format_is_not_called_damaged() {
+    let error =
+        parse(Path::new("r"), b"{\"header\":{\"format_version\":9,\"other\":1}}\n").expect_err("another format");
+    assert!(matches!(error, JournalError::Format { .. }), "{error}");
+}
+
 #[tokio::test]
 async fn a_run_whose_lock_was_released_by_hand_stops_though_nobody_took_it() {
     let store = FaultyStore::default();
@@ -485,21 +504,28 @@ async fn a_run_that_was_killed_or_left_a_recreate_half_made_leaves_nothing_in_pl
     drop(journal);
     let in_place = || {
         let last = last_actions(&state, &owner("shop")).expect("actions");
-        (0..5).map(|number| last.get(&key(number)).map(|last| last.left_in_place)).collect::<Vec<_>>()
+        (0..7).map(|number| last.get(&key(number)).map(|last| last.left_in_place)).collect::<Vec<_>>()
     };
-    assert_eq!(in_place(), [Some(false), Some(false), Some(true), Some(true), Some(false)]);
-    // A run that ended with a recreate between its delete and its create.
+    assert_eq!(in_place(), [Some(false), Some(false), Some(true), Some(true), Some(false), None, None]);
+    // A run that ended with a recreate between its delete and its create, and with deletes.
     let journal = begin(&state, &names[2]).expect("a journal");
     for (number, result) in [
         (2, ChangeResult::InDoubt { reason: "deleted, and not created again".to_owned() }),
         (3, ChangeResult::Failed { reason: "403".to_owned() }),
         (4, ChangeResult::AlreadyDone),
+        (5, ChangeResult::InDoubt { reason: "500".to_owned() }),
+        (6, ChangeResult::AlreadyDone),
     ] {
         let step = ChangeStep { result, ..done(number) };
-        let action = if number == 4 { ActionKind::Create } else { ActionKind::Recreate };
+        let action = match number {
+            4 => ActionKind::Create,
+            5.. => ActionKind::Delete,
+            _ => ActionKind::Recreate,
+        };
         journal.outcome(&ChangeStep { action, ..step }).await.expect("noted");
     }
     journal.close(closing()).await.expect("the end");
     drop(journal);
-    assert_eq!(in_place(), [Some(false), Some(false), Some(false), Some(true), Some(true)]);
+    assert_eq!(in_place()[..5], [Some(false), Some(false), Some(false), Some(true), Some(true)]);
+    assert_eq!(in_place()[5..], [Some(false); 2]);
 }
