@@ -184,6 +184,15 @@ mod tests {
     }
 
     #[test]
+    fn the_names_of_folders_and_objects_have_one_order_and_are_there_once() {
+        let bucket = FaultyStore::default().bucket();
+        for name in ["runs/b/1", "runs/b/2", "runs/a", "runs/b", "runs/c/1", "others/d"] {
+            bucket.create(name, "1").expect("written");
+        }
+        assert_eq!(bucket.names("runs").expect("a list"), ["a", "b", "c"]);
+    }
+
+    #[test]
     fn an_object_that_somebody_made_too_large_is_not_read() {
         let bucket = FaultyStore::default().bucket();
         bucket.create("drift/shop.json", vec![b' '; 2 * 1024 * 1024]).expect("written");

@@ -181,11 +181,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_and_not_found_is_a_bucket_that_is_not_there() {
-        let error = Error::NotFound { path: "a".to_owned(), source: "404".into() };
-        let shown = StateError::of("write", "s3://b/a".to_owned(), &error, &[]);
-        assert_eq!(shown.to_string(), "cannot write `s3://b/a`: there is no such bucket");
-        assert_eq!(shown.hint(), Some("create the bucket first; trueup creates none"));
+    fn the_kind_of_an_error_is_enough_to_say_what_is_wrong_and_so_are_its_words() {
+        let path = || "a".to_owned();
+        for (error, reason, hint) in [
+            (
+                Error::NotFound { path: path(), source: "404".into() },
+                "there is no such bucket",
+                Some("create the bucket"),
+            ),
+            (generic("<Code>NoSuchBucket</Code>"), "there is no such bucket", Some("create the bucket")),
+            (Error::Unauthenticated { path: path(), source: "401".into() }, "the credentials are not accepted", None),
+            (Error::PermissionDenied { path: path(), source: "403".into() }, "permission denied", Some("the page")),
+            (generic("status code: 403"), "permission denied", Some("the page")),
+        ] {
+            let shown = StateError::of("write", "s3://b/a".to_owned(), &error, &[]);
+            assert_eq!(shown.to_string(), format!("cannot write `s3://b/a`: {reason}"));
+            assert!(
+                shown.hint().map_or(hint.is_none(), |text| hint.is_some_and(|hint| text.starts_with(hint))),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -400,3 +400,19 @@ pub fn release(bucket: &Bucket, folder: &str, run: &str) -> Result<Option<Holder
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_has_time_for_a_renewal_before_it_stops_and_stops_before_the_others_begin() {
+        for seconds in 1..=600 {
+            let timing = LeaseTiming::of_seconds(seconds).expect("a time");
+            assert!(timing.renewal() + timing.margin() < timing.lasts && timing.margin() > Duration::ZERO, "{seconds}");
+        }
+        for seconds in [0, 601, u64::MAX] {
+            assert_eq!(LeaseTiming::of_seconds(seconds), None);
+        }
+    }
+}
