@@ -117,7 +117,7 @@ fn is_secret(name: &str) -> bool {
 
 /// The value may be a secret in the wrong place, so it is not repeated.
 fn check_endpoint(name: &str, value: &str) -> Result<(), String> {
-    let url = reqwest::Url::parse(value).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let url = reqwest::Url::parse(value).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     url.map(drop).ok_or_else(|| format!("{name} is not a valid URL; write it as https://HOST or http://HOST:PORT"))
 }
 

@@ -113,10 +113,11 @@ impl Location {
         if url.port().is_some() {
             return Err(LocationError::NoBucket);
         }
+        // No part of it is `.` or `..`, which a URL resolves.
         let prefix = url.path().trim_matches('/');
         for part in prefix.split('/').filter(|_| !prefix.is_empty()) {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
-            if part.is_empty() || part == "." || part == ".." || !part.chars().all(plain) {
+            if part.is_empty() || !part.chars().all(plain) {
                 return Err(LocationError::Prefix { part: part.to_owned() });
             }
         }
@@ -147,6 +148,8 @@ mod tests {
             ("s3://state/trueup/prod/", "s3://state/trueup/prod"),
             ("s3://state", "s3://state"),
             ("gs://my-bucket/a", "gs://my-bucket/a"),
+            ("s3://state/true-up_1.0/a=b", "s3://state/true-up_1.0/a=b"),
+            ("s3://state/a/../b", "s3://state/b"),
             ("az://box@account/a", "az://box@account/a"),
             ("az://box@account.blob.core.windows.net/a", "az://box@account/a"),
         ] {
@@ -172,9 +175,15 @@ mod tests {
 
     #[test]
     fn what_is_not_an_address_of_a_bucket_is_refused() {
-        for text in
-            ["https://bucket.s3.amazonaws.com/a", "file:///tmp", "s3://", "s3:///a", "s3://b/a//c", "s3://b/a%20b"]
-        {
+        for text in [
+            "https://bucket.s3.amazonaws.com/a",
+            "file:///tmp",
+            "s3://",
+            "s3:///a",
+            "s3://b/a//c",
+            "s3://b/a%20b",
+            "s3://b/%2E%2E/..%2F",
+        ] {
             assert!(Location::parse(text).is_err(), "{text}");
         }
     }
