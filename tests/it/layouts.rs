@@ -401,6 +401,21 @@ fn settings_of_the_base_that_name_the_stack_and_do_not_load_are_an_error() {
 }
 
 #[test]
+fn an_environment_may_loosen_the_top_of_its_own_file_and_not_that_of_another() {
+    let service = Service::start();
+    let settings = |percent: u8| format!("stack: shop\nnamespaces: [shop]\nguards: {{percent: {percent}}}\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("shop/trueup.yaml", &(settings(4) + "environments: {dev: {guards: {percent: 29}}}\n"))
+        .file("shop/cart.yaml", &definition("shop/cart", 80))
+        .file("other/trueup.yaml", &settings(5))
+        .committed();
+    git(&stage, "checkout -q -b change");
+    let plan = stage.run("plan shop --env dev --base main");
+    plan.code(0).stdout_contains("5 -> 29").stdout_contains("in force: 5");
+}
+
+#[test]
 fn an_environment_for_another_service_or_namespace_does_not_limit_one_of_the_same_stack() {
     let service = Service::start();
     let settings = "stack: shop\nenvironments:\n  prod: {namespaces: [prod], guards: {percent: 5}}\n  \

@@ -315,6 +315,9 @@ fn another_stack_with_the_same_keys_is_not_the_origin_of_a_new_one() {
         .file("a/cart.yaml", &definition("shop/cart", 8080))
         .file("README.md", "x")
         .committed();
+    git(&stage, &format!("update-index --add --cacheinfo 160000,{NO_COMMIT},vendor"));
+    git(&stage, "commit -qm vendored");
+    std::fs::create_dir(stage.path("vendor")).expect("a directory");
     git(&stage, "checkout -qb branch");
     stage.write("b/trueup.yaml", "stack: b\n");
     stage.write("b/cart.yaml", &definition("shop/cart", 8080));
