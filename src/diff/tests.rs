@@ -1,7 +1,7 @@
 //! Which differences count: canonical values, references that the service fills, labels and annotations.
 
 use super::*;
-use crate::model::Ownership;
+use crate::model::{Key, Ownership, Spec, StringMap};
 
 fn endpoint(metadata: &str, spec: &str) -> Object {
     let text = format!(r#"{{"metadata":{{"name":"a","namespace":"n"{metadata}}},"spec":{spec}}}"#);
@@ -140,4 +140,36 @@ fn a_foreign_annotation_is_no_move_and_protection_is() {
         moved(&before, &protected, |_| false, CompareOptions::default()),
         [Field::Annotation(PROTECT.to_owned())]
     );
+}
+
+#[test]
+fn differences_are_in_the_order_of_the_fields() {
+    let live = endpoint(r#","labels":{"z":"1"},"annotations":{"a":"1"}"#, r#"{"ip":"::1","port":1}"#);
+    let desired =
+        endpoint(r#","description":"d","labels":{"b":"1"},"annotations":{"a":"2"}"#, r#"{"ip":"::1","port":2}"#);
+    assert_eq!(fields(&live, &desired), ["description", "labels.b", "labels.z", "annotations.a", "spec.port"]);
+}
+
+#[test]
+fn what_moved_is_named_once_and_in_order_and_what_is_ignored_is_not() {
+    let before = endpoint(r#","labels":{"b":"1","i":"1"}"#, r#"{"ip":"::1"}"#);
+    let now = endpoint(r#","description":"d","labels":{"a":"1","b":"2","i":"2"}"#, r#"{"ip":"::1","port":2}"#);
+    let ignored = [Field::Label("i".to_owned())];
+    let options = CompareOptions { ignored: &ignored, ..CompareOptions::default() };
+    let moved: Vec<String> = moved(&before, &now, |_| false, options).iter().map(ToString::to_string).collect();
+    assert_eq!(moved, ["description", "labels.a", "labels.b", "spec.port"]);
+}
+
+#[test]
+fn what_no_answer_shows_of_what_was_written_did_not_move() {
+    let rule = |spec: &str| {
+        let key = Key::parse("infraprotect_deny_list_rule:system/a").expect("a key");
+        let spec = Spec::written(key.kind, serde_json::from_str(spec).expect("JSON")).expect("a spec");
+        let (labels, annotations) = (StringMap::default(), StringMap::default());
+        Object { key, labels, annotations, description: String::new(), disable: false, spec }
+    };
+    let written = rule(r#"{"prefix":"192.0.2.0/24","one_day":{}}"#);
+    let moved = |now| moved(&written, &rule(now), |_| false, CompareOptions::default());
+    assert_eq!(moved(r#"{"prefix":"192.0.2.0/24"}"#), []);
+    assert_eq!(moved(r#"{"prefix":"198.51.100.0/24"}"#), [Field::of_unit("prefix")]);
 }
