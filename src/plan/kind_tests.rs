@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::world::{STACK, World, annotated, endpoint, live, object, shop};
 use super::*;
-use crate::model::{ListRead, Object};
+use crate::model::policy::IgnoreRule;
+use crate::model::{Field, Json, ListRead, LiveObject, Object, PROTECT};
 
 fn scope(text: &str) -> Scope {
     Scope::try_from(text.to_owned()).expect("a scope")
@@ -116,4 +117,137 @@ fn a_saved_plan_names_what_its_guards_count() {
 fn crowd_of_endpoints() -> Plan {
     let gone = ours(&endpoint("gone", 1));
     World::new().live(gone).plan()
+}
+
+#[test]
+fn nothing_of_a_kind_that_the_stack_does_not_list_is_deleted() {
+    let world = World::new().defined(check("a", 3)).live(ours(&check("a", 3))).live(ours(&check("b", 3)));
+    assert_eq!(world.lines(), ["orphan b"]);
+    assert_eq!(world.with(|world| world.kinds = kinds(&["healthcheck"])).lines(), ["delete b"]);
+}
+
+#[test]
+fn what_a_definition_does_not_name_is_noted_unless_it_is_ignored_or_goes() {
+    let wanted = check("a", 3);
+    let more =
+        object("healthcheck:shop/a", &json!({"timeout": 3, "interval": 15, "jitter_percent": 20, "newer": true}));
+    let world =
+        |applied: &Object| world().defined(wanted.clone()).live(annotated(live(more.clone()), applied, Some(STACK)));
+    let left = world(&wanted);
+    assert_eq!(left.lines(), ["unknown field spec.newer", "unnamed spec.jitter_percent"]);
+    let strict = left.with(|world| world.settings.safeguards.strict = kinds(&["healthcheck"]));
+    assert_eq!(strict.lines(), ["replace a spec.jitter_percent=drift", "unknown field spec.newer"]);
+    let rule = IgnoreRule { object: "healthcheck:shop/a".to_owned(), field: Field::of_unit("jitter_percent") };
+    let ignored = world(&wanted).with(|world| world.ignore = Ignore::new([&rule]).expect("a rule"));
+    assert_eq!(ignored.lines(), ["unknown field spec.newer"]);
+    assert_eq!(world(&more).lines(), ["replace a spec.jitter_percent=pending", "unknown field spec.newer"]);
+}
+
+#[test]
+fn what_is_not_described_stays_in_a_unit_that_changes_and_is_noted() {
+    let pool = |options: &Json| object("origin_pool:shop/a", &json!({"advanced_options": options}));
+    let applied = object("origin_pool:shop/a", &json!({}));
+    let newer = annotated(live(pool(&json!({"newer": 1}))), &applied, Some(STACK));
+    let world = world().defined(pool(&json!({"connection_timeout": 5}))).live(newer);
+    assert_eq!(world.lines(), ["replace a spec.advanced_options=both", "unknown field spec.advanced_options.newer"]);
+}
+
+#[test]
+fn what_the_service_did_not_take_is_noted() {
+    let wanted = object("healthcheck:shop/a", &json!({"timeout": 3, "interval": 15, "newer": true}));
+    let world = world().live(annotated(live(check("a", 3)), &wanted, Some(STACK))).defined(wanted);
+    assert_eq!(world.lines(), ["not taken spec.newer"]);
+}
+
+#[test]
+fn a_unit_of_which_no_answer_shows_anything_is_written_again_unless_another_option_is_shown() {
+    let rule = |option: &str, value: &Json| {
+        object("infraprotect_deny_list_rule:system/a", &json!({"prefix": "192.0.2.0/24", option: value}))
+    };
+    let World { desired, .. } = World::new().defined(rule("one_day", &json!({})));
+    let definition = desired.definitions.values().next().expect("a definition");
+    let unshown = |live: &Object| namespace::unshown(definition, live).into_keys().collect::<Vec<_>>();
+    assert_eq!(
+        unshown(&object("infraprotect_deny_list_rule:system/a", &json!({"prefix": "192.0.2.0/24"}))),
+        ["expiration"]
+    );
+    assert_eq!(unshown(&rule("expiration_timestamp", &json!("2026-11-22T10:00:00Z"))), [""; 0]);
+}
+
+#[test]
+fn a_write_loses_a_secret_unless_it_contains_it_or_its_unit_goes() {
+    let tls = |certificate: &Json| json!({"use_tls": {"use_mtls": {"tls_certificates": [certificate]}}});
+    let pool = object("origin_pool:shop/a", &tls(&json!({"certificate_url": "string:///YQ=="})));
+    let place = "spec.use_tls.use_mtls.tls_certificates[0].private_key";
+    let live = LiveObject { secrets: vec![place.to_owned()], ..ours(&pool) };
+    let lost = |unit: &str, after: Json| {
+        let fields = vec![FieldChange::new(Field::of_unit(unit), Json::Null, after, Cause::Pending)];
+        let action = Action::Replace { fields, adopts: false, before: BeforeImage::of(&live) };
+        Change::new(pool.key.clone(), action).lost_secret(&live).is_some()
+    };
+    assert!(lost("port_choice", json!({"port": 80})));
+    assert!(lost("tls_choice", tls(&json!({"certificate_url": "string:///Yg=="}))));
+    assert!(!lost("tls_choice", tls(&json!({"private_key": {"sealed": "0123456789abcdef0123456789abcdef"}}))));
+    assert!(!lost("tls_choice", json!({"no_tls": {}})));
+    assert!(!lost("tls_choice", Json::Null));
+}
+
+/// A virtual site that would be created anew, with what is allowed.
+fn recreated(allow: &[&str], protect: bool) -> World {
+    let site = |of: &str| {
+        let spec = json!({"site_type": of, "site_selector": {"expressions": ["a in (b)"]}});
+        object("virtual_site:shop/edge", &spec)
+    };
+    let mut old = ours(&site("REGIONAL_EDGE"));
+    if protect {
+        old.endpoint.annotations.insert(PROTECT.to_owned(), "true".to_owned());
+    }
+    World::new().live(old).defined(site("CUSTOMER_EDGE")).with(|world| {
+        allow.iter().for_each(|name| world.allow.add(name).expect("an allowance"));
+    })
+}
+
+#[test]
+fn a_protected_object_is_created_anew_only_where_both_are_allowed() {
+    let [recreate, protected] = ["recreate=virtual_site:shop/edge", "protected=virtual_site:shop/edge"];
+    for (allow, line) in [
+        (&[][..], "blocked edge Immutable"),
+        (&[protected], "blocked edge Immutable"),
+        (&[recreate], "blocked edge protected"),
+        (&[recreate, protected], "recreate edge spec.site_type=pending"),
+    ] {
+        assert_eq!(recreated(allow, true).lines(), [line]);
+    }
+    let plan = recreated(&[recreate], false).plan();
+    assert_eq!(plan.going().map(ToString::to_string).collect::<Vec<_>>(), ["virtual_site:shop/edge"]);
+    assert_eq!(plan.deletes().count(), 0);
+}
+
+#[test]
+fn filters_are_judged_only_where_each_list_that_they_may_reach_was_read() {
+    let is_judged = |change: &dyn Fn(&mut World)| {
+        let mut world = world().with(|world| world.selection.add_only("shop/x").expect("a glob"));
+        change(&mut world);
+        world.built(world.reads.iter(), |builder| builder.matched().is_some())
+    };
+    assert!(is_judged(&|_| ()));
+    assert!(is_judged(&|world| drop(world.reads.insert(scope("healthcheck:shop"), ListRead::NotOffered))));
+    for list in ["healthcheck:shop", "shop"] {
+        assert!(!is_judged(&|world| drop(world.reads.remove(&scope(list)))), "{list}");
+    }
+    let unknown = || ListRead::Unknown { reason: "403".to_owned() };
+    assert!(!is_judged(&|world| drop(world.reads.insert(scope("healthcheck:shop"), unknown()))));
+}
+
+#[test]
+fn the_order_in_which_lists_arrive_does_not_matter() {
+    let world = recreated(&[], false)
+        .with(|world| world.kinds = kinds(&["healthcheck", "virtual_site"]))
+        .defined(check("a", 3))
+        .live(annotated(live(check("b", 3)), &check("b", 3), Some("other")))
+        .defined(check("b", 4))
+        .defined(endpoint("a", 1))
+        .live(live(endpoint("b", 1)));
+    assert_eq!(world.lines().len(), 5, "{:?}", world.lines());
+    assert_eq!(world.plan_of(world.reads.iter().rev()).to_file(), world.plan().to_file());
 }

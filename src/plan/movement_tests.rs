@@ -30,8 +30,14 @@ fn of(name: &str, stack: &str) -> LiveObject {
 
 /// A move of what is `live` by `globs`, with what either stack defines.
 fn plan(live: &[LiveObject], globs: &[&str], sides: [Option<&Desired>; 2]) -> Result<Plan, MoveError> {
-    let items = live.iter().map(|live| (live.endpoint.key.clone(), LiveItem::Object(live.clone()))).collect();
-    let live = Live { lists: BTreeMap::from([(Scope::endpoints(shop()), ListRead::Complete { items })]), requests: 1 };
+    let mut lists: BTreeMap<Scope, BTreeMap<Key, LiveItem>> =
+        BTreeMap::from([(Scope::endpoints(shop()), BTreeMap::new())]);
+    for live in live {
+        let key = &live.endpoint.key;
+        lists.entry(key.into()).or_default().insert(key.clone(), LiveItem::Object(live.clone()));
+    }
+    let lists = lists.into_iter().map(|(scope, items)| (scope, ListRead::Complete { items })).collect();
+    let live = Live { lists, requests: 1 };
     let mut selection = Selection::all();
     globs.iter().for_each(|glob| selection.add_only(glob).expect("a glob"));
     let [defined_before, defined_after] = sides;
@@ -102,6 +108,22 @@ fn a_stack_that_owns_nothing_of_what_would_move_is_an_error_and_a_move_that_was_
     // The old stack is known, and a part was moved before; or all of it was.
     assert_eq!(names(&plan(&owned, &[], [Some(&Desired::default()), Some(&after)]).expect("a plan")), [""; 0]);
     assert_eq!(names(&plan(&owned[1..], &[], [None, Some(&after)]).expect("a plan")), [""; 0]);
+    // A part of what is named is of another.
+    assert_eq!(names(&plan(&[of("a", "third"), of("b", OLD)], &[], [None, Some(&after)]).expect("a plan")), ["b"]);
     // Nothing is there that could move, and nothing tells that there ever was a stack of this name.
     plan(&[live(endpoint("a", 80))], &[], [None, Some(&after)]).expect_err("the old stack is nowhere");
+}
+
+#[test]
+fn each_list_counts_what_the_new_stack_has_of_it() {
+    let of_namespace = |namespace: &str| {
+        let mut endpoint = endpoint("a", 80);
+        endpoint.key.namespace = crate::model::Namespace::parse(namespace).expect("a namespace");
+        annotated(live(endpoint.clone()), &endpoint, Some(NEW))
+    };
+    let objects = ["pay", "shop"].map(of_namespace);
+    let after = desired(&objects.clone().map(|object| object.endpoint));
+    let plan = plan(&objects, &[], [Some(&Desired::default()), Some(&after)]).expect("a plan");
+    assert_eq!(plan.scope.values().map(|scope| scope.in_sync).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(plan.source.requests, 1);
 }

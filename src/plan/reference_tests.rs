@@ -120,6 +120,9 @@ fn a_target_that_is_neither_defined_nor_live_is_an_error_of_what_would_be_writte
     assert_eq!(world().live(ours(&other)).lines(), ["replace cart spec.port_choice=pending"]);
     let another = pool("cart", &["old"]);
     assert_eq!(world().live(ours(&another)).lines(), ["blocked cart Missing"]);
+    // The unit is a group, and the reference in its option.
+    let of_group = self::world().defined(policy("p", &["none"])).live(ours(&policy("p", &[])));
+    assert_eq!(of_group.lines(), ["blocked p Missing"]);
 }
 
 #[test]
@@ -132,6 +135,56 @@ fn nothing_is_looked_up_of_what_is_not_managed() {
         world.reads.retain(|scope, _| scope.kind.as_str() != "healthcheck");
     });
     assert_eq!(unmanaged.lines(), ["create cart"]);
+}
+
+/// A virtual site that is created anew, an endpoint that lets it go, and one that will refer to it; and one at it that moves
+/// to another namespace.
+fn site_created_anew(moves: bool) -> Plan {
+    let site = |of: &str| {
+        let spec = json!({"site_type": of, "site_selector": {"expressions": ["a in (b)"]}});
+        object("virtual_site:shop/edge", &spec)
+    };
+    let at_site = |key: &str| {
+        let site =
+            json!({"ref": [{"name": "edge", "namespace": "shop"}], "network_type": "VIRTUAL_NETWORK_SITE_LOCAL"});
+        object(key, &json!({"ip": "10.0.0.1", "port": 1, "where": {"virtual_site": site}}))
+    };
+    let world = world()
+        .live(ours(&site("REGIONAL_EDGE")))
+        .defined(site("CUSTOMER_EDGE"))
+        .live(ours(&at_site("shop/from")))
+        .defined(endpoint("from", 1))
+        .live(ours(&endpoint("to", 1)))
+        .defined(at_site("shop/to"));
+    let moved = |world: World| world.live(ours(&at_site("pay/moved"))).defined(at_site("shop/moved"));
+    let world = if moves { moved(world) } else { world };
+    world.with(|world| world.allow.add("recreate=virtual_site:shop/edge").expect("an allowance")).plan()
+}
+
+#[test]
+fn what_is_created_anew_waits_for_what_lets_it_go_and_what_will_refer_to_it_waits_for_it() {
+    assert_eq!(waves(&site_created_anew(false)), [["from"], ["edge"], ["to"]]);
+}
+
+#[test]
+fn what_lets_an_object_go_before_it_goes_does_not_refer_to_it() {
+    let referring = |namespace: &str, name: &str| {
+        let mut plan = site_created_anew(true);
+        let related = crate::model::RelatedObject {
+            kind: "endpoint".to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            uid: String::new(),
+        };
+        let by = |key: &Key| if key.kind.is_endpoint() { Vec::new() } else { vec![related.clone()] };
+        plan.refer(&Allowances::default(), |key| Ok(by(key)));
+        plan.blocked.iter().map(|entry| entry.key.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(referring("shop", "from"), [""; 0]);
+    assert_eq!(referring("shop", "to"), ["edge"]);
+    assert_eq!(referring("shop", "other"), ["edge"]);
+    // It goes after it is there, which waits for the site.
+    assert_eq!(referring("pay", "moved"), ["edge"]);
 }
 
 #[test]

@@ -385,3 +385,7 @@ fn lost(original: &Object, units: &BTreeMap<String, Json>) -> Option<String> {
     };
     kind::units(was.kind().message()).find(is_lost).map(|unit| format!("spec.{unit}"))
 }
+
+#[cfg(test)]
+#[path = "rollback_tests.rs"]
+mod tests;

@@ -21,3 +21,15 @@ pub(super) fn each<T: Send, R: Send, W: FnMut(&mut T) -> R>(items: &mut [T], wor
         done
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_results_of_all_threads_are_in_the_order_of_the_items() {
+        let mut items: Vec<usize> = (0..=FEWEST * 5).collect();
+        let wanted: Vec<usize> = items.iter().map(|item| item * 2).collect();
+        assert_eq!(each(&mut items, || |item: &mut usize| *item * 2), wanted);
+    }
+}

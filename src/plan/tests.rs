@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::world::{STACK, World, annotated, endpoint, live, shop};
 use super::*;
-use crate::model::policy::IgnoreRule;
+use crate::model::policy::{IgnoreRule, Safeguards};
 use crate::model::{
-    DocumentError, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope, UnknownField,
+    Desired, DocumentError, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope, UnknownField,
     UnsupportedItem,
 };
 
@@ -117,6 +117,21 @@ fn an_item_that_the_model_cannot_hold_is_never_changed() {
 }
 
 #[test]
+fn an_item_of_a_view_that_the_model_cannot_hold_belongs_to_that() {
+    let item = |raw: crate::model::Json| {
+        let (uid, reason) = ("u".to_owned(), "no target".to_owned());
+        World::new().item(LiveItem::Unsupported(UnsupportedItem { key: endpoint("a", 1).key, uid, reason, raw }))
+    };
+    let view = |name: &str| serde_json::json!({"kind": "origin_pool", "namespace": "shop", "name": name});
+    assert_eq!(item(serde_json::json!({"owner_view": view("web")})).lines(), ["owned a"]);
+    assert_eq!(item(serde_json::json!({"system_metadata": {"owner_view": view("web")}})).lines(), ["owned a"]);
+    assert_eq!(item(serde_json::json!({"owner_view": view("")})).lines(), ["unsupported a"]);
+    let of = |stack: &str| serde_json::json!({"metadata": {"annotations": {"trueup/stack": stack}}});
+    assert_eq!(item(of(STACK)).lines(), ["unsupported a"]);
+    assert_eq!(item(of("other")).lines(), nothing());
+}
+
+#[test]
 fn an_unknown_field_is_noted_and_blocks_only_where_it_may_be_the_chosen_option() {
     let with = |blocks| LiveObject {
         unknown: vec![UnknownField { path: "spec.new".to_owned(), blocks }],
@@ -212,6 +227,189 @@ fn a_guard_is_allowed_by_its_own_name_only() {
 }
 
 #[test]
+fn what_two_calls_allow_is_allowed() {
+    let allow = |name: &str| {
+        let mut allow = Allowances::default();
+        allow.add(name).expect("an allowance");
+        allow
+    };
+    let all = ["mass-change", "foreign-stack=shop/*", "foreign-stack=pay/a", "protected=shop/a"];
+    let all = all.into_iter().map(allow).reduce(Allowances::or).expect("some");
+    let [shop, pay] = ["shop/a", "pay/a"].map(|key| crate::model::Key::parse(key).expect("a key"));
+    assert!(all.guard(GuardName::MassChange) && !all.guard(GuardName::EmptyNamespace));
+    assert!(all.foreign_stack(&shop) && all.foreign_stack(&pay));
+    assert!(all.protected(&shop) && !all.protected(&pay));
+}
+
+#[test]
+fn an_object_that_may_be_a_copy_is_deleted_only_where_that_is_allowed_again_or_all_is_pruned() {
+    let mut copy = live(endpoint("a", 1));
+    copy.endpoint.annotations.insert("trueup/stack".to_owned(), STACK.to_owned());
+    let world = World::new().live(copy);
+    assert_eq!(world.lines(), ["blocked a unverified"]);
+    let world = world.with(|world| world.allow.add("unverified=shop/a").expect("an allowance"));
+    assert_eq!(world.lines(), ["delete a"]);
+    let approve = |world: &World, names: &[&str]| {
+        let mut allow = Allowances::default();
+        names.iter().for_each(|name| allow.add(name).expect("an allowance"));
+        world.plan().approve(Approval::Given, &allow).map(|_| ())
+    };
+    let names = vec!["unverified=shop/a".to_owned()];
+    assert_eq!(approve(&world, &["empty-namespace"]), Err(ApprovalError::Changes { names }));
+    assert_eq!(approve(&world, &["empty-namespace", "unverified=shop/a"]), Ok(()));
+    let all = world.with(|world| world.settings.safeguards.prune = Prune::All);
+    assert_eq!(approve(&all, &["empty-namespace"]), Ok(()));
+}
+
+#[test]
+fn a_plan_without_ownership_annotations_is_looser_only_where_they_are_wanted() {
+    let world = World::new().defined(endpoint("a", 1)).live(live(endpoint("a", 1))).defined(endpoint("b", 1));
+    let world = world.with(|world| world.settings.safeguards.ownership_annotations = false);
+    assert_eq!(world.lines(), ["create b"]);
+    let (plan, safeguards) = (world.plan(), world.settings.safeguards);
+    assert_eq!(plan.looser_setting(&safeguards), None);
+    let wanted = Safeguards { ownership_annotations: true, ..safeguards };
+    assert_eq!(plan.looser_setting(&wanted), Some("ownership_annotations"));
+}
+
+#[test]
+fn shares_are_counted_of_what_the_stack_may_change() {
+    let of = |name: &str, stack| annotated(live(endpoint(name, 1)), &endpoint(name, 1), Some(stack));
+    let view = RelatedObject {
+        kind: "origin_pool".to_owned(),
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+        uid: String::new(),
+    };
+    let world = World::new()
+        .live(of("ours", STACK))
+        .live(live(endpoint("nobodys", 1)))
+        .live(of("theirs", "other"))
+        .live(LiveObject { owner_view: Some(view), ..of("viewed", STACK) })
+        .live(LiveObject { deleting: true, ..of("going", STACK) });
+    let names = ["ours", "nobodys", "theirs", "viewed", "going"];
+    let world = names.into_iter().fold(world, |world, name| world.defined(endpoint(name, 1)));
+    let counts = |world: &World| match world.plan().scope[&Scope::endpoints(shop())].read {
+        ScopeRead::Complete { live, owned, removable } => (live, owned, removable),
+        ScopeRead::Unknown { .. } => panic!("it was read"),
+    };
+    assert_eq!(counts(&world), (5, 2, 1));
+    let allowed = world.with(|world| world.allow.add("foreign-stack=shop/theirs").expect("an allowance"));
+    assert_eq!(counts(&allowed), (5, 3, 1));
+}
+
+#[test]
+fn the_commits_of_a_stack_are_those_that_its_own_objects_name() {
+    let at = |name: &str, stack, digit: &str| {
+        let mut object = live(endpoint(name, 1));
+        let ownership = Ownership::of(&object.endpoint, stack, "run-1").at_commit(Some(&digit.repeat(40)));
+        object
+            .endpoint
+            .annotations
+            .extend(ownership.annotations().into_iter().map(|(key, value)| (key.to_owned(), value)));
+        object
+    };
+    let world = |stack: Option<&'static str>| {
+        World::new()
+            .with(|world| world.stack = stack)
+            .live(at("a", stack, "a"))
+            .live(at("b", stack, "b"))
+            .live(at("c", Some("other"), "c"))
+            .live(at("d", Some("other"), "d"))
+            .defined(endpoint("a", 1))
+            .defined(endpoint("c", 1))
+    };
+    let commits = |stack| {
+        let world = world(stack);
+        world.built(world.reads.iter(), |builder| {
+            builder.commits().keys().map(|commit| commit[..1].to_owned()).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(commits(Some(STACK)), ["a", "b"]);
+    // Without a stack, what is not defined may be of another directory.
+    assert_eq!(commits(None), ["a"]);
+}
+
+#[test]
+fn an_object_that_the_base_changed_meanwhile_is_behind_it() {
+    let base = World::new().defined(endpoint("a", 3)).desired;
+    let world = World::new().defined(endpoint("a", 1)).defined(endpoint("b", 1));
+    let merge_base = Desired::default();
+    let attributed = |head: &World| {
+        let mut plan = head.plan();
+        plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &base, head: &head.desired });
+        plan.guards.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let behind = "1 of 2 changed endpoints are behind the base: applying would revert merged work";
+    assert_eq!(attributed(&world), [behind]);
+    let applied = live(endpoint("a", 2));
+    assert_eq!(attributed(&world.live(annotated(applied, &endpoint("a", 2), Some(STACK)))), [behind]);
+}
+
+#[test]
+fn of_what_others_changed_nothing_stays_and_it_counts_as_left_out() {
+    let mut wanted = endpoint("a", 2);
+    wanted.description = "web".to_owned();
+    let unowned = Object { key: endpoint("d", 2).key, ..wanted.clone() };
+    let mut plan = World::new()
+        .defined(wanted)
+        .defined(unowned)
+        .live(live(endpoint("d", 1)))
+        .defined(endpoint("b", 1))
+        .live(annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)))
+        .defined(endpoint("c", 2))
+        .live(annotated(live(endpoint("c", 1)), &endpoint("c", 1), Some("other")))
+        .plan();
+    for field in plan.blocked.iter_mut().filter_map(|entry| entry.change.as_mut()).flat_map(fields_of) {
+        field.attribution = Some(Attribution::PendingOnBase);
+    }
+    for change in &mut plan.changes {
+        change.attribution = Some(Attribution::ThisChange).filter(|_| change.fields().is_empty());
+        for field in fields_of(change) {
+            let is_ours = field.field == crate::model::Field::of_unit("port");
+            field.attribution = Some(if is_ours { Attribution::ThisChange } else { Attribution::PendingOnBase });
+        }
+    }
+    let part = plan.only_this_change();
+    let fields: Vec<usize> = part.changes.iter().map(|change| change.fields().len()).collect();
+    assert_eq!((fields, part.blocked.len(), part.left_out), (vec![0, 1, 1], 0, 3));
+    let is_owned = |change: &Change| {
+        let applied = change.ownership.as_ref().is_some_and(|ownership| ownership.applied.is_some());
+        [applied, matches!(change.action, Action::Replace { adopts: true, .. })]
+    };
+    // What nobody owned becomes nobody's by a part of its change.
+    assert_eq!(is_owned(&plan.changes[2]), [true, true]);
+    assert_eq!([1, 2].map(|at| is_owned(&part.changes[at])), [[true, false], [false, false]]);
+}
+
+fn fields_of(change: &mut Change) -> &mut [FieldChange] {
+    match &mut change.action {
+        Action::Replace { fields, .. } => fields,
+        _ => &mut [],
+    }
+}
+
+#[test]
+fn a_plan_that_applies_a_commit_whole_names_it_in_all_that_it_writes() {
+    let unknown = UnknownField { path: "spec.new".to_owned(), blocks: true };
+    let blocked =
+        LiveObject { unknown: vec![unknown], ..annotated(live(endpoint("b", 1)), &endpoint("b", 1), Some(STACK)) };
+    let mut plan = World::new().defined(endpoint("a", 1)).defined(endpoint("b", 2)).live(blocked).plan();
+    let commit = "a".repeat(40);
+    plan.stamp(&commit);
+    let blocked = plan.blocked.iter().filter_map(|entry| entry.change.as_ref());
+    let named: Vec<_> = plan.changes.iter().chain(blocked).map(|change| change.ownership.as_ref()?.commit()).collect();
+    assert_eq!(named, [Some(commit.clone()), Some(commit)]);
+}
+
+#[test]
+fn a_namespace_with_definitions_and_without_a_live_object_is_noted() {
+    let empty = [Note::EmptyNamespace { namespace: shop() }];
+    assert_eq!(World::new().defined(endpoint("a", 1)).plan().notes, empty);
+    assert_eq!(World::new().plan().notes, []);
+}
+
+#[test]
 fn filters_choose_among_the_changes_and_never_make_one() {
     let whole = || {
         let gone = annotated(live(endpoint("gone", 1)), &endpoint("gone", 1), Some(STACK));
@@ -225,6 +423,24 @@ fn filters_choose_among_the_changes_and_never_make_one() {
     assert_eq!(describe(&|selection| selection.add_except("shop/?").expect("a glob")), ["delete gone"]);
     assert_eq!(describe(&|selection| selection.add_namespace(Namespace::parse("pay").expect("a name"))), nothing());
     assert_eq!(describe(&|selection| selection.set_selector("tier=web").expect("a selector")), nothing());
+    assert_eq!(whole().plan().read_scope().endpoints, 2);
+    assert_eq!(whole().with(|world| world.selection.add_path("a.yaml")).plan().read_scope().endpoints, 1);
+}
+
+#[test]
+fn filters_that_leave_nothing_in_are_a_mistake() {
+    let judged = |choose: &dyn Fn(&mut Selection)| {
+        let world = World::new().defined(endpoint("a", 1)).with(|world| choose(&mut world.selection));
+        world.built(world.reads.iter(), |builder| world.selection.unmatched(builder.matched().expect("all was read")))
+    };
+    assert_eq!(judged(&|selection| selection.add_except("shop/*").expect("a glob")), Some(UnmatchedFilter::Together));
+    let both = |selection: &mut Selection| {
+        selection.add_only("shop/*").expect("a glob");
+        selection.add_except("*/a").expect("a glob");
+    };
+    assert_eq!(judged(&both), Some(UnmatchedFilter::Together));
+    assert_eq!(judged(&|selection| selection.add_namespace(shop())), None);
+    assert_eq!(judged(&|selection| selection.add_except("shop/b*").expect("a glob")), None);
 }
 
 #[test]
@@ -281,6 +497,28 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_reported() {
         World::new().defined(endpoint("a", 2)).live(object).plan()
     };
     assert_eq!(later_run.digest(), digest);
+    let referred = |by: [&str; 2]| {
+        let mut plan = World::new().live(annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK))).plan();
+        let cluster = |name: &str| RelatedObject {
+            kind: "cluster".to_owned(),
+            namespace: "shop".to_owned(),
+            name: name.to_owned(),
+            uid: String::new(),
+        };
+        let mut allow = Allowances::default();
+        allow.add("referred=shop/a").expect("an allowance");
+        plan.refer(&allow, |_| Ok(by.map(cluster).into()));
+        plan.digest()
+    };
+    assert_eq!(referred(["x", "y"]), referred(["y", "x"]));
+    assert_ne!(referred(["x", "y"]), referred(["x", "z"]));
+    let consented = |names: &[&str]| {
+        let mut plan = world().plan();
+        plan.allowed = names.iter().map(|name| RecordedConsent { name: (*name).to_owned(), by: None }).collect();
+        plan.digest()
+    };
+    assert_eq!(consented(&["mass-change", "behind-base", "mass-change"]), consented(&["behind-base", "mass-change"]));
+    assert_ne!(consented(&["mass-change"]), digest);
 }
 
 #[test]
@@ -292,6 +530,7 @@ fn a_plan_is_approved_by_its_digest_or_refused_with_both() {
     assert_eq!(approve(digest.full()), Ok(()));
     assert!(matches!(approve(&digest.full()[..31]), Err(ApprovalError::NoDigest { .. })));
     assert!(matches!(approve("00000000000000000000000000000000"), Err(ApprovalError::OtherDigest { .. })));
+    assert!(matches!(approve("0000000000000000000000000000000x"), Err(ApprovalError::NoDigest { .. })));
 }
 
 #[test]
@@ -309,4 +548,59 @@ fn a_saved_plan_is_the_same_plan_and_an_altered_one_is_refused() {
         Err(SavedError::Document(DocumentError::Version { found: 2, .. }))
     ));
     assert!(matches!(Plan::from_file(b"{}"), Err(SavedError::Document(DocumentError::Other { .. }))));
+}
+
+#[test]
+fn a_share_that_is_large_only_over_all_namespaces_is_a_guard_of_the_plan() {
+    let in_pay = |mut endpoint: Object| {
+        endpoint.key.namespace = Namespace::parse("pay").expect("a name");
+        endpoint
+    };
+    let mut world = crowd(9, 5, 0);
+    for at in 0..9 {
+        let [applied, wanted] = [1, if at < 5 { 2 } else { 1 }].map(|port| in_pay(endpoint(&format!("e{at}"), port)));
+        world = world.live(annotated(live(applied.clone()), &applied, Some(STACK))).defined(wanted);
+    }
+    assert_eq!(guards(&world), ["the plan would delete or replace 10 of 18 endpoints (55 %, allowed 30 %)"]);
+}
+
+#[test]
+fn what_is_blocked_is_in_the_order_of_the_keys() {
+    let ours = |name| annotated(live(endpoint(name, 1)), &endpoint(name, 1), Some(STACK));
+    let mut protected = ours("b");
+    protected.endpoint.annotations.insert("trueup/protect".to_owned(), "true".to_owned());
+    let mut plan = World::new().live(ours("a")).live(protected).live(ours("c")).plan();
+    plan.refer(&Allowances::default(), |_| Err("the answer was lost".to_owned()));
+    assert_eq!(plan.blocked.iter().map(|entry| entry.key.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_plan_that_contradicts_itself_is_not_sound() {
+    let object = || annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let with = |change: &dyn Fn(&mut Plan, &mut ScopeState)| {
+        let mut plan = World::new().live(object()).plan();
+        let (scope, mut state) = plan.scope.pop_first().expect("a list");
+        change(&mut plan, &mut state);
+        plan.scope.insert(scope, state);
+        plan.check().is_ok()
+    };
+    assert!(with(&|_, _| ()));
+    assert!(!with(&|plan, _| plan.changes.push(plan.changes[0].clone())));
+    assert!(!with(&|plan, _| plan.changes[0].key = endpoint("b", 1).key));
+    assert!(!with(&|plan, _| plan.settings.safeguards.prune = Prune::None));
+    assert!(!with(&|plan, _| plan.stack = None));
+    assert!(!with(&|_, state| state.pruned = false));
+    assert!(!with(&|_, state| state.selected = false));
+    assert!(!with(&|_, state| state.read = ScopeRead::Unknown { reason: "403".to_owned() }));
+    assert!(!with(&|plan, _| plan.source.origin = PlanOrigin::Move { from: "a".to_owned(), to: "b".to_owned() }));
+}
+
+#[test]
+fn a_change_outside_of_the_namespaces_is_found_unless_it_is_a_move() {
+    let mut plan = World::new().defined(endpoint("a", 1)).plan();
+    let outside = |plan: &Plan, namespaces: BTreeSet<Namespace>| plan.change_outside(&namespaces).is_some();
+    assert!(!outside(&plan, BTreeSet::from([shop()])));
+    assert!(outside(&plan, BTreeSet::new()));
+    plan.source.origin = PlanOrigin::Move { from: "a".to_owned(), to: "b".to_owned() };
+    assert!(!outside(&plan, BTreeSet::new()));
 }

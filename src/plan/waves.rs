@@ -205,6 +205,28 @@ mod tests {
         kinds.iter().enumerate().map(change).collect()
     }
 
+    #[test]
+    fn what_waits_for_one_another_in_a_circle_comes_last() {
+        let changes = changes(&[(false, true), (false, true), (true, true), (true, false)]);
+        let key = |at: usize| &changes[at].key;
+        let needs = BTreeMap::from([(key(0), BTreeSet::from([key(1)])), (key(1), BTreeSet::from([key(0)]))]);
+        let waves = in_order(&changes, &needs);
+        let keys: Vec<Vec<&Key>> = waves.iter().map(|wave| wave.iter().map(|change| &change.key).collect()).collect();
+        assert_eq!(keys, [vec![key(3)], vec![key(0), key(1), key(2)]]);
+    }
+
+    #[test]
+    fn of_deletes_whose_writes_wait_for_one_another_those_go_first_that_a_write_waits_for() {
+        let kinds = [true, true, false, false, true, true, false].map(|is_delete| (is_delete, true));
+        let changes = changes(&kinds);
+        let key = |at: usize| &changes[at].key;
+        let needs =
+            [(2, 0), (3, 1), (5, 0), (6, 5)].map(|(later, earlier)| (key(later), BTreeSet::from([key(earlier)])));
+        let waves = in_order(&changes, &BTreeMap::from(needs));
+        let keys: Vec<Vec<&Key>> = waves.iter().map(|wave| wave.iter().map(|change| &change.key).collect()).collect();
+        assert_eq!(keys, [vec![key(0), key(1)], vec![key(2), key(3)], vec![key(5)], vec![key(6)], vec![key(4)]]);
+    }
+
     proptest! {
         /// Where no circle is, each change comes after what it needs, and a delete after the writes of its namespace but
         /// those that wait for a delete themselves; for its own sake it lets no other pass.

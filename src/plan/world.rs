@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::model::{
-    Definition, Desired, Json, ListRead, Live, LiveItem, LiveObject, Object, Ownership, Scope, Spec, StringMap,
+    Definition, Desired, Json, ListRead, LiveItem, LiveObject, Object, Ownership, Scope, Spec, StringMap,
 };
 
 pub(crate) const STACK: &str = "shop-prod";
@@ -104,24 +104,37 @@ impl World {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        let live = Live { lists: self.reads.clone(), requests: 1 };
+        self.plan_of(self.reads.iter())
+    }
+
+    /// The plan where its lists arrive in this order.
+    pub(crate) fn plan_of<'r>(&self, reads: impl Iterator<Item = (&'r Scope, &'r ListRead)>) -> Plan {
+        self.built(reads, |builder| builder.finish(1))
+    }
+
+    /// What comes of a builder that took in these lists.
+    pub(crate) fn built<'r, R>(
+        &self,
+        reads: impl Iterator<Item = (&'r Scope, &'r ListRead)>,
+        then: impl FnOnce(PlanBuilder<'_>) -> R,
+    ) -> R {
         let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
-        arrange(
-            PlanInput {
-                desired: &self.desired,
-                stack: self.stack,
-                namespaces: self.namespaces.as_ref(),
-                kinds: &self.kinds,
-                settings: &self.settings,
-                ignore: &self.ignore,
-                allow: &self.allow,
-                selection: &self.selection,
-                service: &service,
-                source: &PlanSource { kinds: self.kinds.clone(), ..PlanSource::default() },
-                tool_version: "test",
-            },
-            &live,
-        )
+        let source = PlanSource { kinds: self.kinds.clone(), ..PlanSource::default() };
+        let mut builder = PlanBuilder::new(PlanInput {
+            desired: &self.desired,
+            stack: self.stack,
+            namespaces: self.namespaces.as_ref(),
+            kinds: &self.kinds,
+            settings: &self.settings,
+            ignore: &self.ignore,
+            allow: &self.allow,
+            selection: &self.selection,
+            service: &service,
+            source: &source,
+            tool_version: "test",
+        });
+        reads.for_each(|(scope, read)| builder.take(scope, read));
+        then(builder)
     }
 
     /// The plan in a line an entry: `create a`, `replace a port=pending`, `entry a protected`.

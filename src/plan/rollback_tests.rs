@@ -1,0 +1,188 @@
+//! What a rollback counts, and what it restores of what nobody owned.
+
+use serde_json::json;
+
+use super::super::world::{STACK, World, annotated, endpoint, live, object, shop};
+use super::*;
+use crate::model::RelatedObject;
+
+/// The rollback of a run of the stack that made these changes, with these definitions.
+fn rolled_back(changes: Vec<Change>, now: Vec<LiveObject>, definitions: &[Desired]) -> Plan {
+    let scopes = changes.iter().map(|change| Scope::from(&change.key));
+    let mut lists: BTreeMap<Scope, BTreeMap<Key, LiveItem>> = scopes.map(|scope| (scope, BTreeMap::new())).collect();
+    for live in now {
+        let key = live.endpoint.key.clone();
+        lists.entry((&key).into()).or_default().insert(key, LiveItem::Object(live));
+    }
+    let lists = lists.into_iter().map(|(scope, items)| (scope, ListRead::Complete { items })).collect();
+    let plan = Plan { stack: Some(STACK.to_owned()), changes, ..Plan::default() };
+    rollback(RollbackInput {
+        undone: &undone(&plan, &RunId::new("run-1").expect("an id")),
+        live: &Live { lists, requests: 1 },
+        definitions,
+        only: &|_| true,
+        ignore: &Ignore::default(),
+        allow: &Allowances::default(),
+        tool_version: "test",
+    })
+}
+
+/// A run that made all changes of its plan.
+fn undone<'p>(plan: &'p Plan, run: &'p RunId) -> UndoneRun<'p> {
+    let writes = plan.changes.iter().map(|change| AppliedWrite {
+        key: &change.key,
+        action: change.action.kind(),
+        runs: vec![run.clone()],
+        before: change.action.before(),
+    });
+    UndoneRun { run, plan, writes: writes.collect() }
+}
+
+#[test]
+fn the_guards_of_a_rollback_count_what_its_stack_may_delete() {
+    let of = |name: &str, stack| annotated(live(endpoint(name, 1)), &endpoint(name, 1), Some(stack));
+    let view = RelatedObject {
+        kind: "origin_pool".to_owned(),
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+        uid: String::new(),
+    };
+    let mut protected = of("protected", STACK);
+    protected.endpoint.annotations.insert("trueup/protect".to_owned(), "true".to_owned());
+    let now = vec![
+        of("created", STACK),
+        protected,
+        LiveObject { owner_view: Some(view), ..of("viewed", STACK) },
+        LiveObject { deleting: true, ..of("going", STACK) },
+        of("theirs", "other"),
+        live(endpoint("nobodys", 1)),
+    ];
+    let wanted = endpoint("created", 1);
+    let ownership = Some(OwnershipAnnotations::wanted(&wanted, Some(STACK), None));
+    let create = Change { ownership, ..Change::new(wanted.key.clone(), Action::Create { wanted }) };
+    let plan = rolled_back(vec![create], now, &[]);
+    assert_eq!(plan.deletes().map(|key| key.name.to_string()).collect::<Vec<_>>(), ["created"]);
+    let ScopeRead::Complete { live, owned, removable } = plan.scope[&Scope::endpoints(shop())].read else {
+        panic!("it was read")
+    };
+    assert_eq!((live, owned, removable), (6, 4, 1));
+    let guards: Vec<String> = plan.guards.iter().map(ToString::to_string).collect();
+    assert_eq!(guards, ["the plan would delete every owned endpoint of `shop` (1)"]);
+}
+
+#[test]
+fn what_a_rollback_creates_again_has_the_ownership_annotations_that_it_had() {
+    let restored = |object: LiveObject| {
+        let plan = rolled_back(vec![deleted(&object)], Vec::new(), &[]);
+        let [create] = plan.changes.as_slice() else { panic!("{plan:?}") };
+        let Action::Create { wanted } = &create.action else { panic!("{create:?}") };
+        assert!(wanted.annotations.is_empty(), "they are written apart from it");
+        let had = OwnershipAnnotations::of(&object.endpoint);
+        assert_eq!(create.ownership, Some(had).filter(|had| !had.is_empty()));
+        create.ownership.as_ref().map(|ownership| [ownership.stack.is_some(), ownership.applied.is_some()])
+    };
+    let of = |stack| annotated(live(endpoint("a", 1)), &endpoint("a", 1), stack);
+    assert_eq!(restored(live(endpoint("a", 1))), None);
+    assert_eq!(restored(of(Some(STACK))), Some([true, true]));
+    assert_eq!(restored(of(None)), Some([false, true]));
+}
+
+fn deleted(object: &LiveObject) -> Change {
+    let delete = Action::Delete { before: BeforeImage::of(object), referrers: Vec::new() };
+    Change::new(object.endpoint.key.clone(), delete)
+}
+
+#[test]
+fn a_delete_that_took_no_effect_needs_no_rollback_whatever_the_object_is_now() {
+    let was = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let rolled_back = |uid: &str, port: u16| {
+        let now = LiveObject {
+            uid: uid.to_owned(),
+            ..annotated(live(endpoint("a", port)), &endpoint("a", port), Some(STACK))
+        };
+        let plan = rolled_back(vec![deleted(&was)], vec![now], &[]);
+        (plan.changes.len(), plan.blocked.len())
+    };
+    for port in [1, 2] {
+        assert_eq!(rolled_back(&was.uid, port), (0, 0));
+    }
+    // Created again as it was, or in another way.
+    assert_eq!(rolled_back("another", 1), (0, 0));
+    assert_eq!(rolled_back("another", 2), (0, 1));
+}
+
+#[test]
+fn what_no_answer_shows_is_created_again_only_of_the_definition_that_was_applied() {
+    let rule = |spec: &Json| object("infraprotect_deny_list_rule:system/a", spec);
+    let shown = rule(&json!({"prefix": "192.0.2.0/24"}));
+    let [day, hour] = ["one_day", "one_hour"].map(|option| rule(&json!({"prefix": "192.0.2.0/24", option: {}})));
+    let was = annotated(live(shown), &day, Some(STACK));
+    let restored = |definition: &Object| {
+        let World { desired, .. } = World::new().defined(definition.clone());
+        let plan = rolled_back(vec![deleted(&was)], Vec::new(), &[desired]);
+        match (plan.changes.as_slice(), plan.blocked.as_slice()) {
+            ([Change { action: Action::Create { wanted }, .. }], []) => wanted.spec.unit("expiration"),
+            ([], [BlockedChange { reason: BlockReason::Unchangeable(Unchangeable::SecretBefore { .. }), .. }]) => None,
+            _ => panic!("{plan:?}"),
+        }
+    };
+    assert_eq!(restored(&day), Some(json!({"one_day": {}})));
+    assert_eq!(restored(&hour), None);
+}
+
+/// A check, a pool that refers to it, and a load balancer that refers to the pool, as the stack applied them.
+fn chain() -> [LiveObject; 3] {
+    [
+        ("healthcheck:shop/alive", json!({"timeout": 3})),
+        ("origin_pool:shop/pool", json!({"port": 443, "healthcheck": [{"name": "alive"}]})),
+        (
+            "http_loadbalancer:shop/lb",
+            json!({"domains": ["a.example.net"], "default_route_pools": [{"pool": {"name": "pool"}, "weight": 1}]}),
+        ),
+    ]
+    .map(|(key, spec)| annotated(live(object(key, &spec)), &object(key, &spec), Some(STACK)))
+}
+
+#[test]
+fn nothing_is_created_again_whose_target_is_gone_and_so_is_what_needs_it() {
+    let [check, pool, balancer] = chain();
+    let other = annotated(
+        live(object("healthcheck:shop/other", &json!({}))),
+        &object("healthcheck:shop/other", &json!({})),
+        Some(STACK),
+    );
+    let counts = |now: &[&LiveObject]| {
+        let plan = rolled_back(vec![deleted(&pool), deleted(&balancer)], now.iter().copied().cloned().collect(), &[]);
+        (plan.changes.len(), plan.blocked.len())
+    };
+    assert_eq!(counts(&[&check]), (2, 0));
+    assert_eq!(counts(&[&other]), (0, 2));
+    // Its list was not read.
+    assert_eq!(counts(&[]), (2, 0));
+}
+
+#[test]
+fn a_rollback_reads_the_lists_of_what_it_writes_and_of_what_that_may_refer_to_again() {
+    let [check, pool, _] = chain();
+    let lists = |change: Change| {
+        let state = || ScopeState {
+            read: ScopeRead::Complete { live: 1, owned: 1, removable: 1 },
+            definitions: 0,
+            in_sync: 0,
+            pruned: true,
+            selected: true,
+        };
+        let scope = [&check, &pool].map(|live| (Scope::from(&live.endpoint.key), state())).into();
+        let plan = Plan { changes: vec![change], scope, ..Plan::default() };
+        let lists = undone(&plan, &RunId::new("run-1").expect("an id")).lists();
+        lists.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let replaced = |unit: &str| {
+        let fields = vec![FieldChange::new(Field::of_unit(unit), Json::Null, Json::Null, Cause::Pending)];
+        let action = Action::Replace { fields, adopts: false, before: BeforeImage::of(&pool) };
+        Change::new(pool.endpoint.key.clone(), action)
+    };
+    assert_eq!(lists(deleted(&pool)), ["healthcheck:shop", "origin_pool:shop"]);
+    assert_eq!(lists(replaced("healthcheck")), ["healthcheck:shop", "origin_pool:shop"]);
+    assert_eq!(lists(replaced("port_choice")), ["origin_pool:shop"]);
+}
