@@ -313,6 +313,41 @@ mod tests {
         plan.changes[0].action = Action::Create { wanted };
         plan.changes[0].cause = Some(Cause::Drift);
         assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
+        // So can one that appeared, as it is.
+        let before = BeforeImage::of(&live(endpoint("cart", 80)));
+        plan.changes[0].action = Action::Delete { before, referrers: Vec::new() };
+        plan.changes[0].cause = Some(Cause::Unannotated);
+        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
+        let other = |file: &mut Acknowledgements| file.acknowledged[0].value = ValueDigest::of(&Json::Null);
+        assert_eq!(left(&plan, "2027-01-01", other), (Verdict::Drift, vec![AcknowledgementStatus::Moved]));
+    }
+
+    #[test]
+    fn an_object_that_no_apply_changes_is_drift_until_it_is_accepted() {
+        let outside = Note::Outside { key: Key::parse("shop/cart").expect("a key") };
+        let plan = Plan { notes: vec![outside], ..Plan::default() };
+        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
+        assert_eq!(left(&plan, "2027-01-01", |file| file.acknowledged.clear()), (Verdict::Drift, Vec::new()));
+    }
+
+    #[test]
+    fn a_field_whose_named_and_unnamed_values_drifted_is_accepted_once_with_both() {
+        let key = Key::parse("shop/cart").expect("a key");
+        let with = |unnamed: u16| {
+            let (key, path, value) = (key.clone(), "spec.port".to_owned(), ValueDigest::of(&json!(unnamed)));
+            let mut plan = plan(&[(Field::of_unit("port"), Cause::Drift)]);
+            plan.notes = vec![Note::Unnamed { key, path, value }];
+            plan
+        };
+        let plan = with(1);
+        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
+        let (unaccepted, _) =
+            Acknowledgements::default().silence(&plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21"));
+        assert_eq!(unaccepted.objects[&key].drifted, [Field::of_unit("port")]);
+        let accepted =
+            Acknowledgements::offered(&plan, &plan.verdicts(UnmanagedPolicy::Note), "known", day("2027-01-01"));
+        let keep = |file: &mut Acknowledgements| *file = accepted.clone();
+        assert_eq!(left(&with(2), "2027-01-01", keep), (Verdict::Drift, vec![AcknowledgementStatus::Moved]));
     }
 
     #[test]

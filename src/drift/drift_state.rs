@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::drift::{ObjectVerdict, Verdict};
     use crate::model::Scope;
-    use crate::plan::world::{endpoint, live, shop};
+    use crate::plan::world::{World, endpoint, live, shop};
     use crate::plan::{Action, BeforeImage, FieldChange, ScopeState};
 
     fn at(text: &str) -> Timestamp {
@@ -324,6 +324,48 @@ mod tests {
         assert!(state.seen(&cart, Some(&Field::of_unit("port"))).is_some());
         remember(&mut state, true, true, "2026-11-21T14:00:00Z");
         assert_eq!(state.seen(&cart, Some(&Field::of_unit("port"))).map(|seen| seen.checks), Some(2));
+    }
+
+    #[test]
+    fn the_state_of_what_was_seen_knows_since_when_it_drifted() {
+        let cart = Key::parse("shop/cart").expect("a key");
+        let seen = SeenSince { first_seen: at("2026-11-19T14:00:00Z"), checks: 3 };
+        let state = DriftState::of_seen([(cart.clone(), None, seen)]);
+        assert_eq!((state.seen(&cart, None), state.seen(&cart, Some(&Field::of_unit("port")))), (Some(seen), None));
+    }
+
+    #[test]
+    fn only_what_was_read_was_found_in_place() {
+        let World { desired, .. } = World::new().defined(endpoint("cart", 80));
+        let cart = Key::parse("shop/cart").expect("a key");
+        let now = at("2026-11-19T14:00:00Z");
+        let mut state = DriftState::default();
+        for (is_complete, seen) in [(false, None), (true, Some(now))] {
+            let (plan, verdicts) = check(false, is_complete);
+            state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, now);
+            assert_eq!(state.last_seen(&cart), seen);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_forgotten_unless_it_may_have_been_deleted_outside() {
+        let world = World::new().defined(endpoint("cart", 80));
+        let (key, reason) = (Key::parse("shop/cart").expect("a key"), "no git".to_owned());
+        let undecided = Note::DeletesUnknown { key: key.clone(), reason };
+        for (cause, notes, is_kept) in
+            [(Cause::Pending, vec![], false), (Cause::Pending, vec![undecided], true), (Cause::Drift, vec![], true)]
+        {
+            let mut state = DriftState::default();
+            let (there, verdicts) = check(false, true);
+            let mut missing = world.plan();
+            missing.changes[0].cause = Some(cause);
+            missing.notes = notes;
+            for plan in [there, missing] {
+                let check = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &world.desired };
+                state.remember(check, at("2026-11-19T14:00:00Z"));
+            }
+            assert_eq!(state.last_seen(&key).is_some(), is_kept, "{cause}");
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The verdict over each state that a plan can find an endpoint in.
 
+use serde_json::json;
+
 use super::{MissingCause, UnmanagedPolicy, Verdict};
-use crate::model::{ListRead, LiveObject, RelatedObject, Scope};
-use crate::plan::world::{STACK, World, annotated, endpoint, live, shop};
-use crate::plan::{Action, Allowances, Approval, ApprovalError, Note, Prune};
+use crate::model::{Json, ListRead, LiveItem, LiveObject, RelatedObject, Scope};
+use crate::plan::world::{STACK, World, annotated, endpoint, live, object, shop};
+use crate::plan::{Action, Allowances, Approval, ApprovalError, Note, Prune, Selection};
 
 impl World {
     fn verdict(&self) -> Verdict {
@@ -122,4 +124,69 @@ fn nothing_is_concluded_from_an_unknown_read() {
     let plan = world.plan();
     let refused = plan.approve(Approval::Given, &Allowances::default());
     assert!(matches!(refused, Err(ApprovalError::Unknown { .. })));
+}
+
+#[test]
+fn an_object_with_more_than_its_definition_names_is_drift_and_not_counted_as_in_sync() {
+    let of = |name: &str, spec: Json| object(&format!("healthcheck:shop/{name}"), &spec);
+    let more = || json!({"timeout": 3, "http_health_check": {"path": "/", "expected_status_codes": ["200"], "headers": {"a": "b"}}});
+    let named = || json!({"timeout": 3, "http_health_check": {"path": "/"}});
+    let world = World::new()
+        .live(annotated(live(of("more", more())), &of("more", named()), Some(STACK)))
+        .defined(of("more", named()))
+        .live(annotated(live(of("same", named())), &of("same", named()), Some(STACK)))
+        .defined(of("same", named()))
+        // In sync but for its annotations.
+        .live(annotated(live(of("old", more())), &of("old", json!({"timeout": 4})), Some(STACK)))
+        .defined(of("old", named()))
+        .live(annotated(live(of("differs", more())), &of("differs", named()), Some(STACK)))
+        .defined(of("differs", json!({"timeout": 4, "http_health_check": {"path": "/"}})));
+    let verdicts = world.plan().verdicts(UnmanagedPolicy::Note);
+    let objects: Vec<_> = verdicts
+        .objects
+        .iter()
+        .map(|(key, object)| {
+            format!(
+                "{} {} {}",
+                key.name,
+                object.verdict,
+                object.drifted.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+            )
+        })
+        .collect();
+    let unit = "spec.health_check";
+    assert_eq!(objects, [format!("differs both {unit}"), format!("more drift {unit}"), format!("old drift {unit}")]);
+    assert_eq!(verdicts.in_sync, 1);
+}
+
+#[test]
+fn what_the_stack_owns_outside_of_the_plan_is_noted_as_far_as_the_filters_leave_it_in() {
+    let namespace = crate::model::Namespace::parse("pay").expect("a namespace");
+    let in_pay = |name: &str| {
+        let mut endpoint = endpoint(name, 1);
+        endpoint.key.namespace = namespace.clone();
+        endpoint
+    };
+    let of = |name: &str, stack| annotated(live(in_pay(name)), &in_pay(name), Some(stack));
+    let objects = [
+        of("a", STACK),
+        of("b", STACK),
+        of("theirs", "other"),
+        LiveObject { deleting: true, ..of("going", STACK) },
+        live(in_pay("nobodys")),
+    ];
+    let scope = Scope::endpoints(namespace.clone());
+    let items = objects.into_iter().map(|live| (live.endpoint.key.clone(), LiveItem::Object(live))).collect();
+    let read = ListRead::Complete { items };
+    let noted = |only: &str| {
+        let mut plan = World::new().plan();
+        let mut selection = Selection::all();
+        selection.add_only(only).expect("a glob");
+        plan.note_outside(&scope, &read, &selection);
+        plan.notes
+    };
+    let outside = |name: &str| Note::Outside { key: in_pay(name).key };
+    assert_eq!(noted("*"), [outside("a"), outside("b")]);
+    assert_eq!(noted("pay/b"), [outside("b")]);
+    assert_eq!(noted("shop/*"), []);
 }
