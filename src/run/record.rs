@@ -282,3 +282,62 @@ impl RunRecord {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::BeforeImage;
+    use crate::plan::world::{endpoint, live};
+    use crate::run::{Confirmation, ObjectBody, WriteRequest};
+
+    /// What a run recorded of replaces: the port that each found, and its result.
+    fn written(steps: &[(&str, u16, Option<ChangeResult>)]) -> Vec<(String, u64)> {
+        let entries = steps.iter().flat_map(|(name, port, result)| {
+            let found = endpoint(name, *port);
+            let (key, action) = (found.key.clone(), ActionKind::Replace);
+            let body = ObjectBody::of(&found).expect("JSON");
+            let intent = Intent {
+                key: key.clone(),
+                action,
+                attempt: 0,
+                request: WriteRequest::Replace { body },
+                before: Some(BeforeImage::of(&live(found))),
+                request_id: None,
+            };
+            let outcome = result.clone().map(|result| RunEntry::Outcome(ChangeStep::new(key, action, result)));
+            std::iter::once(RunEntry::Intent(intent)).chain(outcome)
+        });
+        let header = RunHeader {
+            run: RunId::new("run-1").expect("an id"),
+            started: "2026-11-21T10:00:00Z".to_owned(),
+            user: None,
+            trigger: RunTrigger::default(),
+            resumes: None,
+            rolls_back: None,
+            sandbox: None,
+            in_force: None,
+            plan: Plan::default(),
+        };
+        let record = RunRecord { header, entries: entries.collect(), closing: None, torn: false };
+        let found = |write: &&Intent| write.before.as_ref().expect("a before-image").endpoint.spec.unit("port");
+        let port = |write: &&Intent| found(write).and_then(|port| port.as_u64()).unwrap_or_default();
+        record.writes().iter().map(|write| (write.key.name.to_string(), port(write))).collect()
+    }
+
+    #[test]
+    fn a_write_that_was_not_made_is_not_undone_and_of_several_the_first_that_may_have_been() {
+        let done = || ChangeResult::Done { confirmation: Confirmation::Versioned, by_reading: false, adopted: false };
+        let failed = || ChangeResult::Failed { reason: "403".to_owned() };
+        let in_doubt = || ChangeResult::InDoubt { reason: "the answer was lost".to_owned() };
+        assert_eq!(written(&[("a", 1, Some(failed()))]), []);
+        let writes = [
+            ("a", 1, Some(failed())),
+            ("b", 1, Some(in_doubt())),
+            ("c", 1, None),
+            ("a", 2, Some(done())),
+            ("a", 3, Some(done())),
+            ("b", 2, Some(done())),
+        ];
+        assert_eq!(written(&writes), [("b".to_owned(), 1), ("a".to_owned(), 2), ("c".to_owned(), 1)]);
+    }
+}
