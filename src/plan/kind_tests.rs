@@ -5,7 +5,7 @@ use serde_json::json;
 use super::world::{STACK, World, annotated, endpoint, live, object, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
-use crate::model::{Field, Json, ListRead, LiveObject, Object, PROTECT};
+use crate::model::{Field, Json, ListRead, LiveObject, Object, PROTECT, SourceLocation};
 
 fn scope(text: &str) -> Scope {
     Scope::try_from(text.to_owned()).expect("a scope")
@@ -221,6 +221,25 @@ fn a_protected_object_is_created_anew_only_where_both_are_allowed() {
     let plan = recreated(&[recreate], false).plan();
     assert_eq!(plan.going().map(ToString::to_string).collect::<Vec<_>>(), ["virtual_site:shop/edge"]);
     assert_eq!(plan.deletes().count(), 0);
+}
+
+#[test]
+fn each_field_of_what_is_replaced_or_created_anew_or_blocked_has_its_place() {
+    let line = |place: &Option<SourceLocation>| place.as_ref().map(|place| place.line);
+    for allow in [&[][..], &["recreate=virtual_site:shop/edge"]] {
+        let mut plan = recreated(allow, false).plan();
+        plan.locate(|| {
+            |_: &Key, field: Option<&FieldChange>| {
+                let line = if field.is_some() { 4 } else { 1 };
+                let whole = Some(SourceLocation { file: "f".to_owned(), line, column: 1 });
+                ChangePlaces { whole, ..ChangePlaces::default() }
+            }
+        });
+        let blocked = plan.blocked.iter().filter_map(|entry| entry.change.as_ref());
+        let change = plan.changes.iter().chain(blocked).next().expect("a change");
+        assert_eq!((line(&change.place), line(&change.fields()[0].place)), (Some(1), Some(4)), "{allow:?}");
+        assert!(plan.blocked.iter().all(|entry| line(&entry.place) == Some(1)));
+    }
 }
 
 #[test]

@@ -387,7 +387,7 @@ impl Plan {
 impl Change {
     fn locate(&mut self, mut places: impl FnMut(&Key, Option<&FieldChange>) -> ChangePlaces) {
         self.place = places(&self.key, None).whole;
-        if let Action::Replace { fields, .. } = &mut self.action {
+        if let Action::Replace { fields, .. } | Action::Recreate { fields, .. } = &mut self.action {
             for field in fields {
                 let found = places(&self.key, Some(field));
                 (field.place, field.places) = (found.whole, found.values);

@@ -69,6 +69,7 @@ fn a_fixed_field_changes_by_a_delete_and_a_create_when_that_is_allowed() {
         .code(0)
         .stdout_contains("-/+ recreate virtual_site:shop/edge")
         .stdout_contains("REGIONAL_EDGE -> CUSTOMER_EDGE")
+        .stdout_contains("site.yaml:4")
         .stdout_contains("1 to recreate");
     stage
         .run(&format!("plan . {ALLOW} --format markdown"))
