@@ -76,7 +76,7 @@ impl Past {
     pub fn cause(self) -> MissingCause {
         let Self { git, seen, left_in_place, withdrawn } = self;
         match git {
-            GitPast::Defined { applied, .. } if withdrawn > seen.max(Some(applied)) => MissingCause::Pending,
+            GitPast::Defined { applied, .. } if withdrawn >= seen.max(Some(applied)) => MissingCause::Pending,
             GitPast::Defined { commit, removal: None, .. } => MissingCause::Deleted { commit: Some(commit) },
             GitPast::Defined { commit, removal: Some(removal), .. } => {
                 let was_back = |again| seen.max(left_in_place) > Some(again);
@@ -193,6 +193,8 @@ mod tests {
         assert_eq!(past(defined(None)).cause(), by_commit);
         assert_eq!(Past { withdrawn: Some(at(11)), ..past(defined(None)) }.cause(), MissingCause::Pending);
         assert_eq!(Past { withdrawn: Some(at(9)), ..past(defined(None)) }.cause(), by_commit);
+        // It was killed before it knew: what it wrote names the same time, at which it began.
+        assert_eq!(Past { withdrawn: Some(at(10)), ..past(defined(None)) }.cause(), MissingCause::Pending);
         let seen_again = Past { withdrawn: Some(at(11)), seen: Some(at(12)), ..past(defined(None)) };
         assert_eq!(seen_again.cause(), by_commit);
         // A later commit that did not define it may have been applied.
