@@ -131,12 +131,10 @@ impl Plan {
         let hash = changes.iter().fold(Sha256::new_with_prefix(hash(&covered)), Sha256::chain_update);
         let without = hash.finalize();
         let digest = |hash: Output<Sha256>| Digest(HEXLOWER.encode(&hash));
-        let mut names: Vec<&str> = self.allowed.iter().map(|allowed| allowed.name.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let whole = match names.as_slice() {
-            [] => without,
-            names => Sha256::new_with_prefix(without).chain_update(self::hash(&("allowed", names))).finalize(),
+        let names: BTreeSet<&str> = self.allowed.iter().map(|allowed| allowed.name.as_str()).collect();
+        let whole = match names.is_empty() {
+            true => without,
+            false => Sha256::new_with_prefix(without).chain_update(self::hash(&("allowed", names))).finalize(),
         };
         Digests { whole: digest(whole), without_consents: digest(without) }
     }
