@@ -124,7 +124,7 @@ fn is_universal(dfa: &DFA, cache: &mut Cache, state: LazyStateID) -> bool {
     while let Some(state) = left.pop() {
         for byte in 0..=u8::MAX {
             let Ok(next) = dfa.next_state(cache, state, byte) else { return false };
-            if next.is_dead() || next.is_quit() || seen.len() > MOST_STATES {
+            if seen.len() > MOST_STATES {
                 return false;
             }
             if seen.insert(next) {
