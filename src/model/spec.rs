@@ -151,7 +151,7 @@ impl Spec {
     /// true.
     pub fn agrees(&self, wanted: &Spec) -> bool {
         let others = wanted.names().filter(|name| self.entry(name).is_none());
-        self.kind == wanted.kind && self.names().chain(others).all(|name| self.agrees_in(name, wanted))
+        self.names().chain(others).all(|name| self.agrees_in(name, wanted))
     }
 
     /// The same of a unit.
