@@ -208,8 +208,7 @@ impl Selection {
         if !self.selector.is_empty() && !matched.selector {
             return Some(UnmatchedFilter::Selector);
         }
-        (!matched.all_together && (!self.except.is_empty() || !self.only.is_empty() || !self.selector.is_empty()))
-            .then_some(UnmatchedFilter::Together)
+        (!self.leaves_some(matched)).then_some(UnmatchedFilter::Together)
     }
 
     /// Whether something is left in that was noted, or is of one of these namespaces where only namespaces are named.
