@@ -139,6 +139,8 @@ fn an_object_with_more_than_its_definition_names_is_drift_and_not_counted_as_in_
         // In sync but for its annotations.
         .live(annotated(live(of("old", more())), &of("old", json!({"timeout": 4})), Some(STACK)))
         .defined(of("old", named()))
+        .live(annotated(live(of("older", more())), &of("older", json!({"timeout": 4})), Some(STACK)))
+        .defined(of("older", named()))
         .live(annotated(live(of("differs", more())), &of("differs", named()), Some(STACK)))
         .defined(of("differs", json!({"timeout": 4, "http_health_check": {"path": "/"}})));
     let verdicts = world.plan().verdicts(UnmanagedPolicy::Note);
@@ -155,7 +157,15 @@ fn an_object_with_more_than_its_definition_names_is_drift_and_not_counted_as_in_
         })
         .collect();
     let unit = "spec.health_check";
-    assert_eq!(objects, [format!("differs both {unit}"), format!("more drift {unit}"), format!("old drift {unit}")]);
+    assert_eq!(
+        objects,
+        [
+            format!("differs both {unit}"),
+            format!("more drift {unit}"),
+            format!("old drift {unit}"),
+            format!("older drift {unit}")
+        ]
+    );
     assert_eq!(verdicts.in_sync, 1);
 }
 
@@ -168,11 +178,18 @@ fn what_the_stack_owns_outside_of_the_plan_is_noted_as_far_as_the_filters_leave_
         endpoint
     };
     let of = |name: &str, stack| annotated(live(in_pay(name)), &in_pay(name), Some(stack));
+    let view = RelatedObject {
+        kind: "origin_pool".to_owned(),
+        namespace: "pay".to_owned(),
+        name: "web".to_owned(),
+        uid: String::new(),
+    };
     let objects = [
         of("a", STACK),
         of("b", STACK),
         of("theirs", "other"),
         LiveObject { deleting: true, ..of("going", STACK) },
+        LiveObject { owner_view: Some(view), ..of("viewed", STACK) },
         live(in_pay("nobodys")),
     ];
     let scope = Scope::endpoints(namespace.clone());

@@ -115,6 +115,13 @@ fn a_stack_that_owns_nothing_of_what_would_move_is_an_error_and_a_move_that_was_
 }
 
 #[test]
+fn what_a_filter_leaves_out_of_the_old_stack_is_counted() {
+    let left_out =
+        |stack: &str| plan(&[of("a", OLD), of("b", stack)], &["shop/a"], [None, None]).expect("a plan").left_out;
+    assert_eq!([OLD, NEW, "third"].map(left_out), [1, 0, 0]);
+}
+
+#[test]
 fn each_list_counts_what_the_new_stack_has_of_it() {
     let of_namespace = |namespace: &str| {
         let mut endpoint = endpoint("a", 80);

@@ -120,6 +120,8 @@ fn a_target_that_is_neither_defined_nor_live_is_an_error_of_what_would_be_writte
     assert_eq!(world().live(ours(&other)).lines(), ["replace cart spec.port_choice=pending"]);
     let another = pool("cart", &["old"]);
     assert_eq!(world().live(ours(&another)).lines(), ["blocked cart Missing"]);
+    let in_sync = annotated(live(pool("cart", &["alive"])), &another, Some(STACK));
+    assert_eq!(world().live(in_sync).lines(), ["annotate cart"]);
     // The unit is a group, and the reference in its option.
     let of_group = self::world().defined(policy("p", &["none"])).live(ours(&policy("p", &[])));
     assert_eq!(of_group.lines(), ["blocked p Missing"]);

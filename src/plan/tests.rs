@@ -382,6 +382,29 @@ fn of_what_others_changed_nothing_stays_and_it_counts_as_left_out() {
     assert_eq!([1, 2].map(|at| is_owned(&part.changes[at])), [[true, false], [false, false]]);
 }
 
+#[test]
+fn a_part_of_a_plan_has_the_guards_of_that_part() {
+    let gone = annotated(live(endpoint("gone", 1)), &endpoint("gone", 1), Some(STACK));
+    let mut plan = World::new().defined(endpoint("a", 1)).live(gone).plan();
+    assert_eq!(plan.guards.len(), 1);
+    for change in &mut plan.changes {
+        let is_theirs = change.action.deletes();
+        change.attribution = Some(if is_theirs { Attribution::PendingOnBase } else { Attribution::ThisChange });
+    }
+    assert_eq!(plan.only_this_change().guards, []);
+}
+
+#[test]
+fn a_fresh_read_counts_what_is_not_of_another_stack_and_what_the_plan_changes() {
+    let of = |name: &str, stack| annotated(live(endpoint(name, 1)), &endpoint(name, 1), stack);
+    let objects = [of("a", Some(STACK)), of("b", Some(STACK)), live(endpoint("c", 1)), of("d", Some("other"))];
+    let plan = World::new().live(of("e", Some(STACK))).plan();
+    let items = objects.into_iter().map(|live| (live.endpoint.key.clone(), LiveItem::Object(live))).collect();
+    let lists = BTreeMap::from([(Scope::endpoints(shop()), ListRead::Complete { items })]);
+    let counts = plan.counts(&crate::model::Live { lists, requests: 1 });
+    assert_eq!(counts[&Scope::endpoints(shop())], Counts { owned: 4, removable: 3 });
+}
+
 fn fields_of(change: &mut Change) -> &mut [FieldChange] {
     match &mut change.action {
         Action::Replace { fields, .. } => fields,
@@ -439,6 +462,11 @@ fn filters_that_leave_nothing_in_are_a_mistake() {
         selection.add_except("*/a").expect("a glob");
     };
     assert_eq!(judged(&both), Some(UnmatchedFilter::Together));
+    let elsewhere = |selection: &mut Selection| {
+        selection.add_namespace(Namespace::parse("pay").expect("a name"));
+        selection.set_selector("!tier").expect("a selector");
+    };
+    assert_eq!(judged(&elsewhere), Some(UnmatchedFilter::Together));
     assert_eq!(judged(&|selection| selection.add_namespace(shop())), None);
     assert_eq!(judged(&|selection| selection.add_except("shop/b*").expect("a glob")), None);
 }
