@@ -2,12 +2,11 @@
 //! other tools write it is read; a place where a token could leak to is refused.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use reqwest::Url;
 
 use crate::model::neutral;
-use crate::transport::SANDBOX_HOST;
+use crate::transport::{self, SANDBOX_HOST};
 
 /// The address of the service in canonical form: without `/api`, without a slash at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -91,7 +90,7 @@ impl BaseUrl {
                 reason: "two slashes and a host follow the scheme".to_owned(),
             });
         }
-        let loopback = is_loopback(&host);
+        let loopback = transport::is_loopback(&host) || host == SANDBOX_HOST;
         if url.scheme() == "http" && !loopback {
             return Err(BaseUrlError::PlainHttp { host });
         }
@@ -114,14 +113,6 @@ impl BaseUrl {
     /// Whether the service is on this machine.
     pub fn is_loopback(&self) -> bool {
         self.loopback
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let literal = host.trim_start_matches('[').trim_end_matches(']');
-    match literal.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host == SANDBOX_HOST,
     }
 }
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 /// Words that may be compared in the searches of a load.
 const MOST_COMPARED: usize = 300_000;
 
-/// Searches for what was meant, each through all words of a long list. After [`MOST_COMPARED`] words they find nothing, so
+/// Searches for what was meant, each through all words of a long list. After 300,000 words they find nothing, so
 /// that many mistakes among many words take no more time than few.
 #[derive(Debug)]
 pub struct Searches {

@@ -1,7 +1,6 @@
 //! The connection to an object store: which variables choose endpoint and credentials, and the HTTP client under it, which
 //! has the same TLS as the rest of the program. Plain HTTP is used only where the caller's variables ask for it.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -122,11 +121,7 @@ fn check_endpoint(name: &str, value: &str) -> Result<(), String> {
 }
 
 fn is_loopback(url: &str) -> bool {
-    let is_here = |host: &str| {
-        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-    };
-    reqwest::Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(is_here))
+    reqwest::Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(transport::is_loopback))
 }
 
 /// Makes the HTTP clients of a store: one for its objects, and one for a metadata service that gives credentials.

@@ -11,7 +11,7 @@ use std::error::Error;
 use std::future::Future;
 use std::io;
 use std::iter::successors;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,6 +58,12 @@ pub(crate) fn client(tls: ClientConfig, proxies: Proxies, longest: Duration) -> 
         .connector_layer(MapFutureLayer::new(move |connecting| in_time(connecting, longest)))
         .pool_idle_timeout(IDLE_CONNECTION)
         .proxy(reqwest::Proxy::custom(move |url| proxies.of(url).ok().flatten()))
+}
+
+/// Whether the host of a URL is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The error and what it comes from, the deepest cause last.
