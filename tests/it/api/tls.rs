@@ -104,5 +104,7 @@ async fn a_service_of_an_unknown_authority_gets_nothing() {
 async fn a_client_without_a_certificate_is_turned_away() {
     let nobody = TlsTrust { authorities: Some(AUTHORITY.to_vec()), identity: None };
     let error = reader(serve(), nobody).get(&cart(), ResponseFormat::Default).await.unwrap_err();
-    assert!(matches!(error.failure, Failure::Cut { .. } | Failure::Tls { .. }), "{error:?}");
+    let is_refusal =
+        matches!(error.failure, Failure::Cut { .. } | Failure::ClientCertificate { .. } | Failure::Tls { .. });
+    assert!(is_refusal, "{error:?}");
 }
