@@ -1,5 +1,7 @@
 //! Directories of definitions and what is reported about them: `tests/cases/load/NAME/input` is loaded,
-//! and what comes out must be `expected.txt`. `TRUEUP_BLESS=1` writes it anew.
+//! and what comes out must be `expected.txt`. `TRUEUP_BLESS=1` writes it anew. The settings of a case are
+//! stored as `settings.yaml`, so that no case is a stack of this repository: deletes of the examples'
+//! stacks would be blocked because a broken stack may define the object.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,21 @@ fn cases() -> Vec<PathBuf> {
     let mut cases: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     cases.sort();
     cases
+}
+
+/// The input of a case, with its settings in their place.
+fn input(case: &Path) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a directory");
+    let input = case.join("input");
+    for entry in walkdir::WalkDir::new(&input) {
+        let entry = entry.expect("the case is readable");
+        let path = entry.path().strip_prefix(&input).expect("a path of the input");
+        let path = if path == "settings.yaml" { "trueup.yaml".as_ref() } else { path };
+        if entry.file_type().is_file() {
+            write(root.path(), path, std::fs::read(entry.path()).expect("a file of the case"));
+        }
+    }
+    root
 }
 
 /// `options.txt` contains `environment NAME` and `var NAME=VALUE` lines.
@@ -53,15 +70,10 @@ fn rendered(result: Result<Loaded, Diagnostics>) -> String {
 fn every_case_reports_what_is_expected() {
     let mut wrong = Vec::new();
     for case in cases() {
-        let mut options = options(&case);
-        let is = rendered(load::directory(&case.join("input"), &options));
+        let (input, mut options) = (input(&case), options(&case));
+        let is = rendered(load::directory(input.path(), &options));
         options.threads = Some(1);
-        assert_eq!(
-            is,
-            rendered(load::directory(&case.join("input"), &options)),
-            "threads matter in {}",
-            case.display()
-        );
+        assert_eq!(is, rendered(load::directory(input.path(), &options)), "threads matter in {}", case.display());
         let expected = case.join("expected.txt");
         if std::env::var_os("TRUEUP_BLESS").is_some() {
             std::fs::write(&expected, &is).expect("the case is writable");
@@ -73,7 +85,7 @@ fn every_case_reports_what_is_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
+fn write(root: &Path, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
     let path = root.join(path);
     std::fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
     std::fs::write(path, text).expect("a file");
@@ -266,13 +278,13 @@ fn a_huge_file_is_refused_unread_and_so_are_too_many_documents() {
 #[test]
 fn a_stack_in_memory_loads_as_the_directory_does() {
     let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/load/environment");
-    let options = options(&case);
+    let (input, options) = (input(&case), options(&case));
     let mut files = Vec::new();
     for file in ["trueup.yaml", "endpoints/cart.yaml", "endpoints/half.yaml", "overlays/prod/cart.yaml"] {
-        let bytes = std::fs::read(case.join("input").join(file)).expect("a file of the case");
+        let bytes = std::fs::read(input.path().join(file)).expect("a file of the case");
         files.push(load::SourceFile { path: file.to_owned(), bytes });
     }
-    let disk = load::directory(&case.join("input"), &options);
+    let disk = load::directory(input.path(), &options);
     assert_eq!(rendered(load::sources(files, &options)), rendered(disk));
 }
 
