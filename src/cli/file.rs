@@ -33,15 +33,16 @@ pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>> {
     file::read_secret(path, limit).with_status(ExitStatus::Invalid)
 }
 
-/// Refuses an output in the place of settings or definitions, because the next plan would delete what they define, and `-`,
-/// by which people mean standard output.
+/// Refuses an output in the place of settings or definitions, because the next plan would delete what they define, in that
+/// of what is no regular file, which would be found after the work, and `-`, by which people mean standard output.
 ///
 /// # Errors
-/// The file has such, or the path is `-`.
+/// The path has such, or is `-`.
 pub fn check_output(path: &Path) -> Result<()> {
     if path == Path::new("-") {
         return Err(error!(Usage, "`-` is not a file").hint("for standard output leave it out, and give --format"));
     }
+    file::check_replace(path).with_status(ExitStatus::Failed)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !load::is_source(&name) || !path.is_file() {
         return Ok(());

@@ -21,7 +21,9 @@ mod yaml;
 pub use directory::{Directory, FileMode};
 pub use error::FileError;
 pub use many::ManyFiles;
-pub use named::{append_private, create_directory, exists, leads_out, lock, open_private, read, read_secret, replace};
+pub use named::{
+    append_private, check_replace, create_directory, exists, leads_out, lock, open_private, read, read_secret, replace,
+};
 pub use platform::{is_program, owner};
 pub use private::{open_own, read_own};
 pub use stream::stdin;

@@ -61,6 +61,18 @@ pub fn replace(
     directory.replace_with(below, content, write).map_err(|error| named(error, path))
 }
 
+/// Whether [`replace`] may put a file there, as far as its name says.
+///
+/// # Errors
+/// The target is a link or not a regular file.
+pub fn check_replace(path: &Path) -> Result<(), FileError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => Err(FileError::Link { path: path.to_owned() }),
+        Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular { path: path.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
 /// Opens a file that the caller named, to read and write, and creates it where it is absent. Only its owner may read it
 /// once `accept` has found that it is what the caller meant; one that is refused keeps its mode.
 ///

@@ -403,6 +403,23 @@ fn an_emptied_file_is_noted_beside_the_delete_that_it_means() {
     checked.code(0).stderr_contains("note: the file is empty").stderr_contains("--> mesh/list.yaml:1:1");
 }
 
+#[cfg(unix)]
+#[test]
+fn an_output_in_the_place_of_a_link_or_a_directory_is_refused_before_anything_is_sent() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80)).applied(".");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    std::fs::create_dir(stage.path("../directory")).expect("a directory");
+    symlink("run.json", stage.path("../link")).expect("a link");
+    for (path, what) in [("../link", "is a symbolic link"), ("../directory", "is not a regular file")] {
+        for format in ["json", "prometheus"] {
+            let ran = stage.run(&format!("apply . --yes --write {format}={path}"));
+            refused(&ran, 1, what);
+        }
+    }
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+}
+
 #[test]
 fn no_output_replaces_definitions_or_settings() {
     let service = Service::start();
