@@ -117,10 +117,12 @@ fn a_run_that_fails_is_resumed_or_rolled_back_has_a_document_too() {
     assert_eq!(evidence(&stage, "resumed.json")["run"]["resumes"], failed["run"]["run"]);
     stage.run("rollback last --yes --write json=back.json --quiet").code(0);
     assert!(evidence(&stage, "back.json")["run"]["rolls_back"].is_string());
-    // Nothing to do is no run.
+    // Nothing to do is no run: the document of an earlier one must not pass for its.
     stage.edit("cart.yaml", "port: 81", "port: 80");
-    stage.run("apply . --yes --write json=none.json").code(0).stderr_ignored();
-    assert!(!stage.path("none.json").exists());
+    stage.run("apply . --yes --write json=back.json --write prometheus=none.prom").code(0).stderr_ignored();
+    let nothing: Value = serde_json::from_str(&stage.read("back.json")).expect("JSON");
+    assert_eq!((&nothing["kind"], &nothing["headline"]), (&json!("plan_report"), &json!("in sync")));
+    assert!(!stage.path("none.prom").exists());
 }
 
 #[test]

@@ -335,12 +335,8 @@ impl Output {
     /// Writes the error as the document that the call promises, unless its one document is written, and where that of its
     /// run would be, unless the call is wrong.
     pub fn answer_error(&self, error: &CommandError) {
-        let files = std::mem::take(&mut self.progress().run_files);
-        for path in files.iter().filter(|_| error.ending() != ExitStatus::Usage) {
-            let document = report::error::json(&error.report());
-            if let Err(error) = file::write_private(path, |out| out.write_all(document.as_bytes())) {
-                self.note_unwritten(format!("cannot write the document of the run: {error}"));
-            }
+        if error.ending() != ExitStatus::Usage {
+            self.answer_without_run(|out| out.write_all(report::error::json(&error.report()).as_bytes()));
         }
         let answered = self.progress().answered;
         match self.promise {
@@ -349,6 +345,16 @@ impl Output {
             Some(Promise::Document) => self.answer(&report::error::json(&error.report())),
             Some(Promise::Lines | Promise::RunEvents) => {
                 self.answer(&report::document::one_line(&report::error::json(&error.report())));
+            }
+        }
+    }
+
+    /// Writes what the call ends with where the document of its run would be: that of an earlier one would pass for it.
+    pub fn answer_without_run(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) {
+        let files = std::mem::take(&mut self.progress().run_files);
+        for path in files {
+            if let Err(error) = file::write_private(&path, &write) {
+                self.note_unwritten(format!("cannot write the document of the run: {error}"));
             }
         }
     }

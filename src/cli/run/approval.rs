@@ -7,7 +7,7 @@ use crate::cli::run::PendingRun;
 use crate::cli::{CommandError, ExitStatus, Result, plan_errors};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
-use crate::report::{self, Report, ReportOptions, TextView, text};
+use crate::report::{self, Format, Report, ReportOptions, TextView, text};
 
 /// The result of asking for approval.
 pub enum PromptResult<'a> {
@@ -83,7 +83,10 @@ fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
 }
 
 fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
-    work.context.output.report_with(&Report::Plan(&work.plan), work.decision.format, &ReportOptions::new(&work.view));
+    let PendingRun { context, plan, view, decision, .. } = work;
+    let (report, options) = (Report::Plan(plan), ReportOptions::new(view));
+    context.output.report_with(&report, decision.format, &options);
+    context.output.answer_without_run(|out| report::write(&report, Format::Json, &options, out));
     if work.plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
 }
 
