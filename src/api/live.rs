@@ -241,8 +241,7 @@ fn careful((namespace, kind): (&Namespace, KindName), raw: &RawValue) -> Read {
     if key.namespace != *namespace || text(&json, "tenant").as_deref() == Some(VENDOR) {
         return Ok(None);
     }
-    let uid = text(&json, "uid").unwrap_or_default();
-    Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, uid, reason: describe(&error), raw: json })))
+    Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, reason: describe(&error), raw: json })))
 }
 
 /// The key of an item, which names each part of it at its root, in its metadata or in both.
@@ -297,9 +296,8 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
     let first = match tree() {
         Ok(first) if odd.is_none() => first,
         read => {
-            let (uid, error) = (system.uid.unwrap_or_default(), odd.or(read.err()));
-            let reason = error.as_ref().map(describe).unwrap_or_default();
-            return Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() })));
+            let reason = odd.or(read.err()).as_ref().map(describe).unwrap_or_default();
+            return Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, reason, raw: raw() })));
         }
     };
     Ok(Some(assemble(key, metadata, system, None, (first, &|| tree().unwrap_or_default()), raw)))
@@ -323,13 +321,12 @@ pub(super) fn assemble(
     (mut spec, again): (Json, &dyn Fn() -> Json),
     raw: impl FnOnce() -> Json,
 ) -> LiveItem {
-    let uid = system.uid.unwrap_or_default();
     let unreadable = match is_deeper(&spec, DEEPEST) {
         true => Some(format!("its spec is nested deeper than {DEEPEST} levels")),
         false => (!spec.is_object()).then(|| "its spec is not a mapping".to_owned()),
     };
     if let Some(reason) = unreadable {
-        return LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() });
+        return LiveItem::Unsupported(UnsupportedItem { key, reason, raw: raw() });
     }
     let (kind, message, mut unknown) = (key.kind, key.kind.message(), Vec::new());
     let secrets = kind::sealed::places(message, &spec);
@@ -346,7 +343,7 @@ pub(super) fn assemble(
         Ok(spec) => spec,
         Err(reason) => {
             let reason = neutral(&reason, 300);
-            return LiveItem::Unsupported(UnsupportedItem { key, uid, reason, raw: raw() });
+            return LiveItem::Unsupported(UnsupportedItem { key, reason, raw: raw() });
         }
     };
     // What is unset says nothing.
@@ -357,7 +354,7 @@ pub(super) fn assemble(
     LiveItem::Object(LiveObject {
         tenant: system.tenant.filter(|_| endpoint.spec.refers()).map(Cow::into_owned),
         endpoint,
-        uid,
+        uid: system.uid.unwrap_or_default(),
         resource_version,
         owner_view: system.owner_view,
         deleting: system.deletion_timestamp.is_some(),

@@ -199,7 +199,6 @@ fn what_the_model_cannot_hold_keeps_its_key_and_its_json() {
     let unsupported_item = unsupported(&no_target);
     assert_eq!(unsupported_item.reason, "`spec` has none of `ip`, `dns_name`, `dns_name_advanced`, `service_info`");
     assert_eq!(unsupported_item.raw, item("a", &no_target));
-    assert_eq!(unsupported_item.uid, "uid-a");
     assert_eq!(unsupported(&json!({"ip": "10.0.0.1", "protocol": "SCTP"})).reason, "`spec.protocol` is `SCTP`");
     assert!(unsupported(&json!({"new_target": {}, "port": 1})).reason.contains("has none of `ip`"));
     let two = json!({"ip": "10.0.0.1", "dns_name": "a.b"});

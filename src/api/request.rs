@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::kind::KindName;
 use crate::model::{Json, Layout, neutral};
 
-use super::operations::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, TABLE};
+use super::operations::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation};
 
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -44,14 +44,6 @@ pub struct ReadRequest(Request);
 /// Why a request cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// No operation of this name.
-    #[error("unknown operation `{name}`; there are: {known}")]
-    UnknownOperation {
-        /// The name.
-        name: String,
-        /// All names.
-        known: String,
-    },
     /// Parameters that must be given are not.
     #[error("`{operation}` needs {missing}; its parameters: {known}")]
     MissingParameter {
@@ -188,23 +180,6 @@ impl Request {
             kind: KindName::ENDPOINT,
         };
         Ok((outline, given))
-    }
-
-    /// The request of the operation with this tool name: what `call` builds.
-    ///
-    /// # Errors
-    /// [`RequestError::UnknownOperation`], and whatever [`Self::build`] refuses.
-    pub fn named(
-        name: &str,
-        layout: Layout,
-        parameters: &[(String, String)],
-        body: Option<&Json>,
-    ) -> Result<Self, RequestError> {
-        let operation = Operation::from_name(name).ok_or_else(|| RequestError::UnknownOperation {
-            name: neutral(name, 80),
-            known: TABLE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
-        })?;
-        Self::build(operation, layout, parameters, body)
     }
 
     /// The same request about objects of another kind: the five operations differ in nothing but where their paths begin.
@@ -436,8 +411,6 @@ mod tests {
         let twice = [("namespace", "shop"), ("namespace", "pay")];
         let error = Request::build(Operation::ObjectList, Layout::Uniform, &twice, None).expect_err("twice");
         assert_eq!(error.to_string(), "`svc-api-servicemesh-endpoint-list` takes `namespace` once");
-        let error = Request::named("endpoint-get", Layout::Uniform, &[], None).expect_err("no such operation");
-        assert!(error.to_string().contains("svc-api-cemanagement-upgrade-statu-get"), "{error}");
         let namespace = [("namespace", "shop")];
         let error = Request::build(Operation::ObjectCreate, Layout::Uniform, &namespace, None).expect_err("no body");
         assert!(matches!(error, RequestError::MissingBody { .. }));
@@ -460,7 +433,7 @@ mod tests {
 
     #[test]
     fn only_what_looks_becomes_a_look() {
-        for entry in &TABLE {
+        for entry in &crate::api::TABLE {
             let request = Request {
                 operation: entry.operation,
                 method: entry.uniform.method.clone(),

@@ -173,11 +173,6 @@ impl DriftState {
         self.applied.iter()
     }
 
-    /// Checks so far.
-    pub fn checks(&self) -> u64 {
-        self.checks
-    }
-
     /// Since when a field, or the whole object, has drifted.
     pub fn seen(&self, key: &Key, field: Option<&Field>) -> Option<SeenSince> {
         self.drift.get(key)?.iter().find(|one| one.field.as_ref() == field).map(|one| one.seen)
@@ -312,7 +307,7 @@ mod tests {
         assert_eq!(seen.age(at("2026-11-21T14:00:00Z")), Duration::from_hours(48));
         remember(&mut state, false, true, "2026-11-21T14:00:00Z");
         assert_eq!(state.seen(&cart, Some(&Field::of_unit("port"))), None);
-        assert_eq!(state.checks(), 3);
+        assert_eq!(state.checks, 3);
     }
 
     #[test]

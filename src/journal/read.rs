@@ -6,25 +6,14 @@ use std::path::Path;
 use serde_json::error::Category;
 
 use super::{FORMAT, JournalError, Line, stored};
-use crate::file::limit;
 use crate::model::{Json, RunId};
 use crate::run::{RunClosing, RunEntry, RunHeader, RunRecord};
 use crate::state::StateStore;
 
-/// Reads the file of one run. What a kill leaves at its end, a line cut off or blocks that were never
-/// filled, is left out.
-///
-/// # Errors
-/// The medium; a file without a header; a damaged line before a good one.
-pub fn read(path: &Path) -> Result<RunRecord, JournalError> {
-    let bytes = crate::file::read_own(path, limit::JOURNAL)?;
-    parse(path, &bytes)
-}
-
 /// Reads a run with the runs that it resumed, theirs first.
 ///
 /// # Errors
-/// Those of [`read`]; [`JournalError::NoRun`]. A resumed run that was pruned is left out.
+/// The medium; those of [`parse`]; [`JournalError::NoRun`]. A resumed run that was pruned is left out.
 pub fn load(state: &StateStore, run: &RunId) -> Result<RunRecord, JournalError> {
     let missing = || JournalError::NoRun { run: run.to_string(), state: state.place() };
     let mut record = one(state, run)?.ok_or_else(missing)?;
@@ -48,10 +37,11 @@ fn one(state: &StateStore, run: &RunId) -> Result<Option<RunRecord>, JournalErro
     stored::find(state, &path)?.map(|bytes| parse(&path, &bytes)).transpose()
 }
 
-/// Reads the bytes of a run's file; `path` appears in errors.
+/// Reads the bytes of a run's file; `path` appears in errors. What a kill leaves at its end, a line cut off or blocks that
+/// were never filled, is left out.
 ///
 /// # Errors
-/// Those of [`read`], but for the medium.
+/// A file without a header; a damaged line before a good one.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let mut header: Option<RunHeader> = None;
     let mut entries = Vec::new();

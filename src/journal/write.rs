@@ -128,11 +128,6 @@ impl Journal {
         Ok(Self { path, queue, writer: Some(writer), lease })
     }
 
-    /// The file, or the object of the run.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Why it lacks something, if so.
     pub fn failure(&self) -> Option<RecordError> {
         self.queue.lock().failed.clone()

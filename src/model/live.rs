@@ -160,8 +160,6 @@ impl fmt::Display for RelatedObject {
 pub struct UnsupportedItem {
     /// Its key.
     pub key: Key,
-    /// Its uid.
-    pub uid: String,
     /// Why the model cannot express it.
     pub reason: String,
     /// The item as the service gave it.

@@ -106,7 +106,6 @@ fn an_item_that_the_model_cannot_hold_is_never_changed() {
     let unsupported = || {
         LiveItem::Unsupported(UnsupportedItem {
             key: endpoint("a", 1).key,
-            uid: "u".to_owned(),
             reason: "no target".to_owned(),
             raw: crate::model::Json::Null,
         })
@@ -119,8 +118,8 @@ fn an_item_that_the_model_cannot_hold_is_never_changed() {
 #[test]
 fn an_item_of_a_view_that_the_model_cannot_hold_belongs_to_that() {
     let item = |raw: crate::model::Json| {
-        let (uid, reason) = ("u".to_owned(), "no target".to_owned());
-        World::new().item(LiveItem::Unsupported(UnsupportedItem { key: endpoint("a", 1).key, uid, reason, raw }))
+        let reason = "no target".to_owned();
+        World::new().item(LiveItem::Unsupported(UnsupportedItem { key: endpoint("a", 1).key, reason, raw }))
     };
     let view = |name: &str| serde_json::json!({"kind": "origin_pool", "namespace": "shop", "name": name});
     assert_eq!(item(serde_json::json!({"owner_view": view("web")})).lines(), ["owned a"]);

@@ -180,9 +180,4 @@ impl Outcome {
     pub fn has_effect(&self) -> bool {
         self.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect())
     }
-
-    /// Steps with this kind of change that are done.
-    pub fn done(&self, kind: ActionKind) -> usize {
-        self.steps.iter().filter(|step| step.action == kind && step.result.is_done()).count()
-    }
 }

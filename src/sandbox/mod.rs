@@ -38,7 +38,7 @@ pub use fault::{Scenario, ScenarioError};
 pub use log::{LogEntry, RequestEffect};
 pub use object::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
 pub use options::{RequiredToken, SandboxOptions};
-pub use query::{EventLanguage, RecordedQuery, Tenant, TenantError};
+pub use query::{EventLanguage, Tenant, TenantError};
 pub use store::{Storage, StoreError};
 
 use answer::ErrorResponse;
@@ -198,14 +198,6 @@ impl Running {
     /// [`Error::Seed`] when it is absent or the value does not fit.
     pub async fn interfere(&self, namespace: &str, name: &str, field: &str, value: &Value) -> Result<(), Error> {
         self.service.objects.interfere(endpoint(namespace, name)?, (field, value)).await.map_err(Error::seed)
-    }
-
-    /// The security event queries so far, oldest first: each declares that it creates an event.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn queries(&self) -> Result<Vec<RecordedQuery>, Error> {
-        Ok(query::queries(&self.service.store)?)
     }
 
     /// Accepts no new request, answers those in flight, and releases the file.

@@ -57,11 +57,6 @@ impl UpgradeState {
             UpgradeState::Other(text) => text,
         }
     }
-
-    /// Whether nothing more will happen.
-    pub fn is_final(&self) -> bool {
-        matches!(self, UpgradeState::Completed | UpgradeState::Failed | UpgradeState::Skipped)
-    }
 }
 
 impl fmt::Display for UpgradeState {
@@ -332,7 +327,6 @@ mod tests {
         assert_eq!((completed, total), (2, 5));
         assert_eq!(progress.others["future"], json!(1));
         assert_eq!(progress.site_level_upgrade.results[0].status, UpgradeState::Other("REWINDING".to_owned()));
-        assert!(!progress.site_level_upgrade.results[0].status.is_final());
         assert!(serde_json::from_value::<UpgradeProgress>(json!([])).is_err(), "an array is no object without fields");
     }
 }

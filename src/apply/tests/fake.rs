@@ -406,12 +406,9 @@ fn null_of(value: &Json, path: &str) -> Option<String> {
 pub(super) fn items(state: &State, namespace: &Namespace) -> BTreeMap<Key, LiveItem> {
     let of = state.objects.iter().filter(|(key, _)| key.namespace == *namespace);
     let item = |key: &Key, object: &Stored| match State::current(object) {
-        CurrentState::Unsupported { reason } => LiveItem::Unsupported(UnsupportedItem {
-            key: key.clone(),
-            uid: object.uid.to_string(),
-            reason,
-            raw: object.raw.clone(),
-        }),
+        CurrentState::Unsupported { reason } => {
+            LiveItem::Unsupported(UnsupportedItem { key: key.clone(), reason, raw: object.raw.clone() })
+        }
         _ => LiveItem::Object(State::live(object)),
     };
     of.map(|(key, object)| (key.clone(), item(key, object))).collect()

@@ -297,12 +297,24 @@ async fn a_ddos_event_that_moved_is_not_edited() {
 async fn any_operation_is_called_by_its_name() {
     let bench = Bench::start(vec![reply(200, r#"{"ok":true}"#)]).await;
     let parameters = [("namespace".to_owned(), "system".to_owned()), ("name".to_owned(), "ce01".to_owned())];
-    let request = Request::named("svc-api-cemanagement-upgrade-statu-get", Layout::Uniform, &parameters, None).unwrap();
+    let request = Request::build(
+        Operation::from_name("svc-api-cemanagement-upgrade-statu-get").unwrap(),
+        Layout::Uniform,
+        &parameters,
+        None,
+    )
+    .unwrap();
     let answer = bench.reader().ask(request.into_read().unwrap()).await.unwrap();
     assert_eq!(answer.body.as_ref(), br#"{"ok":true}"#);
     assert_eq!(bench.server.seen()[0].line, "GET /api/config/namespaces/system/upgrade_status/ce01");
     let parameters = [("namespace".to_owned(), "shop".to_owned()), ("name".to_owned(), "cart".to_owned())];
-    let request = Request::named("svc-api-servicemesh-endpoint-delete", Layout::Uniform, &parameters, None).unwrap();
+    let request = Request::build(
+        Operation::from_name("svc-api-servicemesh-endpoint-delete").unwrap(),
+        Layout::Uniform,
+        &parameters,
+        None,
+    )
+    .unwrap();
     let request = request.into_read().unwrap_err();
     bench.writer.call(&request).await.unwrap();
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use trueup::api::{self, BaseUrl, Certainty, ClientSettings, Request, ResponseFormat, Secret, Timing, Writer};
+use trueup::api::{
+    self, BaseUrl, Certainty, ClientSettings, Operation, Request, ResponseFormat, Secret, Timing, Writer,
+};
 use trueup::kind::KindName;
 use trueup::model::{Key, Layout, ListRead, LiveItem, Namespace, ReferredDelete, Scope};
 use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
@@ -109,7 +111,13 @@ async fn the_console_behind_a_wrong_base_url_is_reported() {
 async fn an_operation_called_by_name_is_answered() {
     let (_running, writer) = meet(Layout::Uniform).await;
     let parameters = [("namespace".to_owned(), "shop".to_owned())];
-    let request = Request::named("svc-api-servicemesh-endpoint-list", Layout::Uniform, &parameters, None).unwrap();
+    let request = Request::build(
+        Operation::from_name("svc-api-servicemesh-endpoint-list").unwrap(),
+        Layout::Uniform,
+        &parameters,
+        None,
+    )
+    .unwrap();
     let answer = writer.reader().ask(request.into_read().unwrap()).await.unwrap();
     assert_eq!(answer.json::<serde_json::Value>().unwrap(), json!({"items": [], "errors": []}));
 }
