@@ -446,7 +446,9 @@ spec.where                         (none)                                    def
 
 #[test]
 fn a_setting_is_explained_with_the_layer_that_sets_it() {
-    let stage = origins().file("policy.yaml", "guards: {percent: 5}\n");
+    let stage = origins()
+        .file("policy.yaml", "guards: {percent: 5}\n")
+        .file("other/trueup.yaml", "stack: other\nnamespaces: [other]\n");
     let percent = stage.run("explain --env prod guards.percent d");
     percent.code(0).stdout_contains(
         "\
@@ -468,7 +470,13 @@ guards.percent  5              the policy's limit
         .code(0)
         .stdout_contains("variables.zone  c             --var\n");
     stage.run("explain --env prod stack d --stack mine").code(0).stdout_contains("stack    mine   --stack\n");
-    stage.run("explain --env prod prune d").code(0).stdout_contains("Nothing: the defaults apply");
+    stage.run("explain --env prod prune d").code(0).stdout_contains("prune    owned  default\n");
+    stage.run("explain percent other --policy policy.yaml").code(0).stdout_contains(
+        "\
+guards.percent  5              the policy's limit
+                instead of 30  default
+",
+    );
     let json = stage.run("explain --env prod settings d --format json").code(0).json();
     let all = json["settings"].as_array().expect("settings").clone();
     let domain = all.iter().find(|setting| setting["path"] == json!(["variables", "domain"])).expect("it is set");
@@ -480,7 +488,16 @@ guards.percent  5              the policy's limit
         stage.run(&format!("explain {asked} d")).code(64).stderr_contains(&hint).stdout("");
     }
     stage.run("explain nothing.like.it d").code(64).stderr_contains("there is no setting, kind or definition");
-    for unset in ["gates.events.mode", "hide_notes", "variables.other", "labels", "extends", "least"] {
+    stage.run("explain gates other").code(0).stdout_contains("gates.events   off    default\n");
+    stage.write("other/trueup.yaml", "stack: s\nnamespaces: [shop]\ngates: {events: {minutes: 5}}\n");
+    stage.run("explain events other").code(0).stdout_contains(
+        "\
+gates.events.minutes    5      other/trueup.yaml:3, top level
+gates.events.mode       warn   default
+gates.events.threshold  1000   default
+",
+    );
+    for unset in ["hide_notes", "variables.other", "labels", "extends"] {
         stage.run(&format!("explain {unset} d")).code(0).stdout_contains("Nothing: the defaults apply");
     }
 }

@@ -13,8 +13,8 @@ use crate::report::kinds::{self, Described, UnknownField};
 /// Prints where values are from, or what a field is.
 ///
 /// For NAMESPACE/NAME, each value of the definition in the environment, with the definition, overlay and variables that it is
-/// from. For a setting of trueup.yaml, its value with the layer and the line that set it. For a path
-/// that begins with a kind (`trueup kinds`), what the field may contain; `spec` alone is that of an endpoint. What settings mean
+/// from. For a setting of trueup.yaml, its value with the layer and the line that set it, or its default. For a
+/// path that begins with a kind (`trueup kinds`), what the field may contain; `spec` alone is that of an endpoint. What settings mean
 /// is in their schema: `trueup schema --of config`.
 #[derive(Debug, Args)]
 #[command(
@@ -84,17 +84,20 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
     Ok(Explanation { environment: options.environment, definition, ..Explanation::default() })
 }
 
-/// Where the settings are from: all, or those of this path or of this end of a path.
+/// Where the settings are from: all, or those with these keys in their path.
 fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation> {
     /// The word for all of them.
     const ALL: &str = "settings";
     let path: Vec<&str> = asked.split('.').filter(|part| !part.is_empty() && asked != ALL).collect();
     let known = config::setting_paths();
-    let mut settings = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
-    settings.retain(|setting| {
-        let set: Vec<&str> = setting.path.iter().map(String::as_str).collect();
-        set.starts_with(&path) || set.ends_with(&path)
-    });
+    let is_meant = |set: &[&str]| path.is_empty() || set.windows(path.len()).any(|part| part == path);
+    // Of all only what is set is shown. What is below a setting with a default has its own where that one is set.
+    let defaults = known.iter().rev().filter(|_| !path.is_empty());
+    let defaults = defaults.filter_map(|(path, default)| Some((path.as_slice(), (*default)?)));
+    let mut settings = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")), defaults)?;
+    settings.sort_by(|one, other| one.path.cmp(&other.path));
+    settings.retain(|setting| is_meant(&setting.path.iter().map(String::as_str).collect::<Vec<_>>()));
+    let known: Vec<&Vec<&str>> = known.iter().map(|(path, _)| path).collect();
     let begins = |known: &Vec<&str>| {
         known.len() >= path.len() && known.iter().zip(&path).all(|(known, part)| *known == "*" || known == part)
     };
@@ -105,7 +108,7 @@ fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Resul
 }
 
 /// The error of what is neither a setting nor a kind.
-fn unknown(asked: &str, known: &[Vec<&str>]) -> CommandError {
+fn unknown(asked: &str, known: &[&Vec<&str>]) -> CommandError {
     let settings: Vec<String> = known.iter().map(|path| path.join(".")).collect();
     let (first, below) = asked.split_at(asked.find('.').unwrap_or(asked.len()));
     let of_kind = || Some(format!("{}{below}", load::nearest(first, kind::all().map(|kind| kind.name))?));
@@ -115,12 +118,22 @@ fn unknown(asked: &str, known: &[Vec<&str>]) -> CommandError {
         .hint("to list the kinds: trueup kinds; the settings: trueup schema --of config")
 }
 
-/// What is in force in the environment of the call, with the layers that set it.
-fn values(context: &Context, directory: &Path) -> Result<Vec<ExplainedSetting>> {
+/// What is in force in the environment of the call, with the layers that set it, or of these defaults.
+fn values<'d>(
+    context: &Context,
+    directory: &Path,
+    defaults: impl Iterator<Item = (&'d [&'d str], &'d Json)>,
+) -> Result<Vec<ExplainedSetting>> {
     let options: LoadOptions = settings::load_options(context);
     let failed = |found| diagnostics::error(context, &found);
     let mut explained = load::explained_settings(directory, &options).map_err(failed)?;
     let config = load::settings(directory, &options).map_err(failed)?;
+    for (path, default) in defaults {
+        let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+        if !explained.iter().any(|setting| setting.path.starts_with(&path) || path.starts_with(&setting.path)) {
+            put(&mut explained, path, default.clone(), LayerName::Default);
+        }
+    }
     for (setting, value, source) in settings::of_call(context) {
         put(&mut explained, vec![setting.to_owned()], value.into(), LayerName::Call(source.to_owned()));
     }

@@ -55,16 +55,26 @@ fn document(name: &str) -> Json {
     document
 }
 
-/// Every setting, as the keys to it in its layer; a free key is `*`.
-pub fn setting_paths() -> Vec<Vec<&'static str>> {
-    let mut paths = vec![vec!["defaults"], vec!["environments"]];
+type SettingPaths = Vec<(Vec<&'static str>, Option<&'static Json>)>;
+
+/// Every setting, as the keys to it in its layer, with what applies where it is absent; a free key is `*`.
+pub fn setting_paths() -> SettingPaths {
+    let mut paths = vec![(vec!["defaults"], None), (vec!["environments"], None)];
     collect_paths(&SETTINGS["properties"]["environments"]["additionalProperties"], &[], &mut paths);
     paths
 }
 
-fn collect_paths(node: &'static Json, above: &[&'static str], paths: &mut Vec<Vec<&'static str>>) {
-    if let Some(target) = node["$ref"].as_str() {
-        return collect_paths(SETTINGS.pointer(&target[1..]).expect(IN_FILE), above, paths);
+fn target(node: &'static Json) -> Option<&'static Json> {
+    Some(SETTINGS.pointer(&node["$ref"].as_str()?[1..]).expect(IN_FILE))
+}
+
+fn default(node: &'static Json) -> Option<&'static Json> {
+    node.get("default").or_else(|| default(target(node)?))
+}
+
+fn collect_paths(node: &'static Json, above: &[&'static str], paths: &mut SettingPaths) {
+    if let Some(target) = target(node) {
+        return collect_paths(target, above, paths);
     }
     node["anyOf"].as_array().into_iter().flatten().for_each(|option| collect_paths(option, above, paths));
     let named = node["properties"].as_object().into_iter().flatten().map(|(key, below)| (key.as_str(), below));
@@ -72,7 +82,7 @@ fn collect_paths(node: &'static Json, above: &[&'static str], paths: &mut Vec<Ve
     for (key, below) in named.chain(free) {
         let path = [above, &[key]].concat();
         collect_paths(below, &path, paths);
-        paths.push(path);
+        paths.push((path, default(below)));
     }
 }
 

@@ -107,6 +107,8 @@ fn extends_fault(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerName {
+    /// No layer sets it.
+    Default,
     /// The top level of the file.
     TopLevel,
     /// `defaults:`
@@ -122,6 +124,7 @@ pub enum LayerName {
 impl fmt::Display for LayerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            LayerName::Default => f.write_str("default"),
             LayerName::TopLevel => f.write_str("top level"),
             LayerName::Defaults => f.write_str("defaults"),
             LayerName::Environment(name) => write!(f, "environment {name}"),
