@@ -67,6 +67,8 @@ fn a_stack_defines_nothing_any_more_only_where_it_says_so() {
     }
     stage.run("plan .").code(1).stderr_contains("contains no definition").stderr_contains("allow_empty: true");
     stage.run("drift .").code(1).stderr_contains("contains no definition");
+    stage.write("trueup.yaml", "stack: both\nallow_empty: true\n");
+    stage.run("plan .").code(1).stderr_contains("contains no definition").stderr_contains("beside its `namespaces:`");
     stage.write("trueup.yaml", "stack: both\nnamespaces: [shop, pay]\nallow_empty: true\n");
     stage
         .run("plan . --detailed-exitcode")

@@ -247,6 +247,13 @@ fn a_pull_request_cannot_loosen_its_own_rules() {
     // The apply and the saved plan obey the same.
     stage.run("apply . --base main --yes").code(6).stderr_contains("the plan would delete or replace 12 of 12");
     stage.run("apply plan.json --yes").code(6).stderr_contains("the plan would delete or replace 12 of 12");
+    // What cannot be counted is not few.
+    service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
+    stage
+        .run("apply plan.json --yes --allow mass-change")
+        .code(5)
+        .stderr_contains("could not read `shop` to count its");
+    service.misbehave("rules: []");
     assert_eq!(service.requests("PUT"), 0);
     let applied = stage.run("apply . --base main --yes --allow mass-change");
     applied.stderr_ignored().code(0).stdout_contains("loosened  guards.percent  30 -> 100");

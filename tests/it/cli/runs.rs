@@ -30,14 +30,34 @@ fn kill_newest(stage: &Stage) {
 
 /// Takes so many lines from the end of the newest journal, and leaves `torn` there.
 fn cut_newest(stage: &Stage, less: usize, torn: &str) {
+    change_newest(stage, |text| {
+        let lines: Vec<&str> = text.lines().collect();
+        format!("{}\n{torn}", lines[..lines.len() - less].join("\n"))
+    });
+}
+
+fn change_newest(stage: &Stage, change: impl FnOnce(&str) -> String) {
     let runs = stage.path("../state/trueup/runs");
     let mut files: Vec<_> = std::fs::read_dir(runs).expect("runs").map(|entry| entry.expect("a run").path()).collect();
     files.sort_by_key(|file| std::fs::metadata(file).and_then(|file| file.modified()).expect("a time"));
     let newest = files.last().expect("a run");
     let text = std::fs::read_to_string(newest).expect("a journal");
-    let lines: Vec<&str> = text.lines().collect();
-    let kept = format!("{}\n{torn}", lines[..lines.len() - less].join("\n"));
-    std::fs::write(newest, kept).expect("it can be written");
+    std::fs::write(newest, change(&text)).expect("it can be written");
+}
+
+#[test]
+fn a_journal_whose_plan_was_altered_is_not_resumed() {
+    let service = Service::start();
+    let stage = stage(&service);
+    kill_newest(&stage);
+    let before = service.requests("DELETE") + service.requests("PUT");
+    change_newest(&stage, |text| text.replace(r#""prune":"owned""#, r#""prune":"none""#));
+    stage
+        .run("apply --resume last --yes")
+        .code(6)
+        .stderr_contains("contradicts itself, so it was altered: `shop/old` would be deleted")
+        .stderr_contains("nothing was sent");
+    assert_eq!(service.requests("DELETE") + service.requests("PUT"), before);
 }
 
 #[test]
