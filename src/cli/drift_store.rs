@@ -113,11 +113,9 @@ impl<'c> DriftStore<'c> {
                 (bytes, path.display().to_string(), None)
             }
             Place::Object { bucket, name } => {
-                let object = aside({
-                    let (bucket, name) = ((*bucket).clone(), name.clone());
-                    move || bucket.read(&name)
-                });
-                let object = object.await.map_err(|error| settings::store_failed(self.context, error.into()))?;
+                let (of, below) = ((*bucket).clone(), name.clone());
+                let object = settings::ask_state(self.context, move |_| of.read(&below)).await?;
+                let object = object.map_err(|error| settings::store_failed(self.context, error.into()))?;
                 let (bytes, tag) = object.map(|object| (object.bytes.into(), object.tag)).unzip();
                 (bytes, bucket.place(name), tag)
             }
@@ -188,11 +186,11 @@ impl<'c> DriftStore<'c> {
             }
             Place::Object { bucket, name } => {
                 let (bucket, name) = ((*bucket).clone(), name.clone());
-                let written = aside(move || match tag {
+                let written = settings::ask_state(self.context, move |_| match tag {
                     Some(tag) => bucket.update(&name, text, &tag).map(|tag| tag.is_some()),
                     None => bucket.create(&name, text).map(|result| result != CreateResult::Taken),
                 });
-                return written.await.map_err(|error| settings::store_failed(self.context, error.into()));
+                return written.await?.map_err(|error| settings::store_failed(self.context, error.into()));
             }
         }
         Ok(true)

@@ -170,7 +170,12 @@ pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Pl
 ///
 /// # Errors
 /// They do not.
-pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: &BTreeSet<Namespace>) -> Result<()> {
+pub async fn permits_changes(
+    context: &Context,
+    config: &Config,
+    plan: &Plan,
+    pruned: &BTreeSet<Namespace>,
+) -> Result<()> {
     let again = "plan again with the settings in force";
     let (made, chosen) = (&plan.source.environment, context.chosen_environment());
     if matches!(plan.source.origin, PlanOrigin::Directory(_)) && *made != chosen {
@@ -182,7 +187,7 @@ pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: 
         let flag = made.as_ref().map(|name| format!("to apply it: --env {}", safe::shell(name)));
         return Err(error.hint(flag.unwrap_or_else(|| again.to_owned())).hint("nothing was sent"));
     }
-    created_what_it_deletes(context, plan)?;
+    created_what_it_deletes(context, plan).await?;
     if let Some(setting) = plan.looser_setting(&config.safeguards) {
         let message = format!("the plan was made with a looser `{setting}` than the settings in force");
         return Err(error!(Refused, "{message}").hint(again).hint("nothing was sent"));
@@ -212,7 +217,7 @@ pub fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: 
 
 /// Whether a rollback deletes only what its stack owns, or what the record of its run says that the run created: the plan is
 /// from a file, which says less than it seems.
-fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
+async fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
     let Some(run) = plan.undone() else { return Ok(()) };
     let Some(first) = plan.unowned_deletes().next() else { return Ok(()) };
     let refused = |key: &Key, reason: &str| {
@@ -221,7 +226,8 @@ fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
             .hint(format!("to plan it again where the record of the run is: {again}"))
             .hint("nothing was sent")
     };
-    let record = match journal::load(settings::state_store(context)?, run) {
+    let asked = run.clone();
+    let record = match settings::ask_state(context, move |store| journal::load(store, &asked)).await? {
         Err(JournalError::NoRun { .. }) => return Err(refused(first, &format!("there is no record of run {run}"))),
         record => record.map_err(|error| settings::store_error(context, ExitStatus::Refused, error))?,
     };

@@ -260,7 +260,7 @@ impl Session<'_> {
         stack::check_filters(context, stack, builder.matched())?;
         let commits = builder.commits().clone();
         let mut plan = builder.finish(requests);
-        applied::judge_missing(context, stack, check, &commits, &mut plan)?;
+        applied::judge_missing(context, stack, check, &commits, &mut plan).await?;
         Ok(plan)
     }
 
@@ -366,11 +366,13 @@ async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result
 ///
 /// # Errors
 /// They name no service, there is no such run, or it was applied elsewhere.
-pub fn run_to_change(context: &Context, run: &str, find: FindRun) -> Result<RunRecord> {
+pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Result<RunRecord> {
     let config = settings::of_directory(context, Path::new("."))?;
     let base_url = settings::place(context, &config)?.base_url().to_string();
     let owner = settings::run_owner(context, settings::stack(context, &config)?, base_url);
-    let record = find(settings::state_store(context)?, run, &owner).map_err(|error| match error {
+    let (name, asked) = (run.to_owned(), owner.clone());
+    let found = settings::ask_state(context, move |store| find(store, &name, &asked)).await?;
+    let record = found.map_err(|error| match error {
         JournalError::Superseded { .. } => settings::store_error(context, ExitStatus::Refused, error),
         error => settings::store_error(context, ExitStatus::Invalid, error),
     })?;

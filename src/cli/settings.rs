@@ -3,6 +3,7 @@
 //! proposed command finds them again.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use data_encoding::HEXLOWER;
@@ -12,7 +13,9 @@ use sha2::{Digest as _, Sha256};
 use crate::api::BaseUrl;
 use crate::cli::args::GlobalArgs;
 use crate::cli::stacks::declared;
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, diagnostics};
+use crate::cli::{
+    CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside, diagnostics,
+};
 use crate::file::FileError;
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
@@ -326,6 +329,28 @@ fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool> {
         return Ok(true);
     }
     Err(Violation::of_service(url, listed)).with_status(ExitStatus::Refused).hint("nothing was sent")
+}
+
+/// After this a person is told what a command waits for.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Asks the state on a thread of its own: a bucket may take its time, and an interrupt does not wait for it.
+///
+/// # Errors
+/// Those of [`state_store`].
+pub async fn ask_state<T: Send + 'static>(
+    context: &Context,
+    ask: impl FnOnce(&StateStore) -> T + Send + 'static,
+) -> Result<T> {
+    let store = state_store(context)?.clone();
+    let place = store.place();
+    let mut asked = std::pin::pin!(aside(move || ask(&store)));
+    tokio::select! {
+        answer = &mut asked => return Ok(answer),
+        () = tokio::time::sleep(PATIENCE) => {}
+    }
+    context.output.message(&format!("waiting for the state in {}", place.display()));
+    Ok(asked.await)
 }
 
 /// Where runs, locks and drift states are kept: what the call or its environment names, else the state directory. The

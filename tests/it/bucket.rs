@@ -275,3 +275,23 @@ fn the_address_of_an_object_store_without_a_scheme_is_refused() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_bucket_that_does_not_answer_holds_no_command_that_is_interrupted() {
+    let service = Service::start();
+    let bucket = OddServer::start(|_, _| {
+        loop {
+            std::thread::park();
+        }
+    });
+    let stage = Stage::stack(&service, "shop").file("a.yaml", &definition("shop/a", 80));
+    let stage = bucket.variables().into_iter().fold(stage, |stage, (name, value)| stage.env(name, &value));
+    for line in ["apply .", "apply --resume last --yes", "rollback last --yes", "drift .", "doctor ."] {
+        let mut terminal = crate::terminal::Terminal::run(&stage, line);
+        terminal.wait_for("waiting for the state in s3://state/team").interrupt();
+        let (code, screen) = terminal.end();
+        assert_eq!(code, 130, "{line}: {screen}");
+    }
+    assert_eq!(service.requests("POST"), 0);
+}

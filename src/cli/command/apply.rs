@@ -48,7 +48,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let view = TextView { make: Some(make), ..settings::view(context, &plan) };
     let allow = settings::allow(&arguments.change.allow)?;
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
-    policy::permits_changes(context, &config, &plan, &pruned(arguments))?;
+    policy::permits_changes(context, &config, &plan, &pruned(arguments)).await?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let decision = &arguments.decision;
     PendingRun { context, decision, plan, connection, allow, view, origin, trust }.approve_and_apply().await
@@ -56,7 +56,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.
 async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
-    let record = session::run_to_change(context, name, journal::find_newest)?;
+    let record = session::run_to_change(context, name, journal::find_newest).await?;
     let plan = &record.header.plan;
     let left = record.left();
     report_files::check(None, &arguments.decision.write)?;
@@ -86,7 +86,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())
             .hint("nothing was sent")
     })?;
-    policy::permits_changes(context, &config, &record.rest(), &pruned(arguments))?;
+    policy::permits_changes(context, &config, &record.rest(), &pruned(arguments)).await?;
     let view = settings::view(context, plan);
     let origin = RunOrigin::Resumed(record.run().clone());
     let allow = settings::allow(&arguments.change.allow)?;

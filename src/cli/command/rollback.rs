@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::aside;
 use crate::cli::command::prelude::*;
 use crate::cli::commits::secrets;
 use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
@@ -41,7 +40,7 @@ impl Execute for RollbackArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let record = session::run_to_change(context, &self.run, journal::find_of)?;
+        let record = session::run_to_change(context, &self.run, journal::find_of).await?;
         let record = if record.closing.is_some() { record } else { over(context, record).await? };
         let selection = stack::selection(&FilterArgs { only: self.only.clone(), ..FilterArgs::default() })?;
         let allow = settings::allow(&self.allow)?;
@@ -65,7 +64,7 @@ impl Execute for RollbackArgs {
         });
         plan.source.requests = live.requests;
         session::refer(&source, &mut plan, &allow).await;
-        policy::permits_changes(context, &config, &plan, &BTreeSet::new())?;
+        policy::permits_changes(context, &config, &plan, &BTreeSet::new()).await?;
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
         plan.source.environment = context.chosen_environment();
@@ -84,14 +83,13 @@ impl Execute for RollbackArgs {
 
 /// A run that has not ended, once it is known not to be in progress: else a part of what it does would be undone.
 async fn over(context: &Context, record: RunRecord) -> Result<RunRecord> {
-    let (store, host) = (settings::state_store(context)?.clone(), context.environment.host().map(str::to_owned));
-    let output = context.output.clone();
-    let read = move || {
-        journal::ensure_over(&store, &record.header, host.as_deref(), &|text| output.notice(text))?;
-        journal::load(&store, record.run())
-    };
+    let (output, host) = (context.output.clone(), context.environment.host().map(str::to_owned));
+    let read = settings::ask_state(context, move |store| {
+        journal::ensure_over(store, &record.header, host.as_deref(), &|text| output.notice(text))?;
+        journal::load(store, record.run())
+    });
     let refused = |error| settings::store_error(context, ExitStatus::Refused, error).hint("nothing was sent");
-    aside(read).await.map_err(refused)
+    read.await?.map_err(refused)
 }
 
 /// A filter that matches nothing that the run wrote.

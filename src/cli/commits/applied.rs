@@ -2,7 +2,6 @@
 //! objects name, from the drift state of the call, and from the runs of the state store. It is asked only
 //! where something is missing.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -29,7 +28,7 @@ const MOST_LATER: usize = 50;
 ///
 /// # Errors
 /// The state directory cannot be read.
-pub fn judge_missing(
+pub async fn judge_missing(
     context: &Context,
     stack: &Stack,
     check: Option<&DriftState>,
@@ -41,38 +40,33 @@ pub fn judge_missing(
         return Ok(());
     }
     let history = applied_definitions(stack, commits, &missing);
-    let store = settings::state_store(context)?;
     let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
     // Whichever environment it was that took it away.
     let owner = RunOwner { environment: None, ..owner };
-    // The journal of a long time is much to read.
-    let journal = OnceCell::new();
-    let last_action = |key: &Key| {
-        let actions = journal.get_or_init(|| journal::last_actions(store, &owner));
-        actions.as_ref().ok()?.get(key).copied()
+    let last_seen = |key: &Key| check.and_then(|drift_state| drift_state.last_seen(key));
+    let past = |key: &Key| match &history {
+        Ok(history) => history.past(key),
+        Err(reason) => GitPast::Unknown { reason: reason.clone() },
     };
+    let depends_on_runs = |key: &Key| last_seen(key).is_some() || !matches!(past(key), GitPast::NotDefined { .. });
+    // The journal of a long time is much to read.
+    let actions = match missing.iter().any(depends_on_runs) {
+        true => settings::ask_state(context, move |store| journal::last_actions(store, &owner)).await?,
+        false => Ok(BTreeMap::new()),
+    };
+    let actions = actions.map_err(|error| settings::store_failed(context, error))?;
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
     let is_noted = check.is_some() || !commits.is_empty();
     plan.judge_missing(|key| {
-        let git = match &history {
-            Ok(history) => history.past(key),
-            Err(reason) => GitPast::Unknown { reason: reason.clone() },
-        };
-        let seen = check.and_then(|drift_state| drift_state.last_seen(key));
-        let last = match &git {
-            GitPast::NotDefined { .. } if seen.is_none() => None,
-            _ => last_action(key),
-        };
+        let last = actions.get(key).filter(|_| depends_on_runs(key)).copied();
+        let (git, seen) = (past(key), last_seen(key));
         let at = |in_place| last.filter(|last| last.left_in_place == in_place).map(|last| last.at);
         match (Past { git, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
             MissingCause::Unknown { reason } => MissingCause::Unknown { reason: reason.filter(|_| is_noted) },
             cause => cause,
         }
     });
-    match journal.into_inner() {
-        Some(Err(error)) => Err(settings::store_failed(context, error)),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// The definitions at the newest commits that live objects name.

@@ -168,7 +168,7 @@ impl<'a> PendingRun<'a> {
     /// A gate that blocks, or a state directory that cannot be read.
     pub async fn check(&self) -> Result<()> {
         if matches!(self.origin, RunOrigin::Definitions) {
-            self.report_unfinished()?;
+            self.report_unfinished().await?;
         }
         self.check_gates(&self.plan, &self.trust.safeguards.gates).await
     }
@@ -245,9 +245,9 @@ impl<'a> PendingRun<'a> {
     ) -> Result<(Journal, ApplyOptions)> {
         let (context, plan) = (self.context, &self.plan);
         let environment = &context.environment;
-        let store = settings::state_store(context)?;
-        let time =
-            journal::naming_time(store, environment.now()).map_err(|error| settings::store_failed(context, error))?;
+        let (store, now) = (settings::state_store(context)?.clone(), environment.now());
+        let time = settings::ask_state(context, move |store| journal::naming_time(store, now)).await?;
+        let time = time.map_err(|error| settings::store_failed(context, error))?;
         let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
         let (resumes, rolls_back) = match &self.origin {
             RunOrigin::Definitions => (None, None),
@@ -268,7 +268,7 @@ impl<'a> PendingRun<'a> {
         // Before a run watches for interrupts: until here one ends the command, which may wait for a lock.
         let messages = progress.output();
         let waiting = move |text: &str| messages.notice(text);
-        let (store, host) = (store.clone(), environment.host().map(str::to_owned));
+        let host = environment.host().map(str::to_owned);
         // A lock can be waited for: other stacks go on meanwhile.
         let begin = aside(move || Journal::begin(&store, &header, host.as_deref(), &waiting));
         let mut stopped = stop.clone();
@@ -338,10 +338,10 @@ impl<'a> PendingRun<'a> {
     }
 
     /// Reports that the newest run of a stack was not finished, before another is begun.
-    fn report_unfinished(&self) -> Result<()> {
+    async fn report_unfinished(&self) -> Result<()> {
         let (context, plan) = (self.context, &self.plan);
         let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
-        let open = journal::open_run(settings::state_store(context)?, &owner);
+        let open = settings::ask_state(context, move |store| journal::open_run(store, &owner)).await?;
         if let Some(open) = open.map_err(|error| settings::store_failed(context, error))? {
             let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };
             context.output.rendered_message(&view.message(report::open_run(&open, &view)));

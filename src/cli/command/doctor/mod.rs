@@ -76,7 +76,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
         let with_token = given_token(context, &config, &place, health);
         service::check(context, &config, (&namespaces, &kinds), with_token, health).await;
     }
-    kept_state(context, &config, health);
+    kept_state(context, &config, health).await;
 }
 
 fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Option<Config> {
@@ -188,14 +188,17 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
     status != HealthStatus::Failed
 }
 
-fn kept_state(context: &Context, config: &Config, health: &mut Health) {
+async fn kept_state(context: &Context, config: &Config, health: &mut Health) {
     let Some(store) = checked(health, "state", settings::state_store(context)) else { return };
     let usable = match store {
         StateStore::Directory(path) => directory(path, health),
         StateStore::Bucket(bucket, _) => {
             // The check of conditions writes; the list and the read are what a run begins with.
-            let history = bucket.check_conditions().map_err(JournalError::from).and_then(|()| journal::history(store));
-            let history = history.map_err(|error| settings::store_failed(context, error));
+            let checked_bucket = bucket.clone();
+            let history = settings::ask_state(context, move |store| {
+                checked_bucket.check_conditions().map_err(JournalError::from).and_then(|()| journal::history(store))
+            });
+            let history = history.await.and_then(|read| read.map_err(|error| settings::store_failed(context, error)));
             let runs = checked(health, "state", history).map(|history| text::count(history.runs.len(), "run"));
             runs.is_some_and(|runs| {
                 health.add("state", HealthStatus::Ok, format!("{}, {runs}", bucket.address()));
