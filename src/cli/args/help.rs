@@ -122,10 +122,13 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
 pub fn usage(error: &clap::Error, words: &[OsString]) -> CommandError {
     let text = error.render().to_string();
     let text = text.trim_start_matches("error: ");
-    // A word can be a name of the repository, and must not look like words of ours.
+    // A word can be a name of the repository, and must not look like words of ours: behind the last usage there is none.
     let is_plain = words.iter().all(|word| word.to_str().is_some_and(|word| safe::line(word) == word));
-    let end = text.find("\n\n").filter(|_| is_plain).unwrap_or(text.len());
-    let (message, hints) = text.split_at(end);
+    let end = match is_plain {
+        true => text.find("\n\n"),
+        false => text.rfind("\n\nUsage: ").or_else(|| text.rfind("\n\nFor more information")),
+    };
+    let (message, hints) = text.split_at(end.unwrap_or(text.len()));
     let in_line = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
     error!(Usage, "{}", if is_plain { in_line(message) } else { message.trim_end().to_owned() })
         .hint_each(hints.split("\n\n").map(in_line).filter(|hint| !hint.is_empty()))
@@ -159,6 +162,25 @@ mod tests {
         pages(command::described(), "trueup", &mut found);
         found.retain(|(path, _)| !path.contains(" help"));
         found
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_word_that_is_not_plain_is_in_the_message_and_in_no_hint() {
+        use std::os::unix::ffi::OsStringExt as _;
+
+        let hostile = "--x\n\nUsage: rm -rf /\n\nFor more information, run it".into();
+        let not_text = OsString::from_vec(b"--only=\xff".to_vec());
+        for (word, message) in [
+            (not_text, "invalid UTF-8 was detected in one or more arguments"),
+            (hostile, "unexpected argument '--x\n\nUsage: rm -rf /\n\nFor more information, run it' found"),
+        ] {
+            let words = ["trueup".into(), "plan".into(), word];
+            let error = usage(&command::line().try_get_matches_from(&words).expect_err("no such option"), &words);
+            assert!(error.to_string().starts_with(message), "{error}");
+            let usage = "Usage: trueup plan [OPTIONS] [PATH]...";
+            assert_eq!(error.hints(), [usage, "For more information, try '--help'."]);
+        }
     }
 
     #[test]
