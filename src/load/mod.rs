@@ -326,13 +326,11 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
 }
 
 fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
-    if stack == StackFile::Missing {
-        let undeclared = options.variables.keys().cloned().collect();
-        let config = Config { variables: options.variables.clone(), undeclared, ..Config::default() };
-        problems.extend(options.environment.as_ref().map(|name| config::no_environment(name, &config)));
-        return config;
-    }
-    match origin.text(&config::FILE.into(), &options.limits) {
+    let source = match stack {
+        StackFile::Found => origin.text(&config::FILE.into(), &options.limits),
+        StackFile::Missing => Ok(SourceText::inline(config::FILE, "{}")),
+    };
+    match source {
         Ok(source) => config::read(&source, options, problems),
         Err(problem) => {
             problems.push(problem);

@@ -9,8 +9,8 @@ use std::{fmt, iter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Config;
 use super::described::{self, NullMeaning, SETTINGS, directory, error};
+use super::{Config, FILE};
 use crate::load::diagnostic::Diagnostic;
 use crate::load::item::{Item, MapEntry, Value, resolve};
 use crate::load::options::{LoadOptions, UndefinedEnvironment};
@@ -32,13 +32,8 @@ const MOST_OFFERED: usize = 100;
 pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
     let before = problems.len();
     let Some(root) = document(source, problems) else {
-        let mut config = Config::default();
-        if problems.len() == before {
-            config.undeclared = options.variables.keys().cloned().collect();
-            config.variables.extend(options.variables.clone());
-            problems.extend(options.environment.as_ref().map(|name| no_environment(name, &config)));
-        }
-        return config;
+        let is_empty = problems.len() == before;
+        return if is_empty { read(&SourceText::inline(FILE, "{}"), options, problems) } else { Config::default() };
     };
     check(&root, problems);
     Layers::new(&root).config(options, problems)
@@ -277,7 +272,7 @@ pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str]
 }
 
 /// The environment that was asked for is not there.
-pub(in crate::load) fn no_environment(name: &str, config: &Config) -> Diagnostic {
+fn no_environment(name: &str, config: &Config) -> Diagnostic {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
     let help = did_you_mean(name, names.iter().copied(), || match names.as_slice() {
         [] => "trueup.yaml names no `environments:`".to_owned(),

@@ -14,7 +14,7 @@ pub use described::{POLICY, SETTINGS, setting_paths};
 pub(super) use explain::settings as explained;
 pub use explain::{ExplainedSetting, ReplacedSetting};
 pub use layers::LayerName;
-pub(super) use layers::{no_environment, read};
+pub(super) use layers::read;
 pub(super) use places::{SettingPlaces, rule};
 pub use policy::policy;
 

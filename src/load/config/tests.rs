@@ -133,6 +133,17 @@ fn a_new_environment_has_the_defaults_of_all() {
     let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
     let new = settings_of(file(), &options).expect("good settings");
     assert_eq!((new.safeguards.guards.percent, new.safeguards.prune), (40, Prune::Owned));
+    // Settings that say nothing are settings, too.
+    let variables = BTreeMap::from([("port".to_owned(), "80".to_owned())]);
+    let expected = Config { variables: variables.clone(), undeclared: ["port".to_owned()].into(), ..Config::default() };
+    for text in [None, Some(""), Some("# none yet"), Some("{}")] {
+        let file = || text.map(|text| SourceFile { path: "trueup.yaml".to_owned(), bytes: text.as_bytes().to_vec() });
+        let refuse = LoadOptions { environment: Some("new".to_owned()), ..LoadOptions::default() };
+        let problem = settings_of(file(), &refuse).expect_err("there is no such environment");
+        assert_eq!(problem.list[0].message, "there is no environment `new`");
+        let options = LoadOptions { variables: variables.clone(), ..options.clone() };
+        assert_eq!(settings_of(file(), &options), Ok(expected.clone()), "{text:?}");
+    }
 }
 
 #[test]
