@@ -328,14 +328,10 @@ impl ObjectReader<'_> {
                 given(decoder, place, text, wanted)
             }
             FieldKind::Any => Some(item::json(item)),
-            FieldKind::Message("") => {
-                let Written::Map(_) = item.value else {
-                    let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
-                    decoder.fault(path, at.error(what, format!("write `{}: {{}}`", place.name())));
-                    return None;
-                };
-                Fields::open(decoder, item, at, path.clone())?.finish();
-                Some(json!({}))
+            FieldKind::Message("") if !matches!(item.value, Written::Map(_)) => {
+                let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
+                decoder.fault(path, at.error(what, format!("write `{}: {{}}`", place.name())));
+                None
             }
             FieldKind::Message(id) => {
                 let value = self.message(decoder, place.clone(), id)?;

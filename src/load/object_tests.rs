@@ -90,6 +90,22 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
     // What does not follow is found in the same pass.
     let text = found(&object("usb_policy", "spec: {allowed_devices: [{i_serial: [1]}, {}]}"));
     assert_eq!(text.len(), 2, "{text:?}");
+    let text = found(&object(
+        "nginx_service_discovery",
+        "spec: {server_block_filters: [{nam: a}, {name_regex: b}, {name_regex: b}]}",
+    ));
+    assert!(text.len() == 2 && text[1].contains("duplicate item [second time here]"), "{text:?}");
+}
+
+#[test]
+fn what_the_settings_list_is_allowed_in_an_option_without_fields_too() {
+    let text = pool(&format!("{}  port: 80\n", SERVERS.replace("no_tls: {}", "no_tls: {mode: 1}")));
+    assert!(found(&text)[0].contains("unchecked: [origin_pool.spec.no_tls.mode]"), "{:?}", found(&text));
+    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), bytes: text.as_bytes().to_vec() };
+    let settings = file("trueup.yaml", "unchecked: [origin_pool.spec.no_tls.mode]");
+    let loaded = sources(vec![settings, file("a.yaml", &text)], &LoadOptions::default()).expect("good definitions");
+    let pool = &loaded.desired.definitions.values().next().expect("one").endpoint;
+    assert_eq!(json!(pool)["spec"]["no_tls"], json!({"mode": 1}));
 }
 
 #[test]

@@ -6,11 +6,12 @@ use super::{CHECK, POOL, change, object};
 use crate::support::{Service, Stage};
 
 const SETTINGS: &str = "stack: chain\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n";
-const UNCHECKED: &str = "unchecked:\n- healthcheck.spec.new_check\n- origin_pool.spec.new_option\n- origin_pool.spec.origin_servers.new_weight\n";
+const UNCHECKED: &str = "unchecked:\n- healthcheck.spec.new_check\n- origin_pool.spec.new_option\n- origin_pool.spec.no_tls.new_mode\n- origin_pool.spec.origin_servers.new_weight\n";
 
 fn stack(service: &Service) -> Stage {
     let pool = POOL
         .replace("  healthcheck:\n  - {name: alive}\n", "  new_option: {mode: FAST, is_on: false}\n")
+        .replace("  no_tls: {}\n", "  no_tls: {new_mode: 2}\n")
         .replace("  - public_ip: {ip: 192.0.2.1}\n", "  - public_ip: {ip: 192.0.2.1}\n    new_weight: 7\n");
     Stage::new()
         .at(service)
@@ -35,18 +36,21 @@ fn a_listed_field_is_sent_as_it_is_written_and_compared_like_any_other() {
         (&spec(&service)["new_option"], &spec(&service)["origin_servers"][0]["new_weight"]),
         (&option, &json!(7))
     );
+    assert_eq!(spec(&service)["no_tls"], json!({"new_mode": 2}));
     stage.run("plan .").code(0).stdout_contains("In sync: 2 ").does_not_say("not taken");
     stage.run("drift .").code(0);
     change(&service, "origin_pools", "cart", |body| {
         body["spec"]["new_option"]["mode"] = json!("SLOW");
         body["spec"]["origin_servers"][0]["new_weight"] = json!(9);
+        body["spec"]["no_tls"]["new_mode"] = json!(3);
     });
     stage
         .run("plan .")
         .code(0)
         .stdout_contains("spec.new_option.mode")
         .stdout_contains("SLOW -> FAST")
-        .stdout_contains("9 -> 7");
+        .stdout_contains("9 -> 7")
+        .stdout_contains("3 -> 2");
     stage.run("drift .").code(3);
     stage.run("pull --drift .").stderr_ignored();
     assert!(stage.read("pool.yaml").contains("new_weight"), "{}", stage.read("pool.yaml"));
@@ -67,7 +71,8 @@ fn what_the_service_does_not_take_is_a_note_and_no_endless_plan() {
         .code(0)
         .stdout_contains("In sync: 2 ")
         .stdout_contains("spec.new_option was applied and was not taken by the service")
-        .stdout_contains("spec.origin_servers[0].new_weight");
+        .stdout_contains("spec.origin_servers[0].new_weight")
+        .stdout_contains("spec.no_tls.new_mode");
     stage.run("drift .").code(0);
     // Another value is another try.
     stage.edit("pool.yaml", "mode: FAST", "mode: SLOW");
