@@ -458,14 +458,12 @@ fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part
 /// Each item that the list has a second time.
 fn twice(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, values: &[Json], items: &[Item<'_>]) {
     let mut seen = HashMap::new();
-    for (index, (value, item)) in values.iter().zip(items).enumerate().filter(|(_, (value, _))| !value.is_null()) {
+    for (value, item) in values.iter().zip(items).filter(|(value, _)| !value.is_null()) {
         let Some(first) = seen.insert(field.canonical(value), item) else { continue };
-        let mut path = place.path.clone();
-        path.push(index.into());
         let (at, first) = (first_line(item), first_line(first));
         let text = value.as_str().map(|text| format!(" `{text}`")).unwrap_or_default();
         let error = at.error(format!("duplicate item{text}"), "second time here");
-        decoder.fault(&path, error.also(first.source, first.range(), "first time here"));
+        decoder.fault(&place.path, error.also(first.source, first.range(), "first time here"));
     }
 }
 
