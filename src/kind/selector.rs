@@ -130,7 +130,6 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self) -> &'a str {
-        self.blanks();
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')))
@@ -197,7 +196,6 @@ impl<'a> Reader<'a> {
                 "" => RequirementTest::Exists,
                 _ => {
                     self.at = before;
-                    self.blanks();
                     return Err(self.error("expected an operator, `,` or the end"));
                 }
             }
