@@ -94,6 +94,25 @@ fn both_spellings_name_one_key() {
 }
 
 #[test]
+#[test]
+fn a_merged_reference_to_another_object_has_nothing_of_the_one_before() {
+    let live =
+        json!({"name": "a", "namespace": "shop", "tenant": "acme-x", "uid": "1", "kind": "healthcheck", "new": 7});
+    for (wanted, same) in [
+        (json!({"name": "a", "namespace": "shop"}), true),
+        (json!({"name": "b", "namespace": "shop"}), false),
+        (json!({"name": "a", "namespace": "pay"}), false),
+        (json!({"name": "a", "namespace": "shop", "tenant": "ves-io"}), false),
+    ] {
+        let Json::Object(mut pool) = json!({"healthcheck": [live]}) else { panic!("an object") };
+        merged(message(POOL), "healthcheck", &mut pool, None, Some(&json!([wanted])));
+        let reference = &pool["healthcheck"][0];
+        let mut alone = wanted.clone();
+        alone["new"] = json!(7);
+        assert_eq!(reference, if same { &live } else { &alone }, "{wanted}");
+    }
+}
+
 fn no_two_units_of_a_kind_share_a_name() {
     for kind in crate::kind::all() {
         let mut seen = std::collections::BTreeSet::new();

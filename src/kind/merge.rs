@@ -6,6 +6,7 @@ use super::compare::aligned;
 use super::items::{fill_places, is_of_messages};
 use super::mirror::drop_twin;
 use super::spec::{Zeros, keys_of, tidy, tidy_field, unit_of};
+use super::spelling::PARTS;
 use super::walk::{Keys, each_message};
 use super::{Field, FieldKind, Flag, Message};
 
@@ -103,10 +104,10 @@ fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Jso
     match (live, wanted) {
         (Json::Object(mut live), Json::Object(wanted)) => {
             // What the service filled belongs to what the reference named.
-            let differs = |part: &str| wanted.get(part).is_some_and(|wanted| live.get(part) != Some(wanted));
-            let is_another = message.is_reference && (differs("name") || differs("namespace"));
+            let differs = |part: &&str| wanted.get(*part).is_some_and(|wanted| live.get(*part) != Some(wanted));
+            let is_another = message.is_reference && ["name", "namespace", "tenant"].iter().any(differs);
             if is_another {
-                live.retain(|key, _| message.field(&message.spelled(key)).is_none());
+                live.retain(|key, _| message.field(&message.spelled(key)).is_none() && !PARTS.contains(&&**key));
             }
             merge_message(message, &mut live, Keys::of(before), Keys::All(wanted));
             Json::Object(live)
