@@ -51,6 +51,14 @@ fn a_changed_value_is_a_difference_of_its_unit() {
     live["port"] = json!(80);
     live["origin_servers"][0]["public_ip"]["ip"] = json!("192.0.2.2");
     assert_eq!(is_as(&live, &pool()), ["origin_servers", "port_choice"]);
+    // An enumeration by its numbers.
+    let mut wanted = pool();
+    wanted["endpoint_selection"] = json!("LOCAL_PREFERRED");
+    for (number, differs) in [(2, &[][..]), (1, &["endpoint_selection"])] {
+        let mut live = shown();
+        live["endpoint_selection"] = json!(number);
+        assert_eq!(is_as(&live, &wanted), differs, "{number}");
+    }
 }
 
 #[test]
@@ -87,14 +95,6 @@ fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
 }
 
 #[test]
-fn both_spellings_name_one_key() {
-    assert_eq!(crate::kind::camel("dns_name_advanced"), "dnsNameAdvanced");
-    assert_eq!(crate::kind::snake("dnsNameAdvanced"), "dns_name_advanced");
-    assert_eq!(crate::kind::snake("Name"), "Name");
-}
-
-#[test]
-#[test]
 fn a_merged_reference_to_another_object_has_nothing_of_the_one_before() {
     let live =
         json!({"name": "a", "namespace": "shop", "tenant": "acme-x", "uid": "1", "kind": "healthcheck", "new": 7});
@@ -113,6 +113,14 @@ fn a_merged_reference_to_another_object_has_nothing_of_the_one_before() {
     }
 }
 
+#[test]
+fn both_spellings_name_one_key() {
+    assert_eq!(crate::kind::camel("dns_name_advanced"), "dnsNameAdvanced");
+    assert_eq!(crate::kind::snake("dnsNameAdvanced"), "dns_name_advanced");
+    assert_eq!(crate::kind::snake("Name"), "Name");
+}
+
+#[test]
 fn no_two_units_of_a_kind_share_a_name() {
     for kind in crate::kind::all() {
         let mut seen = std::collections::BTreeSet::new();
@@ -199,6 +207,7 @@ fn equal_items_are_in_order_whatever_else_is_in_them() {
     let (plain, more) = (json!({"path": "/a"}), json!({"method": "PUT", "path": "/a"}));
     let in_order = [Some(0), Some(1)];
     assert_eq!(aligned(message, &[more.clone(), plain.clone()], &[plain.clone(), plain.clone()]), in_order);
+    assert_eq!(aligned(message, &[plain.clone(), more.clone()], &[plain.clone(), plain.clone()]), in_order);
     assert_eq!(aligned(message, &[plain.clone(), more.clone()], &[more, plain]), [Some(1), Some(0)]);
 }
 

@@ -181,6 +181,27 @@ fn a_default_that_a_digest_leaves_out_is_a_choice_that_may_be_fixed() {
 }
 
 #[test]
+fn what_is_fixed_in_an_item_is_compared_with_the_item_that_it_is() {
+    let discovery = KindName::find("nginx_service_discovery").expect("a kind").message();
+    let fixed = |live: Json, wanted: Json| super::fixed(discovery, "server_block_filters", Some(&live), Some(&wanted));
+    let [a, b] = ["a", "b"].map(|name| json!({"name_regex": name, "port_ranges": "80"}));
+    let path = Some("spec.server_block_filters[0].name_regex".to_owned());
+    assert_eq!(fixed(json!([a]), json!([b])), path);
+    assert_eq!(fixed(json!([b]), json!([a, b])), None);
+    assert_eq!(fixed(json!([a, b]), json!([b])), None);
+}
+
+#[test]
+fn the_secrets_in_what_is_written_are_found_at_any_depth() {
+    let spec = |kind: &str| KindName::find(kind).expect("a kind").message();
+    let certificate = json!({"private_key": sealed::mark("1")});
+    assert_eq!(sealed::digests(spec("certificate"), Keys::of(&certificate)), ["1"]);
+    let certificates = json!([{"private_key": sealed::mark("1")}, {"private_key": sealed::mark("2")}]);
+    let pool = json!({"use_tls": {"use_mtls": {"tls_certificates": certificates}}});
+    assert_eq!(sealed::digests(spec("origin_pool"), Keys::of(&pool)), ["1", "2"]);
+}
+
+#[test]
 fn a_number_of_32_bits_has_the_digits_that_the_service_shows() {
     let site = KindName::find("aws_vpc_site").expect("a kind").message();
     let at = |latitude: f64| json!({"coordinates": {"latitude": latitude}});
