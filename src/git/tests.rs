@@ -200,6 +200,19 @@ fn nothing_is_left_in_the_temporary_directory() {
 }
 
 #[test]
+fn an_empty_git_directory_is_passed_over_and_a_pointer_to_none_is_not() {
+    let (directory, repository) = repository();
+    let below = directory.path().join("stack/below");
+    std::fs::create_dir_all(below.join(".git")).expect("an empty directory");
+    let found = Repository::open(&below, &machine()).expect("the repository above");
+    assert_eq!(found.top(), repository.top());
+    std::fs::remove_dir(below.join(".git")).expect("an empty directory");
+    std::fs::write(below.join(".git"), "gitdir: nowhere\n").expect("a pointer");
+    let error = Repository::open(&below, &machine()).expect_err("a working tree without its repository");
+    assert!(matches!(&error, GitError::NoRepository { .. }), "{error}");
+}
+
+#[test]
 fn a_repository_that_somebody_else_put_above_the_definitions_is_not_used() {
     let (directory, _) = repository();
     let chown = |path: &Path, user: u32| std::os::unix::fs::lchown(path, Some(user), None);

@@ -181,7 +181,11 @@ fn the_zero_of_an_option_beside_a_secret_is_no_choice() {
     let access = |zero: Json| json!({"discovery_k8s": {"access_info": zero}});
     let reachable = json!({"reachable": {}});
     let live = access(json!({"reachable": {}, "in_cluster": false}));
-    assert_eq!(canonical(discovery, live), canonical(discovery, access(reachable)));
+    assert_eq!(canonical(discovery, live.clone()), canonical(discovery, access(reachable.clone())));
+    let unit = |spec: Json| named(discovery, spec).into_values().next().expect("a unit");
+    let [beside, alone] = [live, access(reachable)].map(unit);
+    let digested = |unit| super::super::digested(discovery, "discovery_choice", unit, "shop");
+    assert_eq!(digested(&beside), digested(&alone));
     assert_ne!(
         canonical(discovery, access(json!({"in_cluster": true}))),
         canonical(discovery, access(json!({"in_cluster": false})))
@@ -220,6 +224,17 @@ fn items_with_the_defaults_of_the_service_are_in_order() {
     assert_eq!(aligned(message, &live, &wanted), [Some(0), Some(1)]);
     let live = [json!({"group": {"groups": []}, "send": {}}), json!({"send": {}})];
     assert_eq!(aligned(message, &live, &[json!({"send": {}}), json!({})]), [Some(0), Some(1)]);
+}
+
+#[test]
+fn a_map_agrees_where_it_has_the_same_keys_with_values_that_agree() {
+    let spec = message("network_interface.StaticIpParametersClusterType");
+    let agrees = |live: Json, wanted: Json| agrees(spec, "interface_ip_map", Some(&live), Some(&wanted));
+    let [one, other] = ["10.0.0.1/24", "10.0.0.2/24"].map(|address| json!({"ip_address": address}));
+    assert!(agrees(json!({"a": one, "b": other}), json!({"a": one, "b": other})));
+    assert!(!agrees(json!({"a": one}), json!({"a": other})));
+    assert!(!agrees(json!({"a": one}), json!({"a": one, "b": other})));
+    assert!(!agrees(json!({"a": one, "b": other}), json!({"a": one})));
 }
 
 #[test]

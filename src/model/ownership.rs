@@ -339,6 +339,10 @@ mod tests {
         let annotations =
             StringMap::from_iter([(STACK.to_owned(), "s".to_owned()), (APPLIED.to_owned(), "9 r x".to_owned())]);
         assert_eq!(Ownership::read(&annotations), Some(Ownership { stack: Some("s".to_owned()), applied: None }));
+        for odd in ["1 r dAAAAAA more", "1 r dAAAAAAA", "1 r dAAAAA", "1 r dÄÄÄ", "1 r", "1", ""] {
+            assert_eq!(AppliedFields::read(odd), None, "{odd}");
+        }
+        assert!(AppliedFields::read("1 r dAAAAAA").is_some());
     }
 
     #[test]

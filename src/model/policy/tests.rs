@@ -133,6 +133,37 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
             "limited guards.least: 10; in force: 5, the policy's limit",
         ]
     );
+    let mut head = base.clone();
+    head.safeguards.guards.percent = 20;
+    let tightened = &changes(Some(&base), &head, &limited.tighten(&head.safeguards))[1];
+    assert_eq!(tightened.to_string(), "tightened guards.percent: 30 -> 20; in force: 10, the policy's limit");
+}
+
+#[test]
+fn a_gate_that_looks_at_fewer_minutes_or_lets_more_events_pass_is_looser() {
+    let gate = |events, events_minutes, events_threshold| Gates {
+        events,
+        events_minutes,
+        events_threshold,
+        ..Gates::default()
+    };
+    let before = gate(GateMode::Warn, 15, 100);
+    for (mode, minutes, threshold, is_looser) in [
+        (GateMode::Warn, 15, 100, false),
+        (GateMode::Warn, 14, 100, true),
+        (GateMode::Warn, 16, 100, false),
+        (GateMode::Warn, 15, 101, true),
+        (GateMode::Warn, 15, 99, false),
+        (GateMode::Block, 14, 100, true),
+        (GateMode::Off, 15, 100, true),
+    ] {
+        assert_eq!(
+            gate(mode, minutes, threshold).events_are_looser_than(&before),
+            is_looser,
+            "{mode} {minutes} {threshold}"
+        );
+    }
+    assert!(!gate(GateMode::Warn, 1, 1000).events_are_looser_than(&gate(GateMode::Off, 15, 100)));
 }
 
 #[test]
