@@ -139,3 +139,19 @@ fn an_overlay_with_many_annotations_takes_linear_time() {
         drop(sources(files, &prod));
     });
 }
+
+#[test]
+fn a_mapping_that_merges_many_keys_takes_linear_time() {
+    let merged = |count: usize| {
+        let keys = lines(count, |number| format!("    k{number}: text"));
+        format!(
+            "metadata:\n  name: cart\n  namespace: shop\n  labels: &all\n{keys}  annotations: {{<<: *all}}\nspec: {{}}\n"
+        )
+    };
+    assert_at_most_linear("merged keys", 2_000, merged, |text| {
+        let mut problems = Vec::new();
+        let source = super::text::SourceText::inline("cart.yaml", &text);
+        let tree = super::tree::Documents::new(&source).next().expect("a document").expect("a tree");
+        assert!(super::item::resolve(&tree, &source, &mut problems).is_some() && problems.is_empty(), "{problems:?}");
+    });
+}

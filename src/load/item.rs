@@ -2,6 +2,7 @@
 //! each with the place where it is written and how it got there.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::diagnostic::Diagnostic;
@@ -273,7 +274,7 @@ impl<'s> Resolver<'_, 's, '_> {
     fn entries(&mut self, pairs: &[(NodeId, NodeId)], depth: usize, origin: ValueOrigin) -> Vec<MapEntry<'s>> {
         let mut entries: Vec<MapEntry<'s>> = Vec::with_capacity(pairs.len());
         let mut merges = Vec::new();
-        let mut seen = std::collections::HashMap::new();
+        let mut seen = HashMap::new();
         for (key_id, value_id) in pairs {
             let key_at = self.at(*key_id);
             let Some((key, plain)) = self.key(*key_id) else {
@@ -294,7 +295,7 @@ impl<'s> Resolver<'_, 's, '_> {
             }
         }
         for merge in merges {
-            self.merge(&mut entries, merge, depth);
+            self.merge(&mut entries, &mut seen, merge, depth);
         }
         entries
     }
@@ -311,7 +312,13 @@ impl<'s> Resolver<'_, 's, '_> {
     }
 
     /// Adds what a merge key names; what is there already stays, and of several the first wins.
-    fn merge(&mut self, entries: &mut Vec<MapEntry<'s>>, id: NodeId, depth: usize) {
+    fn merge(
+        &mut self,
+        entries: &mut Vec<MapEntry<'s>>,
+        seen: &mut HashMap<Cow<'s, str>, TextSpan<'s>>,
+        id: NodeId,
+        depth: usize,
+    ) {
         let Some(item) = self.item(id, depth + 1, ValueOrigin::Merged) else { return };
         let maps = match item.value {
             Value::Map(entries) => vec![entries],
@@ -329,7 +336,7 @@ impl<'s> Resolver<'_, 's, '_> {
             }
         };
         for entry in maps.into_iter().flatten() {
-            if entries.iter().all(|own| own.key != entry.key) {
+            if seen.insert(entry.key.clone(), entry.key_at).is_none() {
                 entries.push(entry);
             }
         }
