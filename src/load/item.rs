@@ -342,16 +342,20 @@ impl<'s> Resolver<'_, 's, '_> {
         }
     }
 }
-/// A value as JSON, typed as YAML reads it.
+
+/// A value as JSON, typed as YAML reads it, without the keys that are set to nothing.
 pub(super) fn json(item: &Item<'_>) -> Json {
     match &item.value {
-        Value::Text(text, TextStyle::Plain) => match serde_json::from_str(text) {
-            Ok(scalar @ (Json::Bool(_) | Json::Number(_))) => scalar,
+        Value::Text(text, TextStyle::Plain) => match serde_yaml::from_str(text) {
+            Ok(scalar @ (Json::Null | Json::Bool(_) | Json::Number(_))) => scalar,
             _ => Json::from(&**text),
         },
         Value::Text(text, _) => Json::from(&**text),
         Value::List(items) => items.iter().map(json).collect(),
-        Value::Map(entries) => entries.iter().map(|entry| (entry.key.to_string(), json(&entry.item))).collect(),
+        Value::Map(entries) => {
+            let set = entries.iter().filter(|entry| !entry.item.is_null());
+            set.map(|entry| (entry.key.to_string(), json(&entry.item))).collect()
+        }
         Value::Refused => Json::Null,
     }
 }

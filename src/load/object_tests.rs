@@ -92,7 +92,7 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
     assert_eq!(text.len(), 2, "{text:?}");
     let text = found(&object(
         "nginx_service_discovery",
-        "spec: {server_block_filters: [{nam: a}, {name_regex: b}, {name_regex: b}]}",
+        "spec: {server_block_filters: [5, {name_regex: b}, {name_regex: b}]}",
     ));
     assert!(text.len() == 2 && text[1].contains("duplicate item [second time here]"), "{text:?}");
 }
@@ -106,6 +106,14 @@ fn what_the_settings_list_is_allowed_in_an_option_without_fields_too() {
     let loaded = sources(vec![settings, file("a.yaml", &text)], &LoadOptions::default()).expect("good definitions");
     let pool = &loaded.desired.definitions.values().next().expect("one").endpoint;
     assert_eq!(json!(pool)["spec"]["no_tls"], json!({"mode": 1}));
+    // Typed as in YAML, and what is set to nothing is left out.
+    let text =
+        text.replace("{mode: 1}", "{mode: {a: null, b: ~, c: [null, 'null', True, false, 0x1F, 1.5], d: {e: }}}");
+    let settings = file("trueup.yaml", "unchecked: [origin_pool.spec.no_tls.mode]");
+    let loaded = sources(vec![settings, file("a.yaml", &text)], &LoadOptions::default()).expect("good definitions");
+    let pool = &loaded.desired.definitions.values().next().expect("one").endpoint;
+    let typed = json!({"c": [null, "null", true, false, 31, 1.5], "d": {}});
+    assert_eq!(json!(pool)["spec"]["no_tls"]["mode"], typed);
 }
 
 #[test]
