@@ -144,8 +144,7 @@ impl Diagnostic {
         if first.file != newest.file || first.start.line.abs_diff(newest.start.line) > NEAR {
             return;
         }
-        let line_of = |label: &Label| source.lines(&(label.bytes.start..label.bytes.start));
-        let (one, other) = (line_of(first), line_of(newest));
+        let (one, other) = (source.line(first.bytes.start), source.line(newest.bytes.start));
         let lines = one.start.min(other.start)..one.end.max(other.end);
         if lines.len() > 8 * LONGEST_CONTEXT {
             return;
@@ -254,12 +253,10 @@ fn printable(source: &str) -> String {
 
 fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     // A value of many lines is shown by its first.
-    let first_end = source.as_str()[range.start..].find('\n').map_or(source.as_str().len(), |at| range.start + at);
-    let end = range.end.min(first_end.max(range.start));
-    let lines = source.lines(&(range.start..end));
-    let start = source.floor(lines.start.max(range.start.saturating_sub(LONGEST_CONTEXT)));
-    let end_of_mark = end.min(source.floor(range.start + LONGEST_CONTEXT));
-    let stop = source.floor(lines.end.min(end_of_mark + LONGEST_CONTEXT));
+    let line = source.line(range.start);
+    let start = source.floor(line.start.max(range.start.saturating_sub(LONGEST_CONTEXT)));
+    let end_of_mark = range.end.min(line.end).min(source.floor(range.start + LONGEST_CONTEXT));
+    let stop = source.floor(line.end.min(end_of_mark + LONGEST_CONTEXT));
     let text = source.as_str()[start..stop].trim_end_matches('\r');
     Excerpt {
         line: source.position(range.start).line,

@@ -155,3 +155,12 @@ fn a_mapping_that_merges_many_keys_takes_linear_time() {
         assert!(super::item::resolve(&tree, &source, &mut problems).is_some() && problems.is_empty(), "{problems:?}");
     });
 }
+
+#[test]
+fn places_on_one_long_line_are_found_in_linear_time() {
+    let line = |count: usize| super::text::SourceText::inline("cart.yaml", &"a: ü, ".repeat(count));
+    assert_at_most_linear("places", 4_000, line, |line| {
+        let end = line.as_str().len();
+        assert!((0..end).step_by(7).all(|at| line.position(at).line == 1 && line.line(at) == (0..end)));
+    });
+}

@@ -123,11 +123,11 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
     }
     let faults = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic);
     let mut problems: Vec<Diagnostic> = kindless.into_iter().chain(faults).collect();
-    problems.extend(found.iter().map(|problem| located(problem, root)));
+    problems.extend(found.iter().take(MOST_PROBLEMS).map(|problem| located(problem, root)));
     match object {
         Ok(endpoint) if problems.is_empty() && !is_faulty => {
             notes.append(&mut reader.notes);
-            notes.extend(warnings.iter().map(|problem| located(problem, root).into_note()));
+            notes.extend(warnings.iter().take(MOST_PROBLEMS).map(|problem| located(problem, root).into_note()));
             Examined::Object { endpoint: Box::new(endpoint), sealed: reader.sealed, notes }
         }
         Err(refused) if problems.is_empty() && !is_faulty => {

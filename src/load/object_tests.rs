@@ -238,6 +238,10 @@ fn a_hostile_object_has_a_bounded_number_of_problems() {
     let text = found(&document(unknown.into()));
     assert_eq!(text.len(), 51, "{} problems", text.len());
     assert!(text.iter().any(|line| line.contains("19950 more unknown fields")), "{:?}", text.last());
+    let labels: serde_json::Map<String, Json> = (0..20_000).map(|at| (format!("k{at}"), "_".into())).collect();
+    let metadata = json!({"name": "a", "namespace": "shop", "labels": labels});
+    let text = found(&json!({"metadata": metadata, "spec": {"ip": "192.0.2.1"}}).to_string());
+    assert_eq!(text.len(), 200, "{} problems", text.len());
     let wrong: Vec<Json> = vec![json!({"a": {"b": 1}}); 20_000];
     let text = found(&document(json!({"domains": wrong, "routes": wrong})));
     assert!(text.len() <= 202, "{} problems", text.len());

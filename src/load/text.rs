@@ -16,6 +16,9 @@ const LONGEST_FAST_DOCUMENT: usize = 64 * 1024;
 /// Opening brackets in one document up to which the fast reader is trusted.
 const MOST_FAST_BRACKETS: usize = 2_000;
 
+/// Bytes of a text of which the characters are counted to find a place.
+const BLOCK: usize = 1024;
+
 /// How a file is written, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -63,6 +66,32 @@ pub struct TextError {
     pub range: Range<usize>,
 }
 
+/// What finds a place without reading its line, which may be all of the text.
+#[derive(Debug, Clone)]
+struct Index {
+    /// Where each line begins.
+    lines: Vec<usize>,
+    /// The characters before each block of the text.
+    characters: Vec<usize>,
+}
+
+impl Index {
+    fn of(text: &[u8]) -> Self {
+        let lines = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|end| end + 1)).collect();
+        let mut before = 0;
+        let characters = std::iter::once(0).chain(text.chunks(BLOCK).map(|block| {
+            before += begun_in(block);
+            before
+        }));
+        Self { lines, characters: characters.collect() }
+    }
+}
+
+/// How many characters begin in these bytes of a text.
+fn begun_in(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
 /// A file's text.
 #[derive(Debug, Clone)]
 pub struct SourceText {
@@ -71,8 +100,8 @@ pub struct SourceText {
     text: String,
     /// Bytes of the byte-order mark before the text.
     mark: usize,
-    /// Where each line begins, found when a place is first asked for.
-    lines: OnceLock<Vec<usize>>,
+    /// Found when a place is first asked for.
+    index: OnceLock<Index>,
     /// Whether it names a secret, found when something is said of it that nobody could parse.
     names_secret: OnceLock<bool>,
 }
@@ -118,7 +147,7 @@ impl SourceText {
     }
 
     fn of(path: Arc<str>, text: String, mark: usize) -> Self {
-        Self { path, text, mark, lines: OnceLock::new(), names_secret: OnceLock::new() }
+        Self { path, text, mark, index: OnceLock::new(), names_secret: OnceLock::new() }
     }
 
     /// Whether it names a secret, looked for once.
@@ -144,13 +173,18 @@ impl SourceText {
     /// Line and column of a byte of the text.
     pub fn position(&self, at: usize) -> Position {
         let at = self.floor(at);
-        let starts = self.lines.get_or_init(|| {
-            let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-            std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect()
-        });
-        let line = starts.partition_point(|start| *start <= at);
-        let column = self.text[starts[line - 1]..at].chars().count() + 1;
-        Position { line, column }
+        let line = self.index().lines.partition_point(|start| *start <= at);
+        Position { line, column: self.before(at) - self.before(self.index().lines[line - 1]) + 1 }
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(self.text.as_bytes()))
+    }
+
+    /// How many characters are before this byte.
+    fn before(&self, at: usize) -> usize {
+        let block = at / BLOCK;
+        self.index().characters[block] + begun_in(&self.text.as_bytes()[block * BLOCK..at])
     }
 
     /// The nearest boundary of a character at or before `at`.
@@ -162,12 +196,11 @@ impl SourceText {
         at
     }
 
-    /// The whole lines that contain `range`, without the final line break.
-    pub fn lines(&self, range: &Range<usize>) -> Range<usize> {
-        let (start, end) = (self.floor(range.start), self.floor(range.end));
-        let first = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let last = self.text[end..].find('\n').map_or(self.text.len(), |at| end + at);
-        first..last
+    /// The line with this byte, without its line break.
+    pub fn line(&self, at: usize) -> Range<usize> {
+        let lines = &self.index().lines;
+        let next = lines.partition_point(|start| *start <= at);
+        lines[next - 1]..lines.get(next).map_or(self.text.len(), |next| next - 1)
     }
 
     /// Which reader it needs.
@@ -237,6 +270,21 @@ mod tests {
         let x = text.as_str().find('x').expect("x");
         assert_eq!(text.position(x), Position { line: 2, column: 6 });
         assert_eq!(text.position(0), Position { line: 1, column: 1 });
+    }
+
+    #[test]
+    fn a_place_is_that_of_the_characters_before_it_however_long_the_line_is() {
+        let line = "aü€😀".repeat(BLOCK);
+        let text = source(&format!("{line}\n\n{line}"));
+        let places = text.as_str().char_indices().step_by(97).chain([(text.as_str().len(), ' ')]);
+        for (at, _) in places {
+            let before: Vec<&str> = text.as_str()[..at].split('\n').collect();
+            let own = before.last().expect("a line");
+            assert_eq!(text.position(at), Position { line: before.len(), column: own.chars().count() + 1 }, "{at}");
+            let begin = at - own.len();
+            let end = text.as_str()[at..].find('\n').map_or(text.as_str().len(), |end| at + end);
+            assert_eq!(text.line(at), begin..end, "{at}");
+        }
     }
 
     #[test]
