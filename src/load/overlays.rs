@@ -167,30 +167,25 @@ impl<'s> Overlays<'s> {
         (overlays, onto(item, &key, overlays, problems))
     }
 
-    /// The documents that no definition took, by key: whole objects of the environment, or mistakes. Those of one
-    /// layer define an object each, and those of later layers change them.
+    /// The documents that no definition took, by key: whole objects of the environment, or mistakes. The first of a key
+    /// defines the object, and those of later layers change it.
     pub(super) fn left<'o>(
         &'o self,
         problems: &mut Vec<Diagnostic>,
     ) -> Vec<(&'o str, &'o Overlay<'s>, Item<'s>, Applied<'s>)> {
         let mut left = Vec::new();
         for (key, overlays) in &self.by_key {
-            let Some(first) = overlays.first().filter(|first| !first.taken.load(Ordering::Relaxed)) else { continue };
-            let later = overlays.partition_point(|overlay| overlay.layer == first.layer);
-            let (whole, changes) = overlays.split_at(later);
-            for overlay in whole {
-                let mut item = overlay.item.clone();
-                let applied = match overlay.removal {
-                    Some(_) => Applied::default(),
-                    None => {
-                        let first_problem = problems.len();
-                        let applied = onto(&mut item, key, changes, problems);
-                        conceal(self.secrets(key), &mut problems[first_problem..]);
-                        applied
-                    }
-                };
-                left.push((key.as_str(), overlay, item, applied));
+            let Some((whole, changes)) = overlays.split_first() else { continue };
+            if whole.taken.load(Ordering::Relaxed) {
+                continue;
             }
+            let (mut item, mut applied) = (whole.item.clone(), Applied::default());
+            if whole.removal.is_none() {
+                let first_problem = problems.len();
+                applied = onto(&mut item, key, changes, problems);
+                conceal(self.secrets(key), &mut problems[first_problem..]);
+            }
+            left.push((key.as_str(), whole, item, applied));
         }
         left
     }
