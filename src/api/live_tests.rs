@@ -159,6 +159,17 @@ fn an_item_of_an_odd_shape_breaks_only_itself() {
 }
 
 #[test]
+fn a_reference_of_an_item_without_a_namespace_is_to_that_of_the_item() {
+    let spec = json!({"origin_servers": [], "port": 80, "no_tls": {}, "healthcheck": [{"name": "alive"}]});
+    let body = json!({"items": [item("a", &spec)]}).to_string();
+    let pool = KindName::find("origin_pool").expect("a kind");
+    let ListRead::Complete { items } = read_list(&shop(), pool, body.as_bytes()) else { panic!("{body}") };
+    let Some(LiveItem::Object(object)) = items.into_values().next() else { panic!("{body}") };
+    let reference = json!({"name": "alive", "namespace": "shop"});
+    assert_eq!(json!(object.endpoint)["spec"]["healthcheck"], json!([reference]));
+}
+
+#[test]
 fn what_cannot_be_read_of_an_item_is_never_taken_for_nothing() {
     let kind = KindName::find("healthcheck").expect("a kind");
     let reason = |item: &Json, part: &str| {

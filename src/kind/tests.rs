@@ -192,6 +192,15 @@ fn what_is_fixed_in_an_item_is_compared_with_the_item_that_it_is() {
 }
 
 #[test]
+fn a_reference_without_a_namespace_is_to_that_of_its_object() {
+    let pool = KindName::find("origin_pool").expect("a kind").message();
+    let mut spec = json!({"healthcheck": [{"name": "a"}, {"name": "b", "namespace": "shared"}, {"name": ""}]});
+    add_namespaces(pool, &mut spec, "shop");
+    let named = json!([{"name": "a", "namespace": "shop"}, {"name": "b", "namespace": "shared"}, {"name": ""}]);
+    assert_eq!(spec["healthcheck"], named);
+}
+
+#[test]
 fn the_secrets_in_what_is_written_are_found_at_any_depth() {
     let spec = |kind: &str| KindName::find(kind).expect("a kind").message();
     let certificate = json!({"private_key": sealed::mark("1")});
@@ -229,5 +238,8 @@ fn a_duration_is_a_number_of_seconds_without_an_exponent() {
     }
     for none in ["1", "s", "infs", "nans", "1e3s", "1.5.2s", "1m", "+ 1s"] {
         assert!(!FieldKind::Duration.has(none), "{none}");
+    }
+    for (written, canonical) in [("1.500s", "1.5s"), ("1.000s", "1s"), ("0.010s", "0.01s"), ("10.0s", "10s")] {
+        assert_eq!(spec::scalar(&FieldKind::Duration, &json!(written)), Some(json!(canonical)), "{written}");
     }
 }
