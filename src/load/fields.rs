@@ -353,11 +353,17 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         self.item.entries()
     }
 
-    /// The entry of a name that nothing describes.
-    pub(super) fn other(&mut self, name: &str) -> Option<&'i MapEntry<'s>> {
-        let at = self.item.entries().iter().position(|entry| snake(&entry.key) == name)?;
-        self.taken[at] = true;
-        self.item.entries().get(at)
+    /// Takes the entries that were not asked for and `may_be` there, by their names in snake case.
+    pub(super) fn others(&mut self, may_be: impl Fn(&str) -> bool) -> BTreeMap<String, &'i MapEntry<'s>> {
+        let mut others = BTreeMap::new();
+        for (entry, taken) in self.item.entries().iter().zip(&mut self.taken).filter(|(_, taken)| !**taken) {
+            let name = snake(&entry.key).into_owned();
+            if may_be(&name) && !others.contains_key(&name) {
+                *taken = true;
+                others.insert(name, entry);
+            }
+        }
+        others
     }
 
     /// Takes an entry without reading it.

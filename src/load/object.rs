@@ -231,10 +231,9 @@ impl ObjectReader<'_> {
             // What is set to nothing is written all the same.
             values.extend(value.filter(|_| !is_option || !is_empty).map(|value| (field.name.to_owned(), value)));
         }
-        for name in self.rules.unchecked(&self.at).filter(|name| message.field(name).is_none()) {
-            let entry = fields.other(name).filter(|entry| !entry.item.is_null());
-            values.extend(entry.map(|entry| (name.to_owned(), item::json(&entry.item))));
-        }
+        let others = fields.others(|name| message.field(name).is_none() && self.rules.is_unchecked(&self.at, name));
+        let given = others.into_iter().filter(|(_, entry)| !entry.item.is_null());
+        values.extend(given.map(|(name, entry)| (name, item::json(&entry.item))));
         fields.finish();
         for group in &message.groups {
             exclusive(decoder, &place, group, &chosen);

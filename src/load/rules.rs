@@ -78,11 +78,9 @@ impl StackRules {
         }
     }
 
-    /// The names that a definition of a kind may give at this path of its fields, whatever is known of them.
-    pub(super) fn unchecked(&self, path: &str) -> impl Iterator<Item = &str> {
-        let below = move |name: &str| !name.contains('.');
-        let names = self.unchecked.iter().filter_map(move |one| one.strip_prefix(path)?.strip_prefix('.'));
-        names.filter(move |name| below(name)).collect::<Vec<_>>().into_iter()
+    /// Whether a definition of a kind may give this name at this path of its fields, whatever is known of it.
+    pub(super) fn is_unchecked(&self, path: &str, name: &str) -> bool {
+        !name.contains('.') && self.unchecked.contains(&format!("{path}.{name}"))
     }
 
     /// What the settings forbid.
