@@ -164,3 +164,12 @@ fn places_on_one_long_line_are_found_in_linear_time() {
         assert!((0..end).step_by(7).all(|at| line.position(at).line == 1 && line.line(at) == (0..end)));
     });
 }
+
+#[test]
+fn what_aliases_put_in_is_bounded() {
+    let long = "x".repeat(1 << 20);
+    let aliases = lines(40, |_| "- *long".to_owned());
+    let file = file("cart.yaml", &format!("metadata: &long {long}\nspec:\n{aliases}"));
+    let problems = sources(vec![file], &LoadOptions::default()).expect_err("too much").list;
+    assert!(problems.iter().any(|problem| problem.message.contains("the aliases of the document")), "{problems:?}");
+}

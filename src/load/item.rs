@@ -13,6 +13,8 @@ use crate::model::{Json, SourceLocation};
 
 /// Values of one document after every alias is followed.
 const MOST_ITEMS: usize = 200_000;
+/// Bytes of all texts of it, every alias followed.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
 /// Levels after every alias is followed.
 const DEEPEST: usize = 64;
 
@@ -200,7 +202,7 @@ pub(super) fn is_null(text: &str) -> bool {
 
 /// The document's value, `None` where it is empty or cannot be read on.
 pub(super) fn resolve<'s>(tree: &Tree<'s>, source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
-    let mut resolver = Resolver { tree, source, problems, items: 0, reported: false };
+    let mut resolver = Resolver { tree, source, problems, items: 0, bytes: 0, reported: false };
     let item = resolver.item(tree.root?, 0, ValueOrigin::Written);
     // A part of a document would only be reported as incomplete.
     item.filter(|_| !resolver.reported)
@@ -211,6 +213,7 @@ struct Resolver<'t, 's, 'p> {
     source: &'s SourceText,
     problems: &'p mut Vec<Diagnostic>,
     items: usize,
+    bytes: usize,
     reported: bool,
 }
 
@@ -222,7 +225,10 @@ impl<'s> Resolver<'_, 's, '_> {
     /// Whether there is room for one more value at this depth; a document without is given up.
     fn room(&mut self, id: NodeId, depth: usize) -> bool {
         self.items += 1;
-        if self.items <= MOST_ITEMS && depth <= DEEPEST {
+        if let NodeShape::Scalar { text, .. } = &self.tree.node(id).shape {
+            self.bytes += text.len();
+        }
+        if self.items <= MOST_ITEMS && self.bytes <= MOST_BYTES && depth <= DEEPEST {
             return true;
         }
         if !self.reported {

@@ -295,6 +295,10 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         all.problems.extend(read.problems);
         all.notes.extend(read.notes);
     }
+    let count = files.len() + overlay_files.len() + usize::from(stack == StackFile::Found);
+    if let Some(problem) = variables.too_much() {
+        return Err(Diagnostics::new(vec![problem], count).below(root));
+    }
     leftover_overlays(&context, &mut all);
     let FileRead { found, removed, mut problems, notes } = all;
     let removed: BTreeMap<_, _> = removed.into_iter().collect();
@@ -315,7 +319,6 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         };
         problems.extend(variables.unknown(&config, is_written));
     }
-    let count = files.len() + overlay_files.len() + usize::from(stack == StackFile::Found);
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, count).below(root));
     }

@@ -2,10 +2,9 @@
 //! elsewhere the text is put in. Replaced text is never looked through again.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::config::Config;
 use super::diagnostic::Diagnostic;
@@ -14,13 +13,17 @@ use super::suggestion::{did_you_mean, nearest};
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
 
+/// Bytes that the variables of a load put in together: a value can be long, and used very often.
+const MOST_PUT_IN: usize = 512 * 1024 * 1024;
+
 /// The values of variables by name.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     texts: BTreeMap<String, Variable>,
-    /// Those that only environments set, and the first of them that a definition uses.
-    of_environments: BTreeSet<String>,
-    used_without: OnceLock<String>,
+    /// Those that only environments set, with whether any definition uses them.
+    of_environments: BTreeMap<String, AtomicBool>,
+    /// Bytes that were put in so far.
+    put_in: AtomicUsize,
 }
 
 /// A value with whether any definition uses it.
@@ -42,13 +45,20 @@ impl Variables {
     /// [`Variables::without_environment`].
     pub(super) fn of_stack(config: &Config, environment: Option<&String>) -> Self {
         let names = config.environment_variables.iter().filter(|name| !config.variables.contains_key(*name));
-        let of_environments = if environment.is_none() { names.cloned().collect() } else { BTreeSet::new() };
-        Self { of_environments, ..Self::new(&config.variables) }
+        let names = names.filter(|_| environment.is_none()).map(|name| (name.clone(), AtomicBool::default()));
+        Self { of_environments: names.collect(), ..Self::new(&config.variables) }
+    }
+
+    /// The problem of definitions that use longer values, and more of them, than there is room for.
+    pub(super) fn too_much(&self) -> Option<Diagnostic> {
+        let what = || format!("the variables put in more than {} MiB together", MOST_PUT_IN >> 20);
+        let is_too_much = self.put_in.load(Ordering::Relaxed) > MOST_PUT_IN;
+        is_too_much.then(|| Diagnostic::without_place(what(), "shorten their values, or use them less often"))
     }
 
     /// The problem of definitions that use what only environments set, where none is chosen.
     pub(super) fn without_environment(&self, config: &Config) -> Option<Diagnostic> {
-        let name = self.used_without.get()?;
+        let (name, _) = self.of_environments.iter().find(|(_, used)| used.load(Ordering::Relaxed))?;
         let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
         let help = format!("choose one with --env: {}", names.join(", "));
         Some(Diagnostic::without_place(format!("the variable `{name}` is set in environments only"), help))
@@ -144,13 +154,16 @@ fn lookup<'s>(
     variables: &'s Variables,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<&'s SourceText> {
-    let found = variables.texts.get(name).map(|variable| {
+    if let Some(variable) = variables.texts.get(name) {
         variable.used.store(true, Ordering::Relaxed);
-        &variable.text
-    });
-    if found.is_none() && variables.of_environments.contains(name) {
-        let _ = variables.used_without.set(name.to_owned());
-    } else if found.is_none() {
+        let length = variable.text.as_str().len();
+        let before = variables.put_in.fetch_add(length, Ordering::Relaxed);
+        // What is refused here has no error of its own: with threads it was another one each time.
+        return (before + length <= MOST_PUT_IN).then_some(&variable.text);
+    }
+    if let Some(used) = variables.of_environments.get(name) {
+        used.store(true, Ordering::Relaxed);
+    } else {
         let label = match nearest(name, variables.texts.keys().map(String::as_str)) {
             Some(near) => format!("did you mean `${{{near}}}`?"),
             None => "define it under `variables:` in trueup.yaml, or with `--var`".to_owned(),
@@ -158,7 +171,7 @@ fn lookup<'s>(
         let what = format!("the variable `{name}` is not defined");
         problems.push(Diagnostic::error(what, at.source, spot(at, &format!("${{{name}}}")), label));
     }
-    found
+    None
 }
 
 /// Where `needle` is in the value.
@@ -221,4 +234,42 @@ fn again<'s>(value: &'s SourceText, at: TextSpan<'s>, problems: &mut Vec<Diagnos
         problems.push(at.error(format!("the value of the variable is not valid YAML: {}", first.message), "used here"));
     }
     item.map_or_else(|| text(TextStyle::Quoted), |item| item.moved(at, ValueOrigin::Variable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn substituted(text: &str, variables: &Variables) -> (bool, Vec<String>) {
+        let (source, mut problems) = (SourceText::inline("cart.yaml", text), Vec::new());
+        let tree = Documents::new(&source).next().expect("a document").expect("a tree");
+        let mut item = resolve(&tree, &source, &mut problems).expect("a value");
+        substitute(&mut item, variables, &mut problems);
+        (matches!(item.value, Value::Refused), problems.into_iter().map(|problem| problem.message).collect())
+    }
+
+    #[test]
+    fn what_is_put_in_is_bounded_and_one_problem_of_the_load() {
+        let variables = Variables::new([(&"a".to_owned(), &"text".to_owned())]);
+        variables.put_in.store(MOST_PUT_IN - 8, Ordering::Relaxed);
+        for text in ["${a}", "b ${a}"] {
+            assert_eq!(substituted(text, &variables), (false, Vec::new()));
+        }
+        assert!(variables.too_much().is_none());
+        assert_eq!(substituted("b ${a}", &variables), (true, Vec::new()));
+        assert!(variables.too_much().is_some());
+    }
+
+    #[test]
+    fn whichever_definition_is_read_first_the_same_variable_of_an_environment_is_named() {
+        let used = || AtomicBool::default();
+        let of_environments = BTreeMap::from([("port".to_owned(), used()), ("domain".to_owned(), used())]);
+        let variables = Variables { of_environments, ..Variables::default() };
+        assert!(variables.without_environment(&Config::default()).is_none());
+        for (text, named) in [("${port}", "port"), ("${domain}", "domain")] {
+            assert_eq!(substituted(text, &variables), (true, Vec::new()));
+            let problem = variables.without_environment(&Config::default()).expect("a problem");
+            assert_eq!(problem.message, format!("the variable `{named}` is set in environments only"));
+        }
+    }
 }
