@@ -34,7 +34,7 @@ pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Refuses an output in the place of settings or definitions, because the next plan would delete what they define, in that
-/// of what is no regular file, which would be found after the work, and `-`, by which people mean standard output.
+/// of a link or a directory, which would be found after the work, and `-`, by which people mean standard output.
 ///
 /// # Errors
 /// The path has such, or is `-`.

@@ -331,8 +331,8 @@ fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool> {
     Err(Violation::of_service(url, listed)).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
-/// After this a person is told what a command waits for.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// After this a command says what it waits for.
+const QUIET_WAIT: Duration = Duration::from_secs(3);
 
 /// Asks the state on a thread of its own: a bucket may take its time, and an interrupt does not wait for it.
 ///
@@ -347,7 +347,7 @@ pub async fn ask_state<T: Send + 'static>(
     let mut asked = std::pin::pin!(aside(move || ask(&store)));
     tokio::select! {
         answer = &mut asked => return Ok(answer),
-        () = tokio::time::sleep(PATIENCE) => {}
+        () = tokio::time::sleep(QUIET_WAIT) => {}
     }
     context.output.message(&format!("waiting for the state in {}", place.display()));
     Ok(asked.await)

@@ -117,7 +117,7 @@ fn a_run_that_fails_is_resumed_or_rolled_back_has_a_document_too() {
     assert_eq!(evidence(&stage, "resumed.json")["run"]["resumes"], failed["run"]["run"]);
     stage.run("rollback last --yes --write json=back.json --quiet").code(0);
     assert!(evidence(&stage, "back.json")["run"]["rolls_back"].is_string());
-    // Nothing to do is no run: the document of an earlier one must not pass for its.
+    // Without a change there is nothing to record: the document of an earlier run must not pass for one of this.
     stage.edit("cart.yaml", "port: 81", "port: 80");
     stage.run("apply . --yes --write json=back.json --write prometheus=none.prom").code(0).stderr_ignored();
     let nothing: Value = serde_json::from_str(&stage.read("back.json")).expect("JSON");
