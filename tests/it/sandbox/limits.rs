@@ -19,6 +19,15 @@ async fn a_connection_that_sends_no_whole_header_is_closed_and_others_are_answer
         options.header_timeout = Duration::from_millis(50);
     })
     .await;
+    // On a connection of its own: one of a pool may be closed just when it is used again. It is closed as well when no
+    // other request follows.
+    let is_answered = async || {
+        let mut idle = TcpStream::connect(bench.running.address()).await.unwrap();
+        idle.write_all(b"GET /sandbox/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        tokio::time::timeout(FOREVER, idle.read_to_string(&mut answer)).await.expect("it is closed").unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    };
     for sent in ["", "GET", "GET /sandbox/health HTTP/1.1\r\nhost: x\r\n", "GET / HTTP/1.1\r\nhost: x\r\na: b"] {
         let mut slow = TcpStream::connect(bench.running.address()).await.unwrap();
         slow.write_all(sent.as_bytes()).await.unwrap();
@@ -26,14 +35,8 @@ async fn a_connection_that_sends_no_whole_header_is_closed_and_others_are_answer
         let closed = tokio::time::timeout(FOREVER, slow.read_to_end(&mut answer)).await;
         assert!(closed.is_ok(), "still open after {sent:?}");
         assert!(!answer.starts_with(b"HTTP/1.1 200"), "{sent:?} was answered");
-        assert_eq!(bench.get(SHOP).await.status, 200);
+        is_answered().await;
     }
-    // A connection that was used is closed as well when no other request follows.
-    let mut idle = TcpStream::connect(bench.running.address()).await.unwrap();
-    idle.write_all(b"GET /sandbox/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    tokio::time::timeout(FOREVER, idle.read_to_string(&mut answer)).await.expect("it is closed").unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[tokio::test]
