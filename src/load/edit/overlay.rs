@@ -33,6 +33,9 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
     let mut edits = adopt(loaded, &own);
     let mut editor = OverlayEditor::new(loaded, directory);
+    // A file can contain changes of shared definitions beside an object of its own.
+    let edited = edits.files.iter().map(|(file, bytes)| (file.clone(), OverlayFile::new(file, &text(bytes.clone()))));
+    editor.files.extend(edited);
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
         let file = definition.overlays.iter().rfind(|file| is_below(file)).cloned();
@@ -66,8 +69,11 @@ fn head(key: &Key) -> String {
 
 /// The text of a file; empty where there is none.
 fn read(loaded: &Loaded, file: &Arc<str>) -> String {
-    let text = loaded.origin.read(file, &loaded.options.limits).ok();
-    text.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+    loaded.origin.read(file, &loaded.options.limits).map(text).unwrap_or_default()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// An overlay file by its documents, so that each is edited and read again without the others.

@@ -179,3 +179,29 @@ fn documents_of_one_overlay_are_edited_in_linear_time() {
         assert_eq!(adopt_into_overlay(&loaded, "prod", &wanted).adopted.len(), wanted.len());
     });
 }
+
+#[test]
+fn an_object_of_the_overlay_and_a_change_in_the_same_file_are_both_edited() {
+    let object = |name: &str, spec: &str| {
+        format!("kind: ip_prefix_set\nmetadata: {{name: {name}, namespace: shop, description: a}}\nspec: {spec}\n")
+    };
+    let prefixes = "{ipv4_prefixes: [{ipv4_prefix: 10.0.0.0/8}]}";
+    let files = [
+        ("trueup.yaml", SETTINGS.to_owned()),
+        ("base.yaml", object("base", prefixes)),
+        ("prod/both.yaml", format!("{}---\n{}", object("own", prefixes), object("base", "{}"))),
+    ];
+    let loaded = read(&files, "prod");
+    let wanted = |key: &Key| ValueToAdopt {
+        key: key.clone(),
+        live: "b".into(),
+        field: Field::Description,
+        unnamed: None,
+        tenant: None,
+    };
+    let wanted: Vec<ValueToAdopt> = loaded.desired.definitions.keys().map(wanted).collect();
+    assert_eq!(wanted.len(), 2);
+    let edits = adopt_into_overlay(&loaded, "prod", &wanted);
+    let text = String::from_utf8(edits.files["prod/both.yaml"].clone()).expect("UTF-8");
+    assert_eq!((edits.adopted.len(), text.matches("description: b").count()), (2, 2), "{text}");
+}
