@@ -249,6 +249,9 @@ fn the_entries_of_a_map_are_taken_over_by_their_keys() {
     // The keys of a map are its definition's whole: what is new live came from outside, and what is gone went.
     let named = json!({"a": {"ip_address": "10.0.0.1/24"}, "new": {"ip_address": "10.0.0.3/24"}});
     assert_eq!(of(taken_over, &named, &written), named);
+    // What it sets to nothing stays, though no answer has it.
+    let nothing = json!({"a": {"ip_address": "10.0.0.1/24", "dns_server": ""}, "new": {"ip_address": "10.0.0.3/24"}});
+    assert_eq!(of(taken_over, &named, &nothing), nothing);
     let unnamed = json!({
         "a": {"ip_address": "10.0.0.2/24", "dns_server": "10.0.0.9"}, "gone": {"ip_address": "10.0.0.4/24"}
     });
@@ -257,4 +260,15 @@ fn the_entries_of_a_map_are_taken_over_by_their_keys() {
         assert_eq!(of(taken_over, &odd, &written), odd);
         assert_eq!(of(with_unnamed, &odd, &written), written);
     }
+}
+
+#[test]
+fn what_a_change_removes_is_kept_where_all_of_it_is_there() {
+    let options = |header: Json| json!({"connection_timeout": 5, "header_transformation_type": header});
+    let (before, after) = (options(json!({"proper_case_header_transformation": {}})), json!({"connection_timeout": 5}));
+    let keeps = |live: Json| keeps(message(POOL), "advanced_options", Some(&live), (Some(&before), Some(&after)));
+    assert!(keeps(before.clone()));
+    assert!(keeps(options(json!({"proper_case_header_transformation": {}, "of_the_future": 1}))));
+    assert!(!keeps(options(json!({"preserve_case_header_transformation": {}}))));
+    assert!(!keeps(after.clone()));
 }

@@ -249,6 +249,35 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_what_its_one_document_is_and_else_a_text() {
+        let shown = |value: &str| {
+            let variables = Variables::new([(&"a".to_owned(), &value.to_owned())]);
+            let (source, mut problems) = (SourceText::inline("cart.yaml", "${a}"), Vec::new());
+            let tree = Documents::new(&source).next().expect("a document").expect("a tree");
+            let mut item = resolve(&tree, &source, &mut problems).expect("a value");
+            substitute(&mut item, &variables, &mut problems);
+            assert!(problems.is_empty(), "{value}");
+            match item.value {
+                Value::Text(text, style) => format!("{style:?} {text}"),
+                Value::List(items) => format!("a list of {}", items.len()),
+                Value::Map(entries) => format!("a map of {}", entries.len()),
+                Value::Refused => "refused".to_owned(),
+            }
+        };
+        for (value, is) in [
+            ("80", "Plain 80"),
+            ("'80'", "Quoted 80"),
+            ("", "Plain "),
+            ("[80, 443]", "a list of 2"),
+            ("{a: b}", "a map of 1"),
+            ("{a: b", "Quoted {a: b"),
+            ("a\n---\nb", "Quoted a\n---\nb"),
+        ] {
+            assert_eq!(shown(value), is);
+        }
+    }
+
+    #[test]
     fn what_is_put_in_is_bounded_and_one_problem_of_the_load() {
         let variables = Variables::new([(&"a".to_owned(), &"text".to_owned())]);
         variables.put_in.store(MOST_PUT_IN - 8, Ordering::Relaxed);

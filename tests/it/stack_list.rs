@@ -117,6 +117,11 @@ fn a_stack_has_changed_if_a_file_that_it_reads_has() {
     stage.write("stacks/pay/README.md", "new\n");
     stage.write("README.md", "new\n");
     assert_eq!(changed(&stage), Vec::<String>::new());
+    // So does the name of a file: as it is called, another environment reads it.
+    let overlays = ["dev", "else"].map(|name| stage.path(&format!("stacks/pay/overlays/{name}")));
+    std::fs::rename(&overlays[0], &overlays[1]).expect("a directory");
+    assert_eq!(changed(&stage), ["stacks/pay changed"]);
+    std::fs::rename(&overlays[1], &overlays[0]).expect("a directory");
     stage.edit("stacks/shop/cart.yaml", "port: 80", "port: 81");
     assert_eq!(changed(&stage), ["stacks/shop changed"]);
     commit(&stage, "edit");

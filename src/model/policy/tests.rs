@@ -122,6 +122,17 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
             "tightened gates.upgrade: warn -> block; in force: block, the stricter",
         ]
     );
+    head.target.namespaces =
+        ["a", "b", "c", "d", "e", "f", "g"].map(|name| crate::model::Namespace::parse(name).expect("a name")).into();
+    let lines: Vec<String> = changes(Some(&head), &base, &in_force).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines[2..],
+        [
+            "changed namespaces: a, b, c, d, e and 2 more -> (not listed); in force: (not listed)",
+            "tightened guards.percent: 100 -> 30; in force: 30, the stricter",
+            "tightened ignore: spec.port of shop/* -> not ignored; in force: not ignored, the stricter",
+        ]
+    );
     let mut limited = Policy::default();
     limited.loosest.guards = Guards { percent: 10, least: 5 };
     let lines: Vec<String> =

@@ -14,6 +14,12 @@ fn files_are_written_once_and_named() {
     assert_eq!(stage.read("a/odd.yaml"), EVEN);
     stage.run("fmt").code(0).stdout("");
     stage.run("validate").code(0).stdout_contains("Valid: 2 endpoints");
+    // A directory of a stack is that directory, and no other whose name begins so.
+    let stage = Stage::new().file("trueup.yaml", "stack: s\n");
+    for file in ["a/odd.yaml", "a/b/odd.yaml", "ab/odd.yaml"] {
+        stage.write(file, ODD);
+    }
+    stage.run("fmt a").code(0).stdout("a/b/odd.yaml\na/odd.yaml\n");
 }
 
 #[test]

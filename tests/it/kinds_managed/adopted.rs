@@ -145,7 +145,7 @@ fn what_no_definition_names_is_written_when_it_is_asked_for() {
     stage.run("pull --drift . --unnamed").stdout_contains("spec.advanced_options");
     let text = stage.read("pool.yaml");
     assert!(text.contains("  advanced_options: {connection_timeout: 2500}\n"), "{text}");
-    assert!(text.contains("zone: b") && text.contains("192.0.2.3"), "{text}");
+    assert!(text.contains("zone: b") && text.contains("192.0.2.3") && text.contains("# the old one"), "{text}");
     assert!(text.contains("port: 8443   # as everywhere"), "{text}");
     stage
         .run("plan .")
