@@ -199,5 +199,12 @@ mod tests {
         assert_eq!(waits[9], LONGEST_WAIT);
         assert_eq!(backoff(0, 0.0), Duration::from_millis(250));
         assert_eq!(backoff(u32::MAX, 7.0), LONGEST_WAIT);
+        // A service that refuses for now is waited for by its refusals, one that fails by its failures.
+        let tried = AttemptHistory { refusals: 3, failures: 1, ..AttemptHistory::default() };
+        for (code, millis) in [(429, 4000), (503, 1000)] {
+            let after = Duration::from_millis(millis);
+            let decided = decide(RetryClass::Read, &status(code, None), &tried, 1.0);
+            assert_eq!(decided, RetryDecision::Again { after }, "{code}");
+        }
     }
 }

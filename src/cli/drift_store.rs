@@ -136,7 +136,7 @@ impl<'c> DriftStore<'c> {
     /// Those of [`DriftStore::read`], or it cannot be written.
     pub async fn update(&self, change: impl Fn(&mut DriftState)) -> Result<DriftState> {
         // A bucket has no lock to wait for; it refuses a write over a version that was not read.
-        let lock = self.lock().await?;
+        let _lock = self.lock().await?;
         let (mut before, mut tries) = (None, 0);
         loop {
             let (mut state, tag) = self.versioned().await?;
@@ -151,7 +151,6 @@ impl<'c> DriftStore<'c> {
             }
             change(&mut state);
             if self.write(&state, tag.clone()).await? {
-                drop(lock);
                 return Ok(state);
             }
             before = tag;

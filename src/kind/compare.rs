@@ -13,9 +13,6 @@ use super::{Field, FieldKind, Flag, GroupFlag, Message};
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
 /// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
 pub fn seen_as(message: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
-    let is_filled = message.groups.iter().any(|group| group.name == unit && group.is(GroupFlag::Filled));
-    // A field that no definition names belongs to others; so does a group that has no default.
-    let live = live.filter(|_| wanted.is_some() || is_filled);
     let seen = seen_message(message, keys_of(message, unit, live), keys_of(message, unit, wanted));
     value_of(message, unit, without_zeros(message, seen))
 }

@@ -89,7 +89,7 @@ mod tests {
         for key in ["-a", "a-", "a b", "A.com/x", "/x", "x/", "a/b/c", "ü", "a..b/x", long.as_str()] {
             assert!(key_fault(key).is_some(), "{key}");
         }
-        for value in ["", "web", "1.2.3", "Team_A"] {
+        for value in ["", "web", "1.2.3", "Team_A", &long[1..]] {
             assert_eq!(value_fault(value), None, "{value}");
         }
         for value in ["a b", "x/y", ".x", "a!", long.as_str()] {

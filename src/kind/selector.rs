@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         self.blanks();
         let start = self.at;
         let word = self.word();
-        if !word.is_empty() && label::key_fault(word).is_none() {
+        if label::key_fault(word).is_none() {
             Ok(word.to_owned())
         } else {
             self.at = start;
@@ -230,6 +230,7 @@ mod tests {
         let web = [("tier", "web"), ("acme.com/x", "")];
         assert!(matches("tier=web", &web));
         assert!(matches("tier in (db, web),!zone", &web));
+        assert!(matches(" tier = web , tier in ( db , web ) , ! zone ", &web));
         assert!(matches("zone!=a", &web));
         assert!(matches("zone notin (a,b)", &web));
         assert!(matches("acme.com/x", &web));
@@ -248,5 +249,6 @@ mod tests {
         assert_eq!(fault("a=1 b=2"), "expected `,` or the end at character 5");
         assert_eq!(fault("a b"), "expected an operator, `,` or the end at character 3");
         assert_eq!(fault("a=-x"), "expected a label value at character 3");
+        assert_eq!(fault("a,"), "expected a label key at character 3");
     }
 }

@@ -160,10 +160,7 @@ impl<'r> TreeThen<'r> {
         for ((path, entry), file) in before.into_iter().zip(&after) {
             let there = directory.join(&file.path);
             let length = there.symlink_metadata().map(|metadata| metadata.len()).ok();
-            let is_same = path == file.path
-                && (entry.kind == EntryKind::Link) == file.is_link
-                && entry.kind != EntryKind::Submodule
-                && length == entry.size;
+            let is_same = path == file.path && (entry.kind == EntryKind::Link) == file.is_link && length == entry.size;
             if !is_same {
                 return Err(StackChange::Changed);
             }

@@ -191,6 +191,7 @@ fn pruning_needs_namespaces_in_the_environment_that_is_chosen() {
     assert!(problem.contains("`prune` needs `namespaces:`") && problem.contains("trueup.yaml:1:29"), "{problem}");
     assert_eq!(read(text, Some("prod")).expect("prod lists one").safeguards.prune, Prune::All);
     assert_eq!(read(text, None).expect("neither is chosen").safeguards.prune, Prune::Owned);
+    assert_eq!(read("prune:\n", None).expect("it is not set").safeguards.prune, Prune::None);
 }
 
 /// The settings of a random layer: each either there or not.
