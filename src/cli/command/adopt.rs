@@ -225,7 +225,8 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
     let mut tenants: BTreeMap<Key, Option<String>> = BTreeMap::new();
     for one in wanted {
         let spec = one.key.kind.message();
-        let keys = one.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, Some(&one.live)));
+        let live = one.unnamed.as_ref().unwrap_or(&one.live);
+        let keys = one.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, Some(live)));
         if kind::references(spec, keys).is_empty() {
             continue;
         }

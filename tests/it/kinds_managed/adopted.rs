@@ -153,6 +153,15 @@ fn what_no_definition_names_is_written_when_it_is_asked_for() {
         .stdout_contains("192.0.2.2 -> 192.0.2.3")
         .does_not_say("do not name")
         .does_not_say("does not name");
+    // A reference without what the service fills in it.
+    stage.write("pool.yaml", &POOL.replace("  healthcheck: [{name: alive}]\n", ""));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    let reference =
+        json!({"name": "alive", "namespace": "shop", "tenant": "sandbox-tenant", "uid": "u", "kind": "healthcheck"});
+    change(&service, "origin_pools", "cart", |spec| spec["healthcheck"] = json!([reference]));
+    stage.run("pull --drift . --unnamed").stdout_contains("spec.healthcheck");
+    let text = stage.read("pool.yaml");
+    assert!(text.contains("name: alive") && !text.contains("tenant") && !text.contains("uid"), "{text}");
     stage.run("pull --unnamed -o x").code(64).stderr_contains("--drift");
 }
 
