@@ -187,7 +187,7 @@ impl FileFilter {
     }
 
     /// The overlay directory of any environment that the file lies in; where one contains another, the inner one.
-    fn overlay_of(&self, path: &str) -> Option<&String> {
+    pub(super) fn overlay_of(&self, path: &str) -> Option<&String> {
         let above = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
         [path].into_iter().chain(above).find_map(|directory| self.overlays.get(directory))
     }

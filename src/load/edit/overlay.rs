@@ -24,10 +24,10 @@ use crate::model::{Definition, Json, Key, Object};
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
 /// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
 pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdopt]) -> AdoptedEdits {
-    let is_below = |file: &str| file.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+    let is_in = files_in(loaded, directory);
     let is_own = |one: &&ValueToAdopt| {
         let definition = loaded.desired.definitions.get(&one.key);
-        definition.is_some_and(|definition| is_below(&definition.file))
+        definition.is_some_and(|definition| is_in(&definition.file))
     };
     let (own, shared): (Vec<&ValueToAdopt>, Vec<&ValueToAdopt>) = wanted.iter().partition(is_own);
     let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
@@ -38,7 +38,7 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     editor.files.extend(edited);
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
-        let file = definition.overlays.iter().rfind(|file| is_below(file)).cloned();
+        let file = definition.overlays.iter().rfind(|file| is_in(file)).cloned();
         let file = file.unwrap_or_else(|| editor.path(&one.key));
         match editor.adopt(definition, &file, one) {
             Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone())),
@@ -55,10 +55,17 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     let definition = loaded.desired.definitions.get(key)?;
     let editor = OverlayEditor::new(loaded, directory);
     let files = definition.overlays.iter().chain([&definition.file]);
-    let is_there = files.into_iter().any(|file| file.starts_with(&format!("{directory}/")));
+    let is_in = files_in(loaded, directory);
+    let is_there = files.into_iter().any(|file| is_in(file));
     let path = editor.path(key);
     let is_free = loaded.reads(&path, false) && read(loaded, &path).is_empty() && loaded.origin.is_replaceable(&path);
     (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
+}
+
+/// Whether a file is of an overlay, and not of another one inside of it.
+fn files_in<'d>(loaded: &Loaded, directory: &'d str) -> impl Fn(&str) -> bool + use<'d> {
+    let filter = loaded.filter();
+    move |file| filter.overlay_of(file).is_some_and(|overlay| overlay == directory)
 }
 
 /// What names a definition.

@@ -205,3 +205,37 @@ fn an_object_of_the_overlay_and_a_change_in_the_same_file_are_both_edited() {
     let text = String::from_utf8(edits.files["prod/both.yaml"].clone()).expect("UTF-8");
     assert_eq!((edits.adopted.len(), text.matches("description: b").count()), (2, 2), "{text}");
 }
+
+#[test]
+fn an_overlay_inside_of_that_of_the_environment_is_left_to_its_own() {
+    let settings = "environments: {low: {overlay: prod/low}, prod: {extends: low, overlay: prod}}\n";
+    let object = |name: &str, spec: &str| format!("metadata: {{name: {name}, namespace: shop}}\nspec: {spec}\n");
+    let files = [
+        ("trueup.yaml", settings.to_owned()),
+        ("cart.yaml", object("cart", "{ip: 10.0.0.7}")),
+        ("prod/low/cart.yaml", object("cart", "{port: 7}")),
+        ("prod/low/of-low.yaml", object("of-low", "{ip: 10.0.0.8, port: 8}")),
+    ];
+    let loaded = read(&files, "prod");
+    let port = |key: &Key| ValueToAdopt {
+        key: key.clone(),
+        live: 80.into(),
+        field: Field::of_unit("port"),
+        unnamed: None,
+        tenant: None,
+    };
+    let wanted: Vec<ValueToAdopt> = loaded.desired.definitions.keys().map(port).collect();
+    let edits = adopt_into_overlay(&loaded, "prod", &wanted);
+    assert!(edits.left.is_empty(), "{:?}", edits.left);
+    let written: Vec<&str> = edits.files.keys().map(|file| &**file).collect();
+    assert_eq!(written, ["prod/shop/cart.yaml", "prod/shop/of-low.yaml"]);
+    let removal = |key: &Key| removal_in_overlay(&loaded, "prod", key).expect("a removal");
+    let removals: Vec<(Arc<str>, Vec<u8>)> = loaded.desired.definitions.keys().map(removal).collect();
+    let text =
+        |(file, bytes): &(Arc<str>, Vec<u8>)| (file.to_string(), String::from_utf8(bytes.clone()).expect("UTF-8"));
+    let removals: Vec<(String, String)> = removals.iter().map(text).collect();
+    let files: Vec<(&str, String)> =
+        files.into_iter().chain(removals.iter().map(|(file, text)| (file.as_str(), text.clone()))).collect();
+    assert!(read(&files, "prod").desired.definitions.is_empty());
+    assert_eq!(read(&files, "low").desired.definitions.len(), 2);
+}
