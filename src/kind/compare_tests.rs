@@ -216,6 +216,24 @@ fn equal_items_are_in_order_whatever_else_is_in_them() {
 }
 
 #[test]
+fn what_changed_between_the_same_neighbours_is_the_same_item_where_it_is_clear_which() {
+    let definition = crate::kind::find("api_definition").expect("a kind").message();
+    let message = definition.field("non_api_endpoints").and_then(Field::message).expect("a message");
+    let items = |paths: &str| -> Vec<Json> { paths.chars().map(|path| json!({"path": path.to_string()})).collect() };
+    for (live, wanted, is) in [
+        ("abc", "axc", &[Some(0), Some(1), Some(2)][..]),
+        ("abcd", "axyd", &[Some(0), Some(1), Some(2), Some(3)]),
+        ("bc", "xc", &[Some(0), Some(1)]),
+        ("ab", "ax", &[Some(0), Some(1)]),
+        ("abcd", "axd", &[Some(0), None, None, Some(2)]),
+        ("abd", "axyd", &[Some(0), None, Some(3)]),
+        ("abc", "cxa", &[Some(2), None, Some(0)]),
+    ] {
+        assert_eq!(aligned(message, &items(live), &items(wanted)), is, "{live} {wanted}");
+    }
+}
+
+#[test]
 fn items_with_the_defaults_of_the_service_are_in_order() {
     let policy = crate::kind::find("alert_policy").expect("a kind").message();
     let message = policy.field("routes").and_then(Field::message).expect("a message");
