@@ -208,9 +208,12 @@ pub async fn permits_changes(
     let by =
         if of_policy == prune && prune == Prune::None { "the limits of the policy" } else { "the settings in force" };
     let message = format!("the plan would delete `{key}`, and {by} delete no such object (prune: {prune})");
-    let hint = match namespaces.contains(&key.namespace) && !key.kind.is_endpoint() {
-        true => format!("a delete needs `{}` under `kinds:`", key.kind),
+    let is_listed = key.kind.is_endpoint() || config.kinds.contains(&key.kind);
+    let hint = match namespaces.contains(&key.namespace) {
+        _ if prune == Prune::None => again.to_owned(),
         false => format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace),
+        true if !is_listed => format!("a delete needs `{}` under `kinds:`", key.kind),
+        true => again.to_owned(),
     };
     Err(error!(Refused, "{message}").hint(hint).hint("nothing was sent"))
 }
