@@ -596,9 +596,14 @@ fn a_run_of_which_a_later_one_leaves_nothing_is_superseded_and_no_longer_open() 
     stage.run("apply . --only shop/cart --yes").code(0).stderr_contains("has not finished");
     assert_eq!(open()[1]["superseded_by"], json!(null));
     stage.edit("cart.yaml", "port: 82", "port: 83");
+    // One that failed leaves it open, too.
+    service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
+    stage.run("apply . --yes --quiet").code(1).stderr_ignored();
+    assert_eq!(open()[2]["superseded_by"], json!(null));
+    service.misbehave("rules: []");
     stage.run("apply . --yes --quiet").code(0).stderr_ignored();
     let runs = open();
-    assert_eq!((&runs[2]["run"], &runs[2]["superseded_by"]), (&json!(killed), &runs[0]["run"]));
+    assert_eq!((&runs[3]["run"], &runs[3]["superseded_by"]), (&json!(killed), &runs[0]["run"]));
     let list = stage.run("history");
     list.code(0).stdout_contains("unfinished, superseded by ").does_not_say("--resume");
     stage.run(&format!("apply --resume {killed} --yes")).code(6).stderr_contains("is superseded by run `");
