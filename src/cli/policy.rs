@@ -80,14 +80,6 @@ fn permits(context: &Context, is_permitted: impl FnOnce(&Policy) -> Result<(), V
     is_permitted(&file.policy).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
-/// Whether the policy lets these stacks be changed.
-///
-/// # Errors
-/// It forbids one.
-pub fn permits_stacks(context: &Context, names: [&str; 2]) -> Result<()> {
-    permits(context, |policy| names.into_iter().try_for_each(|name| policy.stack(Some(name))))
-}
-
 /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than
 /// the policy allows. Returns the settings that differ, for the reports.
 ///
@@ -160,7 +152,7 @@ pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Pl
         outside(file, Path::new(directory))?;
     }
     if let Some((from, to)) = plan.handed_over() {
-        permits_stacks(context, [from, to])?;
+        permits(context, |policy| [from, to].into_iter().try_for_each(|name| policy.stack(Some(name))))?;
     }
     check(context, root, config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
 }

@@ -47,7 +47,6 @@ impl Execute for MoveArgs {
         let scope = ScopeArgs { paths: vec![self.directory.clone()], filter: FilterArgs::default() };
         let stack = stack::open_bare(context, &scope)?;
         let stacks = Stacks::of(self, context, &stack)?;
-        policy::permits_stacks(context, [&stacks.from, &stacks.to])?;
         policy::permits_names(context, &stacks.consents(self))?;
         let other = find(context, &stack.loaded, stacks.other())?;
         let selection = stack::selection(&FilterArgs { only: self.globs.clone(), ..FilterArgs::default() })?;
