@@ -80,6 +80,9 @@ fn what_is_set_to_nothing_is_named() {
     assert_eq!(is_as(&live, &wanted), ["advanced_options"]);
     live["advanced_options"] = json!({"connection_timeout": 0});
     assert_eq!(is_as(&live, &wanted), Vec::<String>::new());
+    // A choice is one, though it says nothing.
+    let (none, zero) = (json!({}), json!({"port": 0}));
+    assert!(!agrees(message(POOL), "port_choice", Some(&none), Some(&zero)));
 }
 
 #[test]
