@@ -2,7 +2,7 @@
 //! same endpoint, and how they are written without replacing another's work.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::args::DefinitionFileArgs;
@@ -28,7 +28,7 @@ const LONGEST_FILE_NAME: usize = 255;
 /// A file that is to be written.
 pub struct DefinitionFile {
     pub kind: KindName,
-    path: PathBuf,
+    path: String,
     text: String,
 }
 
@@ -84,7 +84,8 @@ impl<'a> DefinitionTarget<'a> {
             files.entry(definition.file.clone()).or_default().push(key.clone());
         }
         let defined = definitions.into_iter().map(|(key, definition)| (key, definition.file)).collect();
-        let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
+        let below = full.strip_prefix(root).map(|below| below.to_string_lossy()).unwrap_or_default();
+        let below = below.replace(std::path::MAIN_SEPARATOR, "/");
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.chosen_environment();
         Ok(Self { arguments, config, environment, below, defined, files, removed, call })
@@ -100,7 +101,7 @@ impl<'a> DefinitionTarget<'a> {
         if let Some(place) = self.removed.get(key) {
             return Some(format!("the overlay {} removes it", place.file));
         }
-        let path = self.below(&path(key));
+        let path = self.below(&load::file_of(key));
         if let Some(file) = self.defined.get(key).filter(|file| ***file != *path) {
             return Some(format!("`{file}` defines it"));
         }
@@ -112,8 +113,8 @@ impl<'a> DefinitionTarget<'a> {
     }
 
     /// The path from the directory of the stack.
-    fn below(&self, path: &Path) -> String {
-        format!("{}{}", self.below, path.display())
+    fn below(&self, path: &str) -> String {
+        format!("{}{path}", self.below)
     }
 
     /// The file of an endpoint, or why no definition can describe it.
@@ -122,8 +123,8 @@ impl<'a> DefinitionTarget<'a> {
         if !key.is_plain() {
             return Err("its name is not valid for a definition or a file".to_owned());
         }
-        let path = path(key);
-        if path.file_name().is_some_and(|name| name.len() > LONGEST_FILE_NAME) {
+        let path = load::file_of(key);
+        if path.rsplit('/').next().is_some_and(|name| name.len() > LONGEST_FILE_NAME) {
             return Err("its name is too long for a file".to_owned());
         }
         let text = definition::text(
@@ -137,7 +138,7 @@ impl<'a> DefinitionTarget<'a> {
     }
 
     /// Why a later load would refuse the file, or read something else.
-    fn refuses(&self, endpoint: &Object, path: &Path, text: &str) -> Option<String> {
+    fn refuses(&self, endpoint: &Object, path: &str, text: &str) -> Option<String> {
         let file = SourceFile { path: self.below(path), bytes: text.as_bytes().to_vec() };
         let options = load::LoadOptions { threads: Some(1), ..load::LoadOptions::default() };
         match load::sources(vec![file], &options) {
@@ -196,7 +197,7 @@ impl<'a> DefinitionTarget<'a> {
             .collect();
         let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
         let mut written: Vec<(&Path, &[u8])> =
-            news.iter().map(|one| (one.path.as_path(), one.text.as_bytes())).collect();
+            news.iter().map(|one| (Path::new(&one.path), one.text.as_bytes())).collect();
         if arguments.schema.is_none() && !arguments.no_schema {
             written.push((Path::new(SCHEMA), schema.as_bytes()));
         }
@@ -221,30 +222,10 @@ impl<'a> DefinitionTarget<'a> {
 }
 
 /// The schema that a file names: a URL, or the copy in the directory that is written.
-fn schema(arguments: &DefinitionFileArgs, path: &Path) -> Option<String> {
+fn schema(arguments: &DefinitionFileArgs, path: &str) -> Option<String> {
     match (&arguments.schema, arguments.no_schema) {
         (_, true) => None,
         (Some(url), false) => Some(url.clone()),
-        (None, false) => Some(format!("{}{SCHEMA}", "../".repeat(path.components().count() - 1))),
+        (None, false) => Some(format!("{}{SCHEMA}", "../".repeat(path.matches('/').count()))),
     }
-}
-
-/// Below the directory that is written.
-fn path(key: &Key) -> PathBuf {
-    let mut directory = PathBuf::from(free(key.namespace.as_str()));
-    // Objects of two kinds may have one name.
-    if !key.kind.is_endpoint() {
-        directory.push(key.kind.as_str());
-    }
-    directory.join(format!("{}.yaml", free(key.name.as_str())))
-}
-
-/// The name of a file or a directory for an object's name. A name that means something else there gets
-/// an end that no object's name has.
-fn free(name: &str) -> String {
-    const TAKEN: [&str; 5] = ["trueup", "con", "prn", "aux", "nul"];
-    let numbered = ["com", "lpt"]
-        .iter()
-        .any(|device| name.strip_prefix(device).is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9'])));
-    if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }

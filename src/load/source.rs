@@ -16,6 +16,7 @@ use super::suggestion::nearest;
 use super::text::SourceText;
 use crate::file::{self, Directory, FileError, MOST_ENTRIES, ManyFiles, Walk, WalkError};
 use crate::kind;
+use crate::model::Key;
 
 /// Where the files of a stack are.
 #[derive(Debug)]
@@ -113,6 +114,24 @@ pub fn is_source(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
+}
+
+/// The file in which the definition of an object, or an overlay of it, is written where there is none, below a directory.
+pub fn file_of(key: &Key) -> String {
+    let (namespace, name) = (free(key.namespace.as_str()), free(key.name.as_str()));
+    // Objects of two kinds may have one name.
+    let kind = if key.kind.is_endpoint() { String::new() } else { format!("{}/", key.kind) };
+    format!("{namespace}/{kind}{name}.yaml")
+}
+
+/// The name of a file or a directory for an object's name. A name that means something else there gets
+/// an end that no object's name has.
+fn free(name: &str) -> String {
+    const TAKEN: [&str; 5] = ["trueup", "con", "prn", "aux", "nul"];
+    let numbered = ["com", "lpt"]
+        .iter()
+        .any(|device| name.strip_prefix(device).is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9'])));
+    if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
 /// Whether a path below a stack's directory can be one of definitions or settings.

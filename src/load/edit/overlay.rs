@@ -15,6 +15,7 @@ use crate::load::item::{Item, resolve};
 use crate::load::level::Level;
 use crate::load::loaded::Loaded;
 use crate::load::rules::StackRules;
+use crate::load::source::file_of;
 use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
 use crate::load::text::SourceText;
@@ -165,8 +166,7 @@ impl<'l> OverlayEditor<'l> {
 
     /// Where a new document of a key is written.
     fn path(&self, key: &Key) -> Arc<str> {
-        let kind = if key.kind.is_endpoint() { String::new() } else { format!("{}/", key.kind) };
-        format!("{}/{}/{kind}{}.yaml", self.directory, key.namespace, key.name).into()
+        format!("{}/{}", self.directory, file_of(key)).into()
     }
 
     /// Sets one value in an overlay file, and checks that the definition becomes what is wanted.

@@ -239,3 +239,15 @@ fn an_overlay_inside_of_that_of_the_environment_is_left_to_its_own() {
     assert!(read(&files, "prod").desired.definitions.is_empty());
     assert_eq!(read(&files, "low").desired.definitions.len(), 2);
 }
+
+#[test]
+fn a_name_that_means_something_else_as_a_file_has_its_overlay() {
+    let definition = "metadata: {name: trueup, namespace: con}\nspec: {ip: 10.0.0.7, port: 5}\n".to_owned();
+    let loaded = read(&[("trueup.yaml", SETTINGS.to_owned()), ("cart.yaml", definition)], "prod");
+    let key = Key::parse("con/trueup").expect("a key");
+    let wanted = ValueToAdopt { key, live: 80.into(), field: Field::of_unit("port"), unnamed: None, tenant: None };
+    let edits = adopt_into_overlay(&loaded, "prod", &[wanted.clone()]);
+    assert_eq!(edits.files.keys().map(|file| &**file).collect::<Vec<_>>(), ["prod/con_/trueup_.yaml"]);
+    let (file, _) = removal_in_overlay(&loaded, "prod", &wanted.key).expect("a removal");
+    assert_eq!(&*file, "prod/con_/trueup_.yaml");
+}
