@@ -277,6 +277,9 @@ fn the_entries_of_a_map_are_taken_over_by_their_keys() {
         "a": {"ip_address": "10.0.0.2/24", "dns_server": "10.0.0.9"}, "gone": {"ip_address": "10.0.0.4/24"}
     });
     assert_eq!(of(with_unnamed, &live, &written), unnamed);
+    // What waits for its apply stays.
+    let more = json!({"a": {"ip_address": "10.0.0.2/24", "default_gw": "10.0.0.7"}});
+    assert_eq!(of(with_unnamed, &live, &more)["a"]["default_gw"], "10.0.0.7");
     for odd in [json!([]), json!("text")] {
         assert_eq!(of(taken_over, &odd, &written), odd);
         assert_eq!(of(with_unnamed, &odd, &written), written);

@@ -86,7 +86,7 @@ mod tests {
             assert_eq!(key_fault(key), None, "{key}");
         }
         let long = "k".repeat(64);
-        for key in ["-a", "a-", "a b", "A.com/x", "/x", "x/", "a/b/c", "ü", "a..b/x", long.as_str()] {
+        for key in ["-a", "a-", "a b", "A.com/x", "/x", "x/", "a/b/c", "ü", "a..b/x", "-a/x", "a-/x", long.as_str()] {
             assert!(key_fault(key).is_some(), "{key}");
         }
         for value in ["", "web", "1.2.3", "Team_A", &long[1..]] {

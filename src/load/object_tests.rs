@@ -429,3 +429,16 @@ fn a_key_far_below_is_not_sent_to_the_metadata() {
         found(below)
     );
 }
+
+#[test]
+fn a_key_is_a_text_or_an_alias_of_one() {
+    let endpoint = |key: &str| {
+        let metadata = "{name: cart, namespace: shop, labels: {&key a: b}}";
+        found(&format!("metadata: {metadata}\nspec:\n  ip: 192.0.2.4\n  {key}: 80\n"))
+    };
+    assert_eq!(endpoint("port"), Vec::<String>::new());
+    assert!(endpoint("*key ")[0].starts_with("4: unknown field `a`"));
+    for key in ["? [port]\n  ", "? {port: 1}\n  "] {
+        assert_eq!(endpoint(key), ["4: a key is a list or a mapping [a key is a text]"]);
+    }
+}
