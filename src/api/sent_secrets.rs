@@ -20,8 +20,8 @@ const SHORTEST: usize = 8;
 /// The secrets of a request.
 #[derive(Debug, Default)]
 pub(super) struct SentSecrets {
-    /// Each as it is written and as JSON writes it, the longest first.
-    texts: Vec<String>,
+    /// Each as it is written and as JSON writes it.
+    texts: HashSet<String>,
 }
 
 impl SentSecrets {
@@ -39,14 +39,16 @@ impl SentSecrets {
             // A refusal is looked through as it is shown.
             texts.extend([text, &quoted[1..quoted.len() - 1]].map(|text| neutral(text, usize::MAX / 8)));
         }
-        let mut texts: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
-        texts.sort_by_key(|text| (std::cmp::Reverse(text.len()), text.clone()));
+        texts.retain(|text| !text.trim().is_empty());
         Self { texts }
     }
 
     /// A text of an answer without them.
     pub(super) fn scrub(&self, text: String) -> String {
-        let (long, short): (Vec<&String>, Vec<&String>) = self.texts.iter().partition(|text| text.len() >= SHORTEST);
+        let (mut long, short): (Vec<&String>, Vec<&String>) =
+            self.texts.iter().partition(|text| text.len() >= SHORTEST);
+        // Of one that begins as another does, nothing is left behind the mark.
+        long.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let masked = long.iter().fold(text, |text, secret| text.replace(secret.as_str(), MASK));
         let parts: HashSet<&[u8]> = masked.as_bytes().windows(SHORTEST).collect();
         let repeats = |secret: &&String| secret.as_bytes().windows(SHORTEST).any(|part| parts.contains(part));
@@ -79,6 +81,8 @@ mod tests {
         for text in ["abcdefgh", "…bcdefghi", "abcdefghijkl and efghijkl", "not hush", "\"hush\"", "hush"] {
             assert_eq!(secrets.scrub(text.to_owned()), WITHHELD, "{text}");
         }
+        let secrets = self::secrets(&["abcdefghijkl", "abcdefgh", "defghijk"]);
+        assert_eq!(secrets.scrub("got abcdefghijkl, abcdefgh".to_owned()), "got [secret], [secret]");
         for text in ["abcdefg", "hushed", "got string:/// here", ""] {
             assert_eq!(secrets.scrub(text.to_owned()), text);
         }
