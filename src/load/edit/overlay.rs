@@ -2,7 +2,7 @@
 //! share stay as they are. An overlay sets what differs and `null` where live has the default; documents that are there
 //! are edited in place, and new ones are written. Pure: texts in, texts out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::part::parts;
@@ -214,12 +214,10 @@ impl<'l> OverlayEditor<'l> {
         (definition, source): (&Definition, &SourceText),
         edited: Option<(&Arc<str>, &String)>,
     ) -> Option<Object> {
-        let mut files: Vec<Arc<str>> = definition.overlays.clone();
+        let mut files: BTreeSet<Arc<str>> = definition.overlays.iter().cloned().collect();
         let key = &definition.endpoint.key;
         let own = Some(self.path(key)).filter(|own| self.files.get(own).is_some_and(|file| file.is_changed));
         files.extend(own.into_iter().chain(edited.map(|(file, _)| file.clone())));
-        files.sort();
-        files.dedup();
         let text = |file: &Arc<str>| match edited {
             Some((other, text)) if other == file => text.clone(),
             _ => self.files.get(file).map(|file| file.text(key)).unwrap_or_default(),
