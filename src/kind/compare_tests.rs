@@ -295,4 +295,8 @@ fn what_a_change_removes_is_kept_where_all_of_it_is_there() {
     assert!(keeps(options(json!({"proper_case_header_transformation": {}, "of_the_future": 1}))));
     assert!(!keeps(options(json!({"preserve_case_header_transformation": {}}))));
     assert!(!keeps(after.clone()));
+    // The same value of another field is not it.
+    let [idle, other] = ["http_idle_timeout", "connection_timeout"].map(|field| json!({ field: 7 }));
+    let kept = |live| super::keeps(message(POOL), "advanced_options", Some(live), (Some(&idle), Some(&json!({}))));
+    assert!(kept(&idle) && !kept(&other));
 }

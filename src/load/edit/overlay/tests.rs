@@ -246,7 +246,7 @@ fn a_name_that_means_something_else_as_a_file_has_its_overlay() {
     let loaded = read(&[("trueup.yaml", SETTINGS.to_owned()), ("cart.yaml", definition)], "prod");
     let key = Key::parse("con/trueup").expect("a key");
     let wanted = ValueToAdopt { key, live: 80.into(), field: Field::of_unit("port"), unnamed: None, tenant: None };
-    let edits = adopt_into_overlay(&loaded, "prod", &[wanted.clone()]);
+    let edits = adopt_into_overlay(&loaded, "prod", std::slice::from_ref(&wanted));
     assert_eq!(edits.files.keys().map(|file| &**file).collect::<Vec<_>>(), ["prod/con_/trueup_.yaml"]);
     let (file, _) = removal_in_overlay(&loaded, "prod", &wanted.key).expect("a removal");
     assert_eq!(&*file, "prod/con_/trueup_.yaml");
