@@ -346,6 +346,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_run_leaves_stays_as_the_run_before_wrote_it_and_nothing_else() {
+        let [then, now] =
+            [r#"{"ip":"10.0.0.1","port":1}"#, r#"{"ip":"10.0.0.2","port":2}"#].map(|spec| endpoint(spec, "{}"));
+        let [before, text] =
+            [&then, &now].map(|endpoint| Ownership::of(endpoint, None, "r").applied.expect("applied").text());
+        let [port, target] = ["port", "target"].map(Field::of_unit);
+        let kept = AppliedFields::keeping(&text, &before, std::slice::from_ref(&port)).expect("a text");
+        let kept = AppliedFields::read(&kept).expect("an annotation");
+        assert!(kept.is_as_applied(&port, &then) && !kept.is_as_applied(&port, &now));
+        assert!(kept.is_as_applied(&target, &now) && !kept.is_as_applied(&target, &then));
+    }
+
+    #[test]
     fn an_object_without_the_newer_fields_has_the_digests_of_older_versions() {
         let entries = |spec: &str, labels: &str, description: &str| {
             let mut endpoint = endpoint(spec, labels);
