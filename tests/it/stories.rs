@@ -653,8 +653,10 @@ impl Story {
             let is_unnamed = |(kind, above, key): &(&str, &str, &str)| {
                 let path = format!("{above}/{key}");
                 let live = then.get(id).and_then(|live| live.pointer(&path));
+                // Named only by the edit of now, it is both.
+                let unnamed = |files: &BTreeMap<Id, Value>| files.get(id).is_some_and(|it| it.pointer(&path).is_none());
                 *kind == kind_of(id)
-                    && written[id].pointer(&path).is_none()
+                    && (unnamed(&written) || unnamed(&defined))
                     && live.is_some_and(|value| !is_nothing(value))
             };
             OPTIONAL.iter().any(is_unnamed)
