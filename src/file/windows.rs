@@ -2,6 +2,8 @@
 //! by accident: who may read a file follows from the directory that it is in, and the state directory is
 //! in the profile of its user.
 
+#![expect(clippy::unnecessary_wraps, reason = "on other systems the same functions fail")]
+
 use std::ffi::OsStr;
 use std::fs::{File, FileType, Metadata};
 use std::io;

@@ -1,12 +1,15 @@
 //! With `--format json` every ending of every command is one document of a known kind on standard output, whose exit
 //! code is that of the process. That it is one, and fits its schema, is checked of every call of every test.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+#[cfg(unix)]
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    net::TcpListener,
+    process::Stdio,
+    sync::mpsc,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use trueup::report::schema::SchemaKind;

@@ -6,7 +6,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Service, Stage, definition};
+#[cfg(unix)]
+use crate::support::definition;
+use crate::support::{Service, Stage};
 
 /// What acts, wherever it reaches a terminal, a log, a page or a comment.
 const ACTS: &[&str] = &[

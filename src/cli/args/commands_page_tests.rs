@@ -107,8 +107,8 @@ fn every_exit_code_is_documented() {
     use crate::cli::exit_status::ExitStatus as Status;
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/exit-codes.md");
     let page = std::fs::read_to_string(path).expect("the page");
-    let listed: Vec<u8> =
-        page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse().ok()).collect();
+    let listed: Vec<_> =
+        page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<u8>().ok()).collect();
     let all = [Status::Done, Status::Failed, Status::Pending, Status::Drift, Status::Both, Status::Unknown];
     let rest = [Status::Refused, Status::Partly, Status::Usage, Status::Bug, Status::Interrupted];
     assert_eq!(listed, all.iter().chain(&rest).map(|status| status.code()).collect::<Vec<_>>());

@@ -50,7 +50,7 @@ pub enum LookupError {
         /// The path from the repository's top.
         path: String,
         /// What is wrong.
-        problem: Diagnostics,
+        problem: Box<Diagnostics>,
     },
     /// The stack did not exist.
     #[error("there was no such stack")]

@@ -43,7 +43,7 @@ impl CommitLookup<'_> {
                     Ok(loaded) => loaded.desired.definitions.get(key),
                     Err(problem) => {
                         let (key, path, problem) = (key.clone(), entry.path.clone(), problem.clone());
-                        return Err(LookupError::Moved { key, path, problem });
+                        return Err(LookupError::Moved { key, path, problem: Box::new(problem) });
                     }
                 };
                 let Some(definition) = definition else { continue };

@@ -116,7 +116,7 @@ fn is_hangup_ignored() -> bool {
 /// Windows has no such signal: a window that is closed asks the program to end.
 #[cfg(windows)]
 async fn hung_up() {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// The window is closed, or the machine goes down; a service manager sends Ctrl-Break.

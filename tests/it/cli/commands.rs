@@ -3,7 +3,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use crate::support::{Service, Stage, definition, is_hangup_ignored};
+#[cfg(unix)]
+use crate::support::is_hangup_ignored;
+use crate::support::{Service, Stage, definition};
 
 #[test]
 fn validate_shows_every_problem_with_its_place_and_sends_nothing() {

@@ -91,6 +91,7 @@ fn a_directory_of_stacks_is_none_and_a_file_beside_them_is_formatted_alone() {
     stage.run("fmt cart.yaml").code(0).stdout_contains("cart.yaml");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_link_is_left_and_named_and_keeps_nothing_else_from_being_written() {
     let stage = Stage::new()

@@ -5,7 +5,9 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, TOKEN, definition, is_hangup_ignored};
+#[cfg(unix)]
+use crate::support::is_hangup_ignored;
+use crate::support::{Service, Stage, TOKEN, definition};
 
 /// `cart` is there; one run creates `search`, changes `cart` and deletes `old`.
 fn stage(service: &Service) -> Stage {

@@ -22,9 +22,7 @@ use tempfile::TempDir;
 use hints::Hints;
 
 pub use bucket::{BucketServer, OddServer, SECRET};
-#[cfg(unix)]
-pub use repository::git_in;
-pub use repository::{commit, git};
+pub use repository::{commit, git, git_in};
 pub use service::{Service, TOKEN};
 
 /// A directory with files, in which commands run with an environment of their own.
@@ -270,7 +268,6 @@ impl Ran {
     }
 
     /// All of stderr.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "the tests that look at it are for Unix"))]
     pub fn errors(&self) -> &str {
         self.stderr_was_seen.set(true);
         &self.stderr
