@@ -72,12 +72,14 @@ fn here(command: &mut Command) -> io::Result<Usage> {
         return Err(io::Error::last_os_error());
     }
     let time = |t: libc::timeval| {
-        Duration::from_secs(t.tv_sec.unsigned_abs()) + Duration::from_micros(t.tv_usec.unsigned_abs())
+        Duration::from_secs(t.tv_sec.unsigned_abs())
+            + Duration::from_micros(u64::try_from(t.tv_usec).unwrap_or_default())
     };
     Ok(Usage {
         wall: begin.elapsed(),
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
-        memory: usage.ru_maxrss.unsigned_abs() * 1024,
+        // macOS says it in bytes.
+        memory: usage.ru_maxrss.unsigned_abs() * if cfg!(target_os = "macos") { 1 } else { 1024 },
         code: if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -1 },
     })
 }
