@@ -387,7 +387,8 @@ pub(super) fn capacity_with(whole: &BytesMut, more: usize) -> usize {
 fn innermost(error: &(dyn Error + 'static)) -> String {
     // The number of the system's error says nothing more, and neither do the words of a library.
     let text = causes(error).last().unwrap_or(error).to_string();
-    match text.split(" (os error").next().unwrap_or(&text) {
+    // Windows ends its words with a full stop.
+    match text.split(" (os error").next().unwrap_or(&text).trim_end_matches('.') {
         "tunnel error: unsuccessful" => "the proxy opens no tunnel to the service".to_owned(),
         "tunnel error: proxy authorization required" => "the proxy asks for a login".to_owned(),
         "invalid HTTP version parsed" => "the answer is not HTTP".to_owned(),

@@ -11,7 +11,7 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::output::diagnostics;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
 use crate::diff;
-use crate::file::{FileError, FileMode, limit};
+use crate::file::{FileError, FileMode, limit, real_path};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
 use crate::load::{self, Config, SourceFile};
@@ -58,7 +58,7 @@ impl<'a> DefinitionTarget<'a> {
         let output = arguments.output.as_path();
         let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
         let rest = output.strip_prefix(there).unwrap_or(output);
-        let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
+        let full = real_path(there).map(|there| there.join(rest)).unwrap_or_default();
         let options = settings::load_options(context);
         let mut call = context.call.clone();
         // `--config` need not name the settings of the directory, which has none of its files and environments then.

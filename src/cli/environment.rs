@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use terminal_size::terminal_size_of;
 
+use crate::file::{real_path, slashed};
 use crate::load;
 use crate::report::safe;
 
@@ -99,7 +100,7 @@ impl ProcessEnvironment {
             size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
         };
         Self {
-            directory: std::env::current_dir().and_then(|here| here.canonicalize()).ok(),
+            directory: std::env::current_dir().and_then(|here| real_path(&here)).ok(),
             width: columns.or_else(terminal).unwrap_or(WIDTH).clamp(*COLUMNS.start(), *COLUMNS.end()),
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
@@ -159,7 +160,7 @@ impl ProcessEnvironment {
     /// The prefix by which paths below `root` can be opened from the working directory; no option of a command.
     pub fn shown_from_here(&self, root: &Path) -> String {
         let here = self.directory.as_deref().and_then(|here| root.strip_prefix(here).ok());
-        match here.unwrap_or(root).to_string_lossy().trim_end_matches('/') {
+        match slashed(here.unwrap_or(root)).trim_end_matches('/') {
             "" => String::new(),
             path => format!("{}/", safe::path(path)),
         }

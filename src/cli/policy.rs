@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, settings};
-use crate::file;
+use crate::file::{self, real_path_or_given};
 use crate::journal::{self, JournalError};
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{GateMode, Policy, Prune, SafetySettings, SettingChange, Violation, changes};
@@ -61,7 +61,7 @@ pub fn read(context: &mut Context) -> Result<()> {
     for text in policy.base_urls.iter().flatten() {
         settings::url(text, "`base_urls` of the policy")?;
     }
-    let path = path.canonicalize().unwrap_or(path);
+    let path = real_path_or_given(&path);
     context.policy = Some(Rc::new(PolicyFile { path, sha256, policy }));
     Ok(())
 }
@@ -251,7 +251,7 @@ pub fn permits_namespaces<'a>(context: &Context, namespaces: impl IntoIterator<I
 /// Refuses a policy that those whom it limits can edit. A repository of its own may be inside of theirs, but for a submodule:
 /// theirs chooses its commit.
 fn outside(file: &PolicyFile, root: &Path) -> Result<()> {
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let root = real_path_or_given(root);
     let limited = root.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&root);
     let is_repository = |above: &&Path| *above == limited || above.join(".git").is_dir();
     if file.path.ancestors().find(is_repository) == Some(limited) {

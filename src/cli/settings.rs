@@ -16,7 +16,7 @@ use crate::cli::stacks::declared;
 use crate::cli::{
     CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside, diagnostics,
 };
-use crate::file::FileError;
+use crate::file::{FileError, real_path, real_path_or_given};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
@@ -441,7 +441,7 @@ pub fn sandbox_of_runs(context: &Context) -> Option<String> {
 pub fn sandbox_in(file: PathBuf) -> String {
     let made = file.metadata().and_then(|metadata| metadata.created()).ok();
     let made = made.and_then(|time| Timestamp::try_from(time).ok()).map(|time| format!(" of {time}"));
-    let file = file.canonicalize().unwrap_or(file);
+    let file = real_path_or_given(&file);
     format!("`{}`{}", file.display(), made.unwrap_or_default())
 }
 
@@ -558,7 +558,7 @@ fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
     if plan.stack.is_none() || made_for.as_ref().is_some_and(is_it) {
         return made_for;
     }
-    let here = Path::new(".").canonicalize().ok()?;
+    let here = real_path(Path::new(".")).ok()?;
     let mut found = load::stacks_of_repository(&declared::top(&here)).unwrap_or_default().into_iter().filter(is_it);
     match (found.next(), found.next()) {
         (Some(one), None) => Some(one),

@@ -12,7 +12,7 @@ use crate::cli::context::{DefinedKeys, LazyRepository};
 use crate::cli::{
     Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, diagnostics, file, policy, settings,
 };
-use crate::file::limit;
+use crate::file::{limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::policy::{SafetySettings, SettingChange};
@@ -275,12 +275,11 @@ impl Stack {
 
 /// `path` relative to the stack's directory, empty for the directory itself.
 fn below(root: &Path, path: &Path) -> Result<String> {
-    let full = path
-        .canonicalize()
+    let full = real_path(path)
         .with_context(|| format!("cannot read `{}`", path.display()))
         .with_status(ExitStatus::Invalid)?;
     match full.strip_prefix(root) {
-        Ok(below) => Ok(below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")),
+        Ok(below) => Ok(slashed(below)),
         Err(_) => Err(error!(Usage, "`{}` is outside of the stack in `{}`", path.display(), root.display())
             .hint("give the paths of one stack at a time")),
     }

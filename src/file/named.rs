@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 use super::directory::{Directory, FileMode, bounded};
 use super::error::FileError;
@@ -141,6 +141,25 @@ fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
     Ok((directory, below))
 }
 
+/// The path without links, and on Windows in the form that people type and other programs take.
+///
+/// # Errors
+/// Nothing is there, or it cannot be read.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    dunce::canonicalize(path)
+}
+
+/// The same, or the path as it was given.
+pub fn real_path_or_given(path: &Path) -> PathBuf {
+    real_path(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A path as files, globs and git write it, with `/` on every system.
+pub fn slashed(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(MAIN_SEPARATOR, "/") }
+}
+
 /// Whether something is at a path that the caller named; a link counts wherever it leads.
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
@@ -151,9 +170,9 @@ pub fn exists(path: &Path) -> bool {
 /// # Errors
 /// The path cannot be resolved.
 pub fn leads_out(path: &Path) -> io::Result<Option<PathBuf>> {
-    let full = path.canonicalize()?;
+    let full = real_path(path)?;
     for directory in marked(&absolute(path)?) {
-        if !full.starts_with(directory.canonicalize()?) {
+        if !full.starts_with(real_path(&directory)?) {
             return Ok(Some(directory));
         }
     }
@@ -206,7 +225,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     let parts: Vec<Component<'_>> = absolute.components().collect();
     let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else { return Ok(absolute) };
     let before: PathBuf = parts[..=last].iter().collect();
-    Ok(before.canonicalize()?.join(parts[last + 1..].iter().collect::<PathBuf>()))
+    Ok(real_path(&before)?.join(parts[last + 1..].iter().collect::<PathBuf>()))
 }
 
 /// The error with the path as the caller wrote it.

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::GitError;
-use crate::file::owner;
+use crate::file::{self, owner};
 
 /// Bytes of a file that only points to a directory.
 const LARGEST_POINTER: u64 = 8 * 1024;
@@ -27,7 +27,7 @@ impl RepositoryPaths {
     /// The repository that `directory` is in.
     pub(super) fn search(directory: &Path) -> Result<Self, GitError> {
         let none = || GitError::NoRepository { directory: directory.to_owned() };
-        let start = directory.canonicalize().map_err(|_| none())?;
+        let start = file::real_path(directory).map_err(|_| none())?;
         for top in start.ancestors() {
             let marker = top.join(".git");
             let Ok(metadata) = std::fs::metadata(&marker) else { continue };
@@ -48,11 +48,10 @@ impl RepositoryPaths {
                 }
                 continue;
             }
-            let below = start.strip_prefix(top).ok().and_then(Path::to_str).ok_or_else(none)?;
+            let below = start.strip_prefix(top).ok().filter(|below| below.to_str().is_some()).ok_or_else(none)?;
+            let below = file::slashed(below);
             let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
-            // git writes paths so everywhere.
-            let prefix = prefix.replace(std::path::MAIN_SEPARATOR, "/");
-            let real = |path: PathBuf| path.canonicalize().map_err(|_| none());
+            let real = |path: PathBuf| file::real_path(&path).map_err(|_| none());
             return Ok(Self { top: top.to_owned(), directory: real(git)?, common: real(common)?, prefix });
         }
         Err(none())

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::GitError;
+use crate::file;
 
 /// How long one call may take.
 pub(super) const TIME: Duration = Duration::from_mins(1);
@@ -82,7 +83,7 @@ pub(super) struct CallOutput {
 impl Program {
     /// The first `git` on the search path that lies outside of `repository`.
     pub(super) fn find(search_path: Option<&OsStr>, repository: &Path) -> Result<Self, GitError> {
-        let outside = |path: &Path| path.canonicalize().is_ok_and(|path| !path.starts_with(repository));
+        let outside = |path: &Path| file::real_path(path).is_ok_and(|path| !path.starts_with(repository));
         let search_path = search_path.unwrap_or(OsStr::new(SEARCH_PATH));
         let places: Vec<PathBuf> =
             std::env::split_paths(search_path).filter(|place| place.is_absolute() && outside(place)).collect();
@@ -229,9 +230,9 @@ mod tests {
     #[test]
     fn only_an_absolute_entry_outside_of_the_repository_chooses_the_program() {
         let top = tempfile::tempdir().expect("a directory");
-        let repository = top.path().join("repository").canonicalize().unwrap_or_else(|_| {
+        let repository = file::real_path(&top.path().join("repository")).unwrap_or_else(|_| {
             std::fs::create_dir(top.path().join("repository")).expect("a directory");
-            top.path().join("repository").canonicalize().expect("a path")
+            file::real_path(&top.path().join("repository")).expect("a path")
         });
         let outside = top.path().join("outside");
         std::fs::create_dir_all(&outside).expect("a directory");

@@ -16,11 +16,11 @@ use crate::file::{self, MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
 /// # Errors
 /// A directory that cannot be read, or that has more entries than a walk may visit.
 pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
-    let top = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let top = file::real_path_or_given(directory);
     let is_elsewhere = |entry: &DirEntry| {
         let is_met = |target: PathBuf| target.starts_with(&top) && !is_below_hidden(&target, &top);
         let is_stack = || entry.path().join(config::FILE).is_file();
-        entry.path_is_symlink() && is_stack() && !entry.path().canonicalize().is_ok_and(is_met)
+        entry.path_is_symlink() && is_stack() && !file::real_path(entry.path()).is_ok_and(is_met)
     };
     below(directory, is_hidden_entry, |entry| {
         entry.file_name() == config::FILE || is_misnamed(entry) || is_elsewhere(entry)

@@ -209,7 +209,7 @@ fn resolved(path: &Path) -> Result<PathBuf, Diagnostic> {
         let what = format!("`{}` leads out of `{}` through a symbolic link", path.display(), directory.display());
         return Err(Diagnostic::without_place(what, "give the path that the link leads to"));
     }
-    path.canonicalize().map_err(unreadable)
+    file::real_path(path).map_err(unreadable)
 }
 
 /// The files of a directory; of a file, those beside it.

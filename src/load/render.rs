@@ -5,6 +5,8 @@ use std::path::Path;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
+use crate::file;
+
 use super::diagnostic::{Diagnostic, Diagnostics, Label, Severity, escaped};
 
 /// How diagnostics are drawn.
@@ -42,8 +44,8 @@ impl Diagnostics {
     /// The prefix of every path, so that it can be opened from `directory`.
     pub fn prefix(&self, directory: Option<&Path>) -> String {
         let (Some(root), Some(directory)) = (&self.root, directory) else { return String::new() };
-        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-        let shown = root.strip_prefix(&directory).unwrap_or(root).to_string_lossy();
+        let directory = file::real_path_or_given(directory);
+        let shown = file::slashed(root.strip_prefix(&directory).unwrap_or(root));
         if shown.is_empty() { String::new() } else { escaped(&format!("{}/", shown.trim_end_matches('/'))) }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::path::{MAIN_SEPARATOR, Path};
+use std::path::Path;
 use std::sync::Arc;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 use walkdir::DirEntry;
 
 use super::config::{self, Config, FileGlobs, SettingPlaces};
@@ -16,7 +16,7 @@ use super::suggestion::nearest;
 use super::text::SourceText;
 use crate::file::{self, Directory, FileError, MOST_ENTRIES, ManyFiles, Walk, WalkError};
 use crate::kind;
-use crate::model::Key;
+use crate::model::{self, Key};
 
 /// Where the files of a stack are.
 #[derive(Debug)]
@@ -175,7 +175,7 @@ impl FileFilter {
     ) -> Self {
         let set = |globs: &[String]| {
             let mut builder = GlobSetBuilder::new();
-            globs.iter().filter_map(|glob| Glob::new(below_root(glob)).ok()).for_each(|glob| {
+            globs.iter().filter_map(|glob| model::glob(below_root(glob)).ok()).for_each(|glob| {
                 builder.add(glob);
             });
             builder.build().unwrap_or_else(|_| GlobSet::empty())
@@ -442,12 +442,10 @@ fn not_regular(path: &str) -> Diagnostic {
 }
 
 fn leaves(root: &Path, path: &Path) -> bool {
-    path.canonicalize().is_ok_and(|target| !target.starts_with(root))
+    file::real_path(path).is_ok_and(|target| !target.starts_with(root))
 }
 
 /// `path` below `root`, with `/` between parts.
 pub(super) fn relative(root: &Path, path: &Path) -> String {
-    let below = path.strip_prefix(root).unwrap_or(path);
-    let text = below.to_string_lossy();
-    if MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(MAIN_SEPARATOR, "/") }
+    file::slashed(path.strip_prefix(root).unwrap_or(path))
 }

@@ -48,7 +48,7 @@ pub use run_id::RunId;
 pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};
 pub use spec::Spec;
 pub use string_map::StringMap;
-pub use text::{is_unsafe, neutral};
+pub use text::{glob, is_unsafe, neutral};
 pub use tree::{Json, JsonTree, read_written};
 pub use value_digest::ValueDigest;
 pub use wire::{SERVICE_KEYS, WireMetadata};

@@ -1,4 +1,14 @@
-//! Foreign text made fit for a message: one line, no control or direction characters, not endless.
+//! Foreign text made fit for a message: one line, no control or direction characters, not endless; and patterns.
+
+use globset::{Error, Glob, GlobBuilder};
+
+/// A pattern for names or for paths with `/`, in which `\` escapes, on Windows too.
+///
+/// # Errors
+/// It is no glob.
+pub fn glob(text: &str) -> Result<Glob, Error> {
+    GlobBuilder::new(text).backslash_escape(true).build()
+}
 
 /// Whether a character does something to a terminal or to other characters, or cannot be seen.
 pub fn is_unsafe(character: char) -> bool {

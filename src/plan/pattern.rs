@@ -12,7 +12,7 @@ use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 
 use crate::kind::{self, KindName};
-use crate::model::{Key, Namespace};
+use crate::model::{Key, Namespace, glob};
 
 /// States that are visited in search of a name that a glob leaves out.
 const MOST_STATES: usize = 64;
@@ -29,7 +29,7 @@ pub struct PatternError {
 
 fn pattern(text: &str) -> Result<GlobMatcher, PatternError> {
     let error = |error: globset::Error| PatternError { pattern: text.to_owned(), reason: error.kind().to_string() };
-    Ok(Glob::new(text).map_err(error)?.compile_matcher())
+    Ok(glob(text).map_err(error)?.compile_matcher())
 }
 
 /// A glob over `namespace/name`, behind one over the kind and `:` where only some kinds are meant; `*` and `?` match a
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn reach(glob: &str) -> Reach {
-        Reach::of(&Glob::new(glob).expect("a glob"))
+        Reach::of(&super::glob(glob).expect("a glob"))
     }
 
     fn namespace(name: &str) -> Namespace {

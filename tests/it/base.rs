@@ -1,11 +1,9 @@
 //! Whose change a difference is, read from a repository's history: the accident in which a branch
 //! that is behind takes back what somebody merged and applied, and the other sides.
 
-use std::path::Path;
-
 use serde_json::json;
 
-use crate::support::{Service, Stage, commit, definition, git, git_in};
+use crate::support::{Service, Stage, commit, definition, git, git_in, shallow_clone};
 
 /// A repository whose branch `main` is applied.
 fn repository(service: &Service) -> Stage {
@@ -282,9 +280,8 @@ fn a_base_that_cannot_be_judged_is_an_error() {
     outside.run("plan . --base main").code(1).stderr_contains("is in no git repository");
     outside.run("plan .").code(0);
 
-    let origin = stage.path("").canonicalize().expect("a path");
     let shallow = Stage::new().at(&service);
-    git(&shallow, &format!("clone -q --depth 1 file://{} .", Path::new(&origin).display()));
+    shallow_clone(&stage, &shallow);
     shallow.run("plan . --base main").code(1).stderr_contains("the clone is shallow").stderr_contains("fetch-depth: 0");
 }
 
@@ -486,6 +483,7 @@ fn histories_that_were_merged_into_each_other_are_not_judged() {
     stage.run("plan . --base main").code(0);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_directory_may_begin_with_a_colon() {
     let service = Service::start();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Service, Stage, commit, definition, git};
+use crate::support::{Service, Stage, commit, definition, git, shallow_clone};
 
 /// A machine without the runs of any other.
 const ELSEWHERE: &str = "--state ../elsewhere";
@@ -141,8 +141,7 @@ fn where_git_cannot_decide_the_verdict_says_so() {
     stage.write("README.md", "more");
     commit(&stage, "more");
     let shallow = Stage::new().at(&service);
-    let origin = stage.path("").canonicalize().expect("a path");
-    git(&shallow, &format!("clone -q --depth 1 file://{} .", origin.display()));
+    shallow_clone(&stage, &shallow);
     undecided(&shallow, "the shallow clone lacks the applied commit");
     shallow.run(&format!("plan . {ELSEWHERE}")).code(0).stdout_contains("cannot be decided");
     // No repository.
@@ -217,8 +216,7 @@ fn what_only_some_of_the_applied_commits_show_is_not_decided() {
     commit(&stage, "cart");
     stage.run("apply . --yes --quiet").code(0);
     let shallow = Stage::new().at(&service);
-    let origin = stage.path("").canonicalize().expect("a path");
-    git(&shallow, &format!("clone -q --depth 1 file://{} .", origin.display()));
+    shallow_clone(&stage, &shallow);
     shallow.write("news.yaml", &definition("shop/news", 80));
     let lacks = format!("the clone lacks the applied commit {}", &first[..7]);
     shallow.run(&format!("drift . {ELSEWHERE}")).code(2).stdout_contains(&lacks);

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use crate::cli::args::time;
 use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
-use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
+use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit, real_path_or_given};
 use crate::report::merge::{self, MergeInput};
 
 /// Works with what the checkers of a fleet wrote.
@@ -60,7 +60,7 @@ impl Execute for FleetSubcommand {
         let mut seen = BTreeSet::new();
         let found = arguments.paths.iter().flat_map(|path| files(path));
         // A file that is named twice is one file.
-        let found = found.filter(|(path, _)| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+        let found = found.filter(|(path, _)| seen.insert(real_path_or_given(path)));
         let inputs = found.map(|(path, unlisted)| {
             let bytes = match unlisted {
                 Some(reason) => Err(reason),

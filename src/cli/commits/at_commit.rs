@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::stacks::declared;
-use crate::file::Directory;
+use crate::file::{Directory, real_path};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{
     self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile, UndefinedEnvironment, is_hidden, is_source,
@@ -279,7 +279,7 @@ impl<'a> CommitLookup<'a> {
     /// Whether a link leads to what is at this path from the top now: what was moved can be linked to from where it was.
     pub(super) fn is_linked(&self, path: Option<&Path>) -> bool {
         let there = path.map(|path| self.repository.top().join(path));
-        there.is_some_and(|there| there.canonicalize().is_ok_and(|real| real != there))
+        there.is_some_and(|there| real_path(&there).is_ok_and(|real| real != there))
     }
 
     /// Whether nothing is at this path from the top now, but what a link above it leads to.

@@ -8,7 +8,7 @@ use crate::cli::commits::base;
 use crate::cli::context::LazyRepository;
 use crate::cli::stacks::defined_elsewhere;
 use crate::cli::{Context, Result};
-use crate::file::limit;
+use crate::file::{limit, real_path_or_given, slashed};
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_definition_path};
@@ -78,7 +78,7 @@ fn labels(config: &Config) -> BTreeMap<String, String> {
 /// There is no repository, or it does not have the revision or its history.
 pub fn since(context: &Context, revision: &str, below: &[PathBuf], stacks: &[ListedStack]) -> Result<ChangedStacks> {
     let directory = below.first().map_or(Path::new("."), PathBuf::as_path);
-    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let directory = real_path_or_given(directory);
     let lazy = LazyRepository::new(context, &directory);
     let repository = lazy.open().map_err(base::failed)?;
     let commit = repository.merge_base(revision).map_err(base::failed)?;
@@ -136,7 +136,7 @@ impl<'r> TreeThen<'r> {
 
     /// The files of a stack, to be compared with what they were; an error where the names or sizes show a change.
     fn outline(&self, stack: usize, root: &ListedStack) -> Result<Vec<Candidate<'r>>, StackChange> {
-        let directory = root.directory.canonicalize().unwrap_or_else(|_| root.directory.clone());
+        let directory = real_path_or_given(&root.directory);
         let Some(prefix) = self.prefix(&directory) else { return Err(StackChange::Added) };
         let settings = format!("{prefix}{}", config::FILE);
         if !self.tree.contains_key(settings.as_str()) {
@@ -172,18 +172,16 @@ impl<'r> TreeThen<'r> {
     /// The path of a directory from the top, with a final `/` where it is not the top.
     fn prefix(&self, directory: &Path) -> Option<String> {
         let top = self.repository.top();
-        let top = top.canonicalize().unwrap_or_else(|_| top.to_owned());
-        let below = directory.strip_prefix(top).ok()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        let top = real_path_or_given(top);
+        let below = slashed(directory.strip_prefix(top).ok()?);
         Some(if below.is_empty() { below } else { format!("{below}/") })
     }
 
     /// The stacks of the merge base whose settings are gone, or have lost environments: then with these alone.
     fn removed(&self, context: &Context, below: &[PathBuf]) -> Result<Vec<StackEntry>, crate::git::GitError> {
         let top = self.repository.top();
-        let prefixes: Vec<String> = below
-            .iter()
-            .filter_map(|directory| self.prefix(&directory.canonicalize().unwrap_or_else(|_| directory.clone())))
-            .collect();
+        let prefixes: Vec<String> =
+            below.iter().filter_map(|directory| self.prefix(&real_path_or_given(directory))).collect();
         let is_settings = |path: &str| path.rsplit('/').next() == Some(config::FILE);
         let is_shown = |path: &str| !path.split('/').any(|part| part.starts_with('.'));
         let settings = self.tree.values().copied().filter(|entry| {

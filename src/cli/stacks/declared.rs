@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::file::Directory;
+use crate::file::{Directory, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{self, Config, DirectoryKeys, LoadLimits, LoadOptions, SourceFile, StackFiles, config};
 use crate::model::Key;
@@ -119,8 +119,7 @@ pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
     let declared = found.into_iter().map(|path| {
         // A link that leads out of the stack's directory is no settings file.
         let file = Directory::open(&path).and_then(|directory| directory.read(config::FILE, limit));
-        let below = path.strip_prefix(top).unwrap_or(&path).to_string_lossy();
-        let below = below.replace(std::path::MAIN_SEPARATOR, "/");
+        let below = slashed(path.strip_prefix(top).unwrap_or(&path));
         let prefix = if below.is_empty() { below } else { format!("{below}/") };
         DeclaredDirectory::new(prefix, file.map_err(|error| error.to_string()))
     });

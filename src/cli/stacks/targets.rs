@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::StacksArgs;
 use crate::cli::context::StackEnvironment;
 use crate::cli::{CommandError, Context, Result, settings};
+use crate::file::real_path_or_given;
 use crate::load::{self, LoadOptions, config};
 use crate::report::fleet;
 
@@ -139,7 +140,7 @@ pub fn below_if_any(directories: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<&Path>
     }
     found.sort();
     let mut seen = BTreeSet::new();
-    found.retain(|stack| seen.insert(stack.canonicalize().unwrap_or_else(|_| stack.clone())));
+    found.retain(|stack| seen.insert(real_path_or_given(stack)));
     Ok((found, without))
 }
 

@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use globset::Glob;
 use regex::Regex;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, json};
@@ -17,7 +16,7 @@ use crate::load::fields::{Decoder, Fields, KeySpelling, Place, first_line};
 use crate::load::item::{Item, TextSpan, Value};
 use crate::load::suggestion::did_you_mean;
 use crate::model::policy::consents;
-use crate::model::{Field, Json, NAME_RULE, Name, Segment};
+use crate::model::{Field, Json, NAME_RULE, Name, Segment, glob};
 
 const IN_FILE: &str = "the file is a part of the program, and a test reads it";
 
@@ -338,7 +337,7 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
             Some(error(at, format!("`{text}` is not a field of an object"), &label))
         }
         "glob" => {
-            let problem = Glob::new(text).err()?;
+            let problem = glob(text).err()?;
             Some(error(at, format!("`{text}` is not a valid pattern: {}", problem.kind()), message))
         }
         "kind" if KindName::find(text).is_none() => {

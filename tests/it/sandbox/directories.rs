@@ -158,7 +158,7 @@ fn a_run_is_rolled_back_and_resumed_where_it_was_applied_alone() {
             assert!(found, "{text}");
         }
     };
-    let file = |name: &str| stage.path("one").join(name).canonicalize().expect("a file").display().to_string();
+    let file = |name: &str| dunce::canonicalize(stage.path("one").join(name)).expect("a file").display().to_string();
     for name in ["a", "b"] {
         run(&stage, "one", &format!("apply endpoints --yes --sandbox={name}.redb"));
     }
@@ -190,7 +190,7 @@ fn a_run_in_a_sandbox_that_is_gone_cannot_be_undone() {
 fn the_commands_that_are_proposed_about_a_run_name_its_sandbox() {
     let stage = stage();
     run(&stage, "one", "apply endpoints --yes --sandbox=x.redb");
-    let file = stage.path("one/x.redb").canonicalize().expect("a file");
+    let file = dunce::canonicalize(stage.path("one/x.redb")).expect("a file");
     let flag = format!("--sandbox={}", file.display());
     for line in ["history", "show last", "history --sandbox", "show last --sandbox=y.redb"] {
         let text = run(&stage, "one", line);

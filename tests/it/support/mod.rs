@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use hints::Hints;
 
 pub use bucket::{BucketServer, OddServer, SECRET};
-pub use repository::{commit, git, git_in};
+pub use repository::{commit, git, git_in, shallow_clone};
 pub use service::{Service, TOKEN};
 
 /// A directory with files, in which commands run with an environment of their own.
@@ -154,8 +154,13 @@ impl Stage {
             .env_clear()
             .env("HOME", self.directory.path())
             .env("XDG_STATE_HOME", self.directory.path().join("state"))
-            // Without it Windows opens no socket.
-            .envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)))
+            // Without the first Windows opens no socket, and there is no usual place of git.
+            .envs(
+                ["SystemRoot", "PATH"]
+                    .iter()
+                    .filter(|_| cfg!(windows))
+                    .filter_map(|name| Some((name, std::env::var_os(name)?))),
+            )
             .envs(&self.environment);
         command
     }

@@ -33,3 +33,11 @@ pub fn commit(stage: &Stage, message: &str) -> String {
     git(stage, &format!("commit -q --allow-empty -m {message}"));
     git(stage, "rev-parse HEAD")
 }
+
+/// Makes `clone` a clone of the last commit of `stage` alone.
+#[track_caller]
+pub fn shallow_clone(stage: &Stage, clone: &Stage) {
+    let path = dunce::canonicalize(stage.path("")).expect("a path");
+    let path = path.to_str().expect("a plain path").replace('\\', "/");
+    git(clone, &format!("clone -q --depth 1 file:///{} .", path.trim_start_matches('/')));
+}

@@ -98,7 +98,7 @@ pub fn settings(stack: &NewStack) -> NewFile {
 pub fn example(stack: &NewStack) -> Option<NewFile> {
     let namespace = stack.namespaces.first()?;
     let text = EXAMPLE.replace("NAMESPACE", namespace.as_str());
-    Some(NewFile::new(Path::new(namespace.as_str()).join("example.yaml"), text))
+    Some(NewFile::new(format!("{namespace}/example.yaml"), text))
 }
 
 /// `.gitignore`.

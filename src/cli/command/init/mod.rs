@@ -6,7 +6,7 @@ use files::{NewFile, NewStack};
 
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
-use crate::file::FileMode;
+use crate::file::{FileMode, real_path};
 use crate::load::{self, Config, Loaded, config};
 use crate::model::{Name, Namespace};
 
@@ -170,8 +170,7 @@ fn full(directory: &Path) -> Result<PathBuf> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
     let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
     let rest = directory.strip_prefix(there).unwrap_or(directory);
-    let full = there
-        .canonicalize()
+    let full = real_path(there)
         .with_context(|| format!("cannot read `{}`", directory.display()))
         .with_status(ExitStatus::Failed)?;
     // `.` has no parts of its own.
