@@ -97,7 +97,12 @@ impl Output {
     /// The streams of this process, coloured as asked for.
     #[must_use]
     pub fn new(global: &GlobalArgs, environment: &ProcessEnvironment) -> Self {
-        let plain = environment.variable("NO_COLOR").is_some() || environment.variable("TERM") == Some("dumb");
+        // A console of Windows draws colours once it is asked to; a terminal that is none sets TERM.
+        let is_asked = anstyle_query::windows::enable_ansi_colors() != Some(false);
+        let plain = match environment.variable("TERM") {
+            Some(terminal) => terminal == "dumb",
+            None => !is_asked,
+        } || environment.variable("NO_COLOR").is_some();
         let palette = |terminal: bool| match global.color {
             Color::Always => Palette::Coloured,
             Color::Auto if terminal && !plain => Palette::Coloured,
