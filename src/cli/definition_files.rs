@@ -11,7 +11,7 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::output::diagnostics;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
 use crate::diff;
-use crate::file::{FileError, FileMode, limit, real_path};
+use crate::file::{FileError, FileMode, limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
 use crate::load::{self, Config, SourceFile};
@@ -84,8 +84,7 @@ impl<'a> DefinitionTarget<'a> {
             files.entry(definition.file.clone()).or_default().push(key.clone());
         }
         let defined = definitions.into_iter().map(|(key, definition)| (key, definition.file)).collect();
-        let below = full.strip_prefix(root).map(|below| below.to_string_lossy()).unwrap_or_default();
-        let below = below.replace(std::path::MAIN_SEPARATOR, "/");
+        let below = full.strip_prefix(root).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.chosen_environment();
         Ok(Self { arguments, config, environment, below, defined, files, removed, call })

@@ -2,7 +2,7 @@
 //! search does not meet, so that a stack has one directory. Hidden directories are left out, as they are when a stack is
 //! loaded, but where a call may have named one.
 
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use walkdir::DirEntry;
 
@@ -75,7 +75,8 @@ fn below(
                 let what = format!("rename `{}`: its name is not valid UTF-8", stack.display());
                 return Err(Diagnostic::without_place(what, "no document can name it"));
             }
-            found.push(stack.to_owned());
+            // Reports and documents show it.
+            found.push(if MAIN_SEPARATOR == '/' { stack.to_owned() } else { file::slashed(stack).into() });
         }
     }
     found.sort();

@@ -3,6 +3,7 @@
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
+use crate::file::slashed;
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Requirement, Selector, StringMap};
 use crate::report::stacks::{StackEntry, StackList};
@@ -137,6 +138,6 @@ fn entry(directory: &Path) -> (StackEntry, StackFiles) {
         Ok(read) => (read.len(), error),
         Err(too_many) => (0, error.or(Some(too_many.to_string()))),
     };
-    let entry = changed::entry(directory.display().to_string(), &config);
+    let entry = changed::entry(slashed(directory), &config);
     (StackEntry { files: read, error, ..entry }, files)
 }
