@@ -16,7 +16,7 @@ use crate::cli::stacks::declared;
 use crate::cli::{
     CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside, diagnostics,
 };
-use crate::file::{FileError, real_path, real_path_or_given};
+use crate::file::{FileError, real_path, real_path_or_given, slashed};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
@@ -480,7 +480,7 @@ pub fn stack_of(context: &Context, directory: &str) -> String {
     let is_used = || root(context, self::directory(context)).ok() == root_of(Path::new(directory));
     if file.is_file() && !is_used() {
         let file = file.strip_prefix(".").unwrap_or(&file);
-        return format!("to use its configuration: --config {}", safe::shell(&file.to_string_lossy()));
+        return format!("to use its configuration: --config {}", safe::shell(&slashed(file)));
     }
     format!("name its configuration with --config DIR/{}, or its stack with --stack", config::FILE)
 }

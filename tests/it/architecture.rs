@@ -311,3 +311,22 @@ fn a_field_of_an_endpoint_is_named_where_endpoints_are_described_alone() {
     }
     assert_eq!(found, Vec::<String>::new());
 }
+
+#[test]
+fn every_file_has_a_name_that_windows_takes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_built = |entry: &walkdir::DirEntry| {
+        entry.depth() == 1 && ["target", ".git"].iter().any(|name| entry.file_name() == *name)
+    };
+    let is_wrong = |name: &str| {
+        let stem = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+        let is_device = ["con", "prn", "aux", "nul"].contains(&&*stem)
+            || (stem.len() == 4
+                && (stem.starts_with("com") || stem.starts_with("lpt"))
+                && stem.ends_with(|c: char| c.is_ascii_digit()));
+        is_device || name.ends_with(['.', ' ']) || name.contains(['\\', ':', '*', '?', '"', '<', '>', '|'])
+    };
+    let files = walkdir::WalkDir::new(root).into_iter().filter_entry(|entry| !is_built(entry));
+    let names = files.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned());
+    assert_eq!(names.filter(|name| is_wrong(name)).collect::<Vec<_>>(), [""; 0]);
+}

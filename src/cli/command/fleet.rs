@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use crate::cli::args::time;
 use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
-use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit, real_path_or_given};
+use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit, real_path_or_given, slashed};
 use crate::report::merge::{self, MergeInput};
 
 /// Works with what the checkers of a fleet wrote.
@@ -66,7 +66,7 @@ impl Execute for FleetSubcommand {
                 Some(reason) => Err(reason),
                 None => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
             };
-            MergeInput::new(path.display().to_string(), bytes)
+            MergeInput::new(slashed(&path), bytes)
         });
         let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age);
         let fleet = merged.fleet();
