@@ -11,6 +11,10 @@ check:
 test *names:
     cargo test {{names}}
 
+# Whether everything compiles for Windows, without warnings (`rustup target add x86_64-pc-windows-gnu`, mingw-w64)
+windows:
+    cargo clippy --target x86_64-pc-windows-gnu --lib --bins --tests -- -D warnings
+
 # The generators with each of these seeds, until one fails: `just seeds 100 120`
 seeds from to:
     for seed in $(seq {{from}} {{to}}); do \

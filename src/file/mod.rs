@@ -23,7 +23,7 @@ pub use error::FileError;
 pub use many::ManyFiles;
 pub use named::{
     append_private, check_replace, create_directory, exists, leads_out, lock, open_private, read, read_secret,
-    real_path, real_path_or_given, replace, slashed,
+    real_path, real_path_or_given, replace, slashed, with_slashes,
 };
 pub use platform::{is_program, owner};
 pub use private::{open_own, read_own};

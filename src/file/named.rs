@@ -160,6 +160,11 @@ pub fn slashed(path: &Path) -> String {
     if MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(MAIN_SEPARATOR, "/") }
 }
 
+/// The same path, as reports and documents name it.
+pub fn with_slashes(path: PathBuf) -> PathBuf {
+    if MAIN_SEPARATOR == '/' { path } else { slashed(&path).into() }
+}
+
 /// Whether something is at a path that the caller named; a link counts wherever it leads.
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()

@@ -2,7 +2,7 @@
 //! search does not meet, so that a stack has one directory. Hidden directories are left out, as they are when a stack is
 //! loaded, but where a call may have named one.
 
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use walkdir::DirEntry;
 
@@ -76,7 +76,7 @@ fn below(
                 return Err(Diagnostic::without_place(what, "no document can name it"));
             }
             // Reports and documents show it.
-            found.push(if MAIN_SEPARATOR == '/' { stack.to_owned() } else { file::slashed(stack).into() });
+            found.push(file::with_slashes(stack.to_owned()));
         }
     }
     found.sort();

@@ -6,7 +6,6 @@ use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::file::slashed;
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
@@ -75,7 +74,7 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
     for (member, taken) in members.iter().zip(done) {
         match taken {
             Ok((path, kept)) => {
-                context.output.answer_line(&format!("{}: {kept}, in {}", member.name(), slashed(&path)));
+                context.output.answer_line(&format!("{}: {kept}, in {}", member.name(), path.display()));
                 written += 1;
             }
             Err(NoResult::Failed(error)) => status = status.worse(fleet::failed(&error)),

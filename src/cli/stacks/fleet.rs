@@ -16,6 +16,7 @@ use crate::cli::stacks::declared;
 use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::stacks::targets::Target;
 use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
+use crate::file::with_slashes;
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
 use crate::report::fleet::{FleetPart, NoResult, StackReport};
@@ -361,7 +362,7 @@ impl Member {
     /// The file of a directory that is for this stack: by service, stack and environment.
     pub fn file_in(&self, directory: &Path) -> PathBuf {
         let [url, stack, _] = self.identity_by(self.settings.as_ref());
-        directory.join(format!("{}.json", file_stem(&url, &stack, self.target.environment())))
+        with_slashes(directory.join(format!("{}.json", file_stem(&url, &stack, self.target.environment()))))
     }
 
     /// Its settings in the environment of the call, if they can be read.
