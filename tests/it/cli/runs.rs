@@ -1,6 +1,8 @@
 //! Runs after they ended: history, rollback, and going on with one that was killed.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+#[cfg(unix)]
+use std::io::Read as _;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
@@ -314,6 +316,7 @@ fn begun(mut apply: Command) -> (Child, impl Iterator<Item = String>) {
     (apply, stderr)
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on() {
     let service = Service::start();
@@ -465,6 +468,7 @@ fn a_run_in_progress_is_not_rolled_back_in_part() {
     stage.run("rollback last --allow empty-namespace --yes --quiet").code(0).stdout_contains("2 deleted");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_run_whose_record_is_deleted_or_replaced_stops_and_proposes_nothing_that_needs_it() {
     let delete = |stage: &Stage| std::fs::remove_dir_all(stage.path("../state/trueup")).expect("the state");
@@ -481,6 +485,7 @@ fn a_run_whose_record_is_deleted_or_replaced_stops_and_proposes_nothing_that_nee
     }
 }
 
+#[cfg(unix)]
 fn loses_its_record(lose: impl Fn(&Stage)) {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
@@ -511,6 +516,7 @@ fn the_history_is_not_removed_whole() {
     assert_eq!(stage.run("history --format json").json()["runs"].as_array().map(Vec::len), Some(1));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     let service = Service::start();
