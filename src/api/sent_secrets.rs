@@ -48,7 +48,7 @@ impl SentSecrets {
         let (mut long, short): (Vec<&String>, Vec<&String>) =
             self.texts.iter().partition(|text| text.len() >= SHORTEST);
         // Of one that begins as another does, nothing is left behind the mark.
-        long.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        long.sort_by_key(|text| (std::cmp::Reverse(text.len()), *text));
         let masked = long.iter().fold(text, |text, secret| text.replace(secret.as_str(), MASK));
         let parts: HashSet<&[u8]> = masked.as_bytes().windows(SHORTEST).collect();
         let repeats = |secret: &&String| secret.as_bytes().windows(SHORTEST).any(|part| parts.contains(part));
