@@ -22,9 +22,6 @@ use crate::report::{safe, text};
 /// The schema's copy in the directory that is written; hidden, so that it is not taken for a definition.
 const SCHEMA: &str = ".trueup.schema.json";
 
-/// Bytes of the name of a file, as far as every usual system takes it; a host name can be longer with its end.
-const LONGEST_FILE_NAME: usize = 255;
-
 /// A file that is to be written.
 pub struct DefinitionFile {
     pub kind: KindName,
@@ -123,7 +120,7 @@ impl<'a> DefinitionTarget<'a> {
             return Err("its name is not valid for a definition or a file".to_owned());
         }
         let path = load::file_of(key);
-        if path.rsplit('/').next().is_some_and(|name| name.len() > LONGEST_FILE_NAME) {
+        if !load::can_be_named(&path) {
             return Err("its name is too long for a file".to_owned());
         }
         let text = definition::text(

@@ -44,7 +44,7 @@ pub use keys::{DirectoryKeys, WantedKeys, is_definitions};
 pub use loaded::{Loaded, StackFile};
 pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
-pub use source::{file_of, is_definition_path, is_hidden, is_source};
+pub use source::{can_be_named, file_of, is_definition_path, is_hidden, is_source};
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
 pub use suggestion::{Searches, nearest};

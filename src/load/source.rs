@@ -124,6 +124,14 @@ pub fn file_of(key: &Key) -> String {
     format!("{namespace}/{kind}{name}.yaml")
 }
 
+/// Bytes of the name of a file, as far as every usual system takes it; a host name can be longer with its end.
+const LONGEST_FILE_NAME: usize = 255;
+
+/// Whether the name of a file is not too long for one.
+pub fn can_be_named(path: &str) -> bool {
+    path.rsplit('/').next().is_none_or(|name| name.len() <= LONGEST_FILE_NAME)
+}
+
 /// The name of a file or a directory for an object's name. A name that means something else there gets
 /// an end that no object's name has.
 fn free(name: &str) -> String {

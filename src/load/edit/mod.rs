@@ -85,6 +85,9 @@ pub enum NotEditable {
     /// Its file is a link.
     #[error("its file is a link, which is never replaced: edit the file that it leads to")]
     Link,
+    /// A new file for it would have a longer name than a file can have.
+    #[error("its name is too long for a file: edit the overlay by hand")]
+    LongName,
     /// It is written in a way that no edit in place is made for.
     #[error("it is written in a way that cannot be edited in place: edit it by hand")]
     Shape,

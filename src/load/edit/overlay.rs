@@ -15,7 +15,7 @@ use crate::load::item::{Item, resolve};
 use crate::load::level::Level;
 use crate::load::loaded::Loaded;
 use crate::load::rules::StackRules;
-use crate::load::source::file_of;
+use crate::load::source::{can_be_named, file_of};
 use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
 use crate::load::text::SourceText;
@@ -59,7 +59,7 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     let is_in = files_in(loaded, directory);
     let is_there = files.into_iter().any(|file| is_in(file));
     let path = editor.path(key);
-    let is_free = loaded.reads(&path, false) && read(loaded, &path).is_empty() && loaded.origin.is_replaceable(&path);
+    let is_free = editor.check(&path).is_ok() && read(loaded, &path).is_empty();
     (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
 }
 
@@ -169,14 +169,20 @@ impl<'l> OverlayEditor<'l> {
         format!("{}/{}", self.directory, file_of(key)).into()
     }
 
-    /// Sets one value in an overlay file, and checks that the definition becomes what is wanted.
-    fn adopt(&mut self, definition: &Definition, file: &Arc<str>, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
+    /// Whether a load reads an overlay file, and it can be written.
+    fn check(&self, file: &Arc<str>) -> Result<(), NotEditable> {
         if !self.loaded.reads(file, false) {
             return Err(NotEditable::Withdrawn);
         }
-        if !self.loaded.origin.is_replaceable(file) {
-            return Err(NotEditable::Link);
+        if !can_be_named(file) {
+            return Err(NotEditable::LongName);
         }
+        if self.loaded.origin.is_replaceable(file) { Ok(()) } else { Err(NotEditable::Link) }
+    }
+
+    /// Sets one value in an overlay file, and checks that the definition becomes what is wanted.
+    fn adopt(&mut self, definition: &Definition, file: &Arc<str>, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
+        self.check(file)?;
         for file in definition.overlays.iter().chain([file]) {
             let of_file = || OverlayFile::new(file, &read(self.loaded, file));
             self.files.entry(file.clone()).or_insert_with(of_file);

@@ -251,3 +251,29 @@ fn a_name_that_means_something_else_as_a_file_has_its_overlay() {
     let (file, _) = removal_in_overlay(&loaded, "prod", &wanted.key).expect("a removal");
     assert_eq!(&*file, "prod/con_/trueup_.yaml");
 }
+
+#[test]
+fn a_name_that_is_too_long_for_a_file_is_left_and_the_others_are_written() {
+    let label = |letter: &str, length: usize| letter.repeat(length);
+    let longest = format!("{}.{}.{}.{}", label("a", 63), label("b", 63), label("c", 63), label("d", 61));
+    let names = ["example.com".to_owned(), longest];
+    let zone = |name: &String| {
+        format!(
+            "kind: dns_zone\nmetadata: {{name: {name}, namespace: system, description: a}}\nspec: {{primary: {{}}}}\n"
+        )
+    };
+    let zones = names.iter().map(zone).collect::<Vec<_>>().join("---\n");
+    let loaded = read(&[("trueup.yaml", SETTINGS.to_owned()), ("zones.yaml", zones)], "prod");
+    let keys: Vec<&Key> = loaded.desired.definitions.keys().collect();
+    let description = |key: &&Key| ValueToAdopt {
+        key: (*key).clone(),
+        live: "b".into(),
+        field: Field::Description,
+        unnamed: None,
+        tenant: None,
+    };
+    let edits = adopt_into_overlay(&loaded, "prod", &keys.iter().map(description).collect::<Vec<_>>());
+    assert_eq!(edits.files.keys().map(|file| &**file).collect::<Vec<_>>(), ["prod/system/dns_zone/example.com.yaml"]);
+    assert_eq!(edits.left.iter().map(|(_, _, reason)| reason).collect::<Vec<_>>(), [&NotEditable::LongName]);
+    assert_eq!(keys.iter().filter(|key| removal_in_overlay(&loaded, "prod", key).is_some()).count(), 1);
+}
