@@ -169,9 +169,9 @@ impl<'l> OverlayEditor<'l> {
         format!("{}/{}", self.directory, file_of(key)).into()
     }
 
-    /// Whether a load reads an overlay file, and it can be written.
+    /// Whether a load reads an overlay file as one of this overlay, and it can be written.
     fn check(&self, file: &Arc<str>) -> Result<(), NotEditable> {
-        if !self.loaded.reads(file, false) {
+        if !self.loaded.reads(file, false) || !files_in(self.loaded, self.directory)(file) {
             return Err(NotEditable::Withdrawn);
         }
         if !can_be_named(file) {

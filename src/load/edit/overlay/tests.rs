@@ -253,6 +253,19 @@ fn a_name_that_means_something_else_as_a_file_has_its_overlay() {
 }
 
 #[test]
+fn an_overlay_inside_of_it_with_the_name_of_a_namespace_is_not_written() {
+    let settings = "environments: {low: {overlay: prod/shop}, prod: {extends: low, overlay: prod}}\n".to_owned();
+    let definition = "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7, port: 5}\n".to_owned();
+    let loaded = read(&[("trueup.yaml", settings), ("cart.yaml", definition)], "prod");
+    let key = Key::parse("shop/cart").expect("a key");
+    assert_eq!(removal_in_overlay(&loaded, "prod", &key), None);
+    let wanted = ValueToAdopt { key, live: 80.into(), field: Field::of_unit("port"), unnamed: None, tenant: None };
+    let edits = adopt_into_overlay(&loaded, "prod", &[wanted]);
+    assert!(edits.files.is_empty(), "{:?}", edits.files);
+    assert_eq!(edits.left[0].2, NotEditable::Withdrawn);
+}
+
+#[test]
 fn a_name_that_is_too_long_for_a_file_is_left_and_the_others_are_written() {
     let label = |letter: &str, length: usize| letter.repeat(length);
     let longest = format!("{}.{}.{}.{}", label("a", 63), label("b", 63), label("c", 63), label("d", 61));
