@@ -132,8 +132,7 @@ impl Patch<'_> {
     }
 
     pub(super) fn replace(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
-        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
-        self.children(path).iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
+        let node = self.all_own(path)?;
         let around = self.around(path);
         if self.has_secret(path) {
             return Err(NotEditable::Secret);

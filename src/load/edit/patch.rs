@@ -53,6 +53,17 @@ impl<'a> Patch<'a> {
         }
     }
 
+    /// The node, where the same is true of everything in it.
+    pub(super) fn all_own(&self, path: &[String]) -> Result<&'a WrittenValue, NotEditable> {
+        fn check<'a>(patch: &Patch<'a>, node: &'a WrittenNode) -> Result<(), NotEditable> {
+            patch.own(&node.value)?;
+            node.below.values().try_for_each(|node| check(patch, node))
+        }
+        let node = self.document.root.at(path).ok_or(NotEditable::Shape)?;
+        check(self, node)?;
+        Ok(&node.value)
+    }
+
     /// The values directly in a mapping or list with their paths, in the order of the file.
     pub(super) fn children(&self, path: &[String]) -> Vec<(Vec<String>, &'a WrittenValue)> {
         let inner = self.document.root.at(path).into_iter().flat_map(|node| &node.below);

@@ -364,3 +364,23 @@ fn a_value_that_no_definition_may_have_costs_the_other_documents_nothing() {
     let (few, many) = (work(50), work(200));
     assert!(many <= 6 * few, "{few} comparisons of keys for 50 documents, {many} for 200");
 }
+
+#[test]
+fn a_variable_and_an_alias_deep_in_a_list_that_would_be_written_anew_are_left() {
+    let stack = ("trueup.yaml", "stack: s\nvariables: {ip: 192.0.2.2}\n");
+    let cases =
+        [("${ip}", NotEditable::Variable), ("*ip", NotEditable::Alias), ("&other 192.0.2.2", NotEditable::Anchor)];
+    for (ip, reason) in cases {
+        let text = format!(
+            "kind: origin_pool\nmetadata: {{name: cart, namespace: shop, labels: {{a: &ip 192.0.2.2}}}}\nspec:\n  port: 80\n  origin_servers:\n  - public_ip: {{ip: 192.0.2.1}}\n  - public_ip:\n      ip: {ip}\n"
+        );
+        let loaded = loaded(&[stack, ("a.yaml", &text)]);
+        let (key, definition) = loaded.desired.definitions.first_key_value().expect("a definition");
+        let field = Field::of_unit("origin_servers");
+        let live = field.value(&definition.endpoint).as_array().expect("a list").iter().rev().cloned().collect();
+        let wanted = ValueToAdopt { key: key.clone(), field, live, unnamed: None, tenant: None };
+        let edits = adopt(&loaded, &[wanted]);
+        assert!(edits.files.is_empty(), "{ip}: {:?}", edits.files);
+        assert_eq!(edits.left[0].2, reason);
+    }
+}
