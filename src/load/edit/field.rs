@@ -150,7 +150,8 @@ impl Patch<'_> {
             ValueStyle::Empty => (node.value.clone(), format!(" {}", value::fresh(wanted, around))),
             ValueStyle::Block => {
                 let old = self.slice(node.value.clone())?;
-                (node.value.clone(), block(wanted, old).unwrap_or_else(|| value::fresh(wanted, around)))
+                let fresh = || format!("{}{}", value::fresh(wanted, around), header_comment(old));
+                (node.value.clone(), block(wanted, old).unwrap_or_else(fresh))
             }
             // An item of a list has no key.
             ValueStyle::Collection if node.key.is_empty() => {
@@ -292,9 +293,14 @@ fn block(wanted: &Json, old: &str) -> Option<String> {
     let line_break = line_break(old);
     let first = old.split('\n').skip(1).find(|line| !line.trim().is_empty())?;
     let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
-    let header = old.split(['\r', '\n']).next()?;
-    let comment = header.find('#').map_or("", |at| &header[header[..at].trim_end().len()..]);
+    let comment = header_comment(old);
     let head = if text.ends_with('\n') { "|" } else { "|-" };
     let lines: String = content.split('\n').map(|line| format!("{line_break}{indent}{line}")).collect();
     Some(format!("{head}{comment}{lines}"))
+}
+
+/// The comment beside the header of a block scalar, with the blanks before it.
+fn header_comment(old: &str) -> &str {
+    let header = old.split(['\r', '\n']).next().unwrap_or_default();
+    header.find('#').map_or("", |at| &header[header[..at].trim_end().len()..])
 }

@@ -261,7 +261,7 @@ fn block_scalars_and_empty_values_are_edited() {
     assert_eq!(edited(text, &[("labels.a", json!("b"))]), text.replace("labels:\n", "labels: {a: b}\n"));
     assert_eq!(edited(text, &[("spec.port", json!(7))]), text.replace("port:\n", "port: 7\n"));
     let odd = edited(text, &[("description", json!("a\n\n  b"))]);
-    assert_eq!(odd, text.replace("|-  # why\n    first\n    second", "\"a\\n\\n  b\""));
+    assert_eq!(odd, text.replace("|-  # why\n    first\n    second", "\"a\\n\\n  b\"  # why"));
 }
 
 #[test]
