@@ -133,13 +133,15 @@ impl<'a> Patch<'a> {
     pub(super) fn remove_lines(&mut self, node: &WrittenValue) -> Result<(), NotEditable> {
         let text = self.document.text;
         let lines = line_start(text, self.start(node))..line_end(text, node.value.end);
+        let behind_key = if node.key.is_empty() { node.value.start } else { node.key.end };
         let inside = match node.writing {
-            ValueStyle::Collection => self.slice(lines.clone())?,
-            ValueStyle::Flow => self.slice(node.value.clone())?,
+            ValueStyle::Collection => lines.clone(),
+            ValueStyle::Flow => behind_key..node.value.end,
             // A `#` in a scalar is a character of it.
-            ValueStyle::Empty | ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Block => "",
+            ValueStyle::Block => behind_key..line_end(text, node.value.start),
+            ValueStyle::Empty | ValueStyle::Plain | ValueStyle::Quoted => behind_key..node.value.start,
         };
-        if inside.contains('#') {
+        if self.slice(inside)?.contains('#') {
             return Err(NotEditable::Comment);
         }
         self.splice(lines, "");

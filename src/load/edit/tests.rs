@@ -169,6 +169,12 @@ fn what_has_a_comment_inside_is_not_removed() {
         let file = if place == "    site:\n" { file.replace("LOCAL\n", "LOCAL   # inside\n") } else { file };
         assert_eq!(refused(&[("a.yaml", &file)], "where", Value::Null), NotEditable::Comment, "{file}");
     }
+    for label in
+        ["tier:\n      # as agreed\n      db\n", "tier: # as agreed\n      db\n", "tier: |- # as agreed\n      db\n"]
+    {
+        let file = FILE.replace("tier: db   # as agreed\n", label);
+        assert_eq!(refused(&[("a.yaml", &file)], "labels.tier", Value::Null), NotEditable::Comment, "{file}");
+    }
     let place = &FILE[FILE.find("  where").expect("a place")..FILE.find("# the end").expect("an end")];
     assert_eq!(edited(FILE, &[("where", Value::Null)]), FILE.replace(place, ""));
 }
