@@ -175,9 +175,10 @@ pub fn exists(path: &Path) -> bool {
 /// # Errors
 /// The path cannot be resolved.
 pub fn leads_out(path: &Path) -> io::Result<Option<PathBuf>> {
-    let full = real_path(path)?;
+    // In one form, however long they are.
+    let full = path.canonicalize()?;
     for directory in marked(&absolute(path)?) {
-        if !full.starts_with(real_path(&directory)?) {
+        if !full.starts_with(directory.canonicalize()?) {
             return Ok(Some(directory));
         }
     }
