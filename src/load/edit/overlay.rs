@@ -15,7 +15,7 @@ use crate::load::item::{Item, resolve};
 use crate::load::level::Level;
 use crate::load::loaded::Loaded;
 use crate::load::rules::StackRules;
-use crate::load::source::{can_be_named, file_of};
+use crate::load::source::{FileFilter, can_be_named, file_of};
 use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
 use crate::load::text::SourceText;
@@ -25,21 +25,20 @@ use crate::model::{Definition, Json, Key, Object};
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
 /// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
 pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdopt]) -> AdoptedEdits {
-    let is_in = files_in(loaded, directory);
+    let mut editor = OverlayEditor::new(loaded, directory);
     let is_own = |one: &&ValueToAdopt| {
         let definition = loaded.desired.definitions.get(&one.key);
-        definition.is_some_and(|definition| is_in(&definition.file))
+        definition.is_some_and(|definition| editor.is_in(&definition.file))
     };
     let (own, shared): (Vec<&ValueToAdopt>, Vec<&ValueToAdopt>) = wanted.iter().partition(is_own);
     let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
     let mut edits = adopt(loaded, &own);
-    let mut editor = OverlayEditor::new(loaded, directory);
     // A file can contain changes of shared definitions beside an object of its own.
     let edited = edits.files.iter().map(|(file, bytes)| (file.clone(), OverlayFile::new(file, &text(bytes.clone()))));
     editor.files.extend(edited);
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
-        let file = definition.overlays.iter().rfind(|file| is_in(file)).cloned();
+        let file = definition.overlays.iter().rfind(|file| editor.is_in(file)).cloned();
         let file = file.unwrap_or_else(|| editor.path(&one.key));
         match editor.adopt(definition, &file, one) {
             Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone())),
@@ -56,17 +55,10 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     let definition = loaded.desired.definitions.get(key)?;
     let editor = OverlayEditor::new(loaded, directory);
     let files = definition.overlays.iter().chain([&definition.file]);
-    let is_in = files_in(loaded, directory);
-    let is_there = files.into_iter().any(|file| is_in(file));
+    let is_there = files.into_iter().any(|file| editor.is_in(file));
     let path = editor.path(key);
     let is_free = editor.check(&path).is_ok() && read(loaded, &path).is_empty();
     (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
-}
-
-/// Whether a file is of an overlay, and not of another one inside of it.
-fn files_in<'d>(loaded: &Loaded, directory: &'d str) -> impl Fn(&str) -> bool + use<'d> {
-    let filter = loaded.filter();
-    move |file| filter.overlay_of(file).is_some_and(|overlay| overlay == directory)
 }
 
 /// What names a definition.
@@ -130,6 +122,8 @@ fn items(source: &SourceText) -> impl Iterator<Item = Item<'_>> {
 struct OverlayEditor<'l> {
     loaded: &'l Loaded,
     directory: &'l str,
+    /// Which files of the stack are what.
+    filter: FileFilter,
     /// The overlay files that were looked at, as they are now.
     files: BTreeMap<Arc<str>, OverlayFile>,
     /// The documents of the files of definitions that were looked at, by what they define.
@@ -138,7 +132,12 @@ struct OverlayEditor<'l> {
 
 impl<'l> OverlayEditor<'l> {
     fn new(loaded: &'l Loaded, directory: &'l str) -> Self {
-        Self { loaded, directory, files: BTreeMap::new(), documents: BTreeMap::new() }
+        Self { loaded, directory, filter: loaded.filter(), files: BTreeMap::new(), documents: BTreeMap::new() }
+    }
+
+    /// Whether a file is of the overlay, and not of another one inside of it.
+    fn is_in(&self, file: &str) -> bool {
+        self.filter.overlay_of(file).is_some_and(|overlay| overlay == self.directory)
     }
 
     /// The document of a definition, with what its file has around it where it cannot be cut out.
@@ -171,7 +170,7 @@ impl<'l> OverlayEditor<'l> {
 
     /// Whether a load reads an overlay file as one of this overlay, and it can be written.
     fn check(&self, file: &Arc<str>) -> Result<(), NotEditable> {
-        if !self.loaded.reads(file, false) || !files_in(self.loaded, self.directory)(file) {
+        if !self.filter.reads(file, false) || !self.is_in(file) {
             return Err(NotEditable::Withdrawn);
         }
         if !can_be_named(file) {
