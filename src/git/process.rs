@@ -158,7 +158,8 @@ fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: CallLimits) -> Res
     };
     let output = output.ok().and_then(Result::ok).unwrap_or_default();
     let complaint = complaint.recv_timeout(left()).ok().and_then(Result::ok).unwrap_or_default();
-    let complaint = String::from_utf8_lossy(&complaint);
+    // git names some things on the line after a colon.
+    let complaint = String::from_utf8_lossy(&complaint).replace(":\n\t", ": ");
     let complaint = complaint.lines().next().unwrap_or("it said nothing").to_owned();
     Ok(CallOutput { status, output, complaint })
 }
@@ -208,6 +209,19 @@ mod tests {
             .run(directory.path(), &["ls-tree"], Vec::new(), CallLimits::bytes(1000))
             .expect_err("it is too large");
         assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_git_names_on_a_line_of_its_own_is_part_of_its_complaint() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let complaint = |text: &str| {
+            let program = script(directory.path(), &format!("printf '{text}' >&2"));
+            program.run(directory.path(), &["log"], Vec::new(), CallLimits::bytes(10)).expect("it ended").complaint
+        };
+        let unknown = complaint(r"fatal: unknown repository extension found:\n\trefstorage\nhint: more\n");
+        assert_eq!(unknown, "fatal: unknown repository extension found: refstorage");
+        assert_eq!(complaint(r"fatal: bad object\nfatal: more\n"), "fatal: bad object");
+        assert_eq!(complaint(""), "it said nothing");
     }
 
     #[test]
