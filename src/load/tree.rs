@@ -202,6 +202,7 @@ impl<'s> Builder<'s> {
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => TextStyle::Quoted,
                     ScalarStyle::Literal | ScalarStyle::Folded => TextStyle::Block,
                 };
+                let text = if style == TextStyle::Block { self.ended(text, &range(span)) } else { text };
                 let range = match style {
                     TextStyle::Block => self.block(&range(span)),
                     TextStyle::Plain if range(span).is_empty() => {
@@ -259,6 +260,15 @@ impl<'s> Builder<'s> {
             let node = &mut self.nodes[open.id];
             node.range.end = node.range.end.max(end);
         }
+    }
+
+    /// The text of a block scalar without the line break that the parser adds where the file ends without one.
+    fn ended(&self, text: Cow<'s, str>, content: &Range<usize>) -> Cow<'s, str> {
+        let last = &self.text[line_start(self.text, self.text.len())..];
+        if content.end < self.text.len() || last.ends_with('\r') || last.trim_matches(' ').is_empty() {
+            return text;
+        }
+        text.strip_suffix('\n').map(|text| Cow::Owned(text.to_owned())).unwrap_or(text)
     }
 
     /// The bytes of a block scalar, from its header to its last character: the parser's begin behind the header and go

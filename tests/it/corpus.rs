@@ -15,11 +15,12 @@ const TOKENS: [&str; 60] = [
     "0o7", "010", "-0", ".inf", "<<: ", "é", "\u{a0}", "\u{2028}",
 ];
 
-const GOOD: [&str; 4] = [
+const GOOD: [&str; 5] = [
     "metadata:\n  name: a # it's\n  namespace: shop\n  labels:\n    app: 'it''s'\n    tier: \"a b\"\n  description: |\n    one\n     two\n\n    three\nspec:\n  ip: 10.0.0.1\n  port: 8080\n",
     "metadata: {name: a, namespace: shop, annotations: {a/b: \"c: d\", e: [], f: null}}\nspec: {ip: 10.0.0.1, port: 80}\n---\nmetadata: {name: b, namespace: shop}\nspec: {dns_name: a.example.net, port: 1}\n",
     "# first\nkind: healthcheck\nmetadata:\n  name: h\n  namespace: shop\n  description: >-\n    folded\n    text\nspec:\n  http_health_check:\n    path: /\n    use_origin_server_name: {}\n    expected_status_codes:\n    - \"200\"\n    - 3xx\n    headers:\n      x: y\n  timeout: 3\n  interval: 15\n  unhealthy_threshold: 1\n  healthy_threshold: 3\n",
     "base: &base\n  namespace: shop\n---\nmetadata:\n    name: 'c'\n    namespace: \"shop\"\nspec:\n    ip: 10.0.0.1\n    port: 443\n    where:\n        virtual_site:\n            ref:\n            -   name: all\n                namespace: shared\n",
+    "spec: {ip: 10.0.0.1, port: 80}\nmetadata:\n  name: d\n  namespace: shop\n  description: |\n    one\n      two\n    three",
 ];
 
 fn seeds(target: &str, check: fn(&[u8])) {

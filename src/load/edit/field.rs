@@ -151,7 +151,11 @@ impl Patch<'_> {
             ValueStyle::Block => {
                 let old = self.slice(node.value.clone())?;
                 let fresh = || format!("{}{}", value::fresh(wanted, around), header_comment(old));
-                (node.value.clone(), block(wanted, old).unwrap_or_else(fresh))
+                // At the end of a file without a line break, a block cannot end in one.
+                let is_open = node.value.end == self.document.text.len();
+                let block = block(wanted, old)
+                    .filter(|_| !(is_open && wanted.as_str().is_some_and(|text| text.ends_with('\n'))));
+                (node.value.clone(), block.unwrap_or_else(fresh))
             }
             // An item of a list has no key.
             ValueStyle::Collection if node.key.is_empty() => {

@@ -271,6 +271,14 @@ fn block_scalars_and_empty_values_are_edited() {
 }
 
 #[test]
+fn a_block_scalar_at_the_end_of_a_file_without_a_line_break_is_edited() {
+    let text = "spec: {ip: 10.0.0.7}\nmetadata:\n  name: cart\n  namespace: shop\n  description: |\n    first";
+    for (live, written) in [("second", "|-\n    second"), ("second\n", "\"second\\n\"")] {
+        assert_eq!(edited(text, &[("description", json!(live))]), text.replace("|\n    first", written));
+    }
+}
+
+#[test]
 fn one_of_many_documents_is_edited() {
     let text = "---\nmetadata: {name: other, namespace: shop}\nspec:\n  ip: 10.0.0.7\n---\nmetadata: {name: cart, namespace: shop}\nspec:\n  ip: 10.0.0.7\n...\n---\nmetadata: {name: last, namespace: shop}\nspec:\n  ip: 10.0.0.7\n";
     let changed = edited(text, &[("spec.port", json!(5))]);

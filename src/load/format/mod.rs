@@ -102,19 +102,24 @@ pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic
     let mark = if bytes.starts_with("\u{feff}".as_bytes()) { "\u{feff}" } else { "" };
     let source = SourceText::new(file, bytes).map_err(|error| vec![Diagnostic::from(error)])?;
     let trees = parsed(&source)?;
-    let mut now = source.as_str().to_owned();
-    if source.language() == Language::Yaml && !now.is_empty() && !now.ends_with('\n') {
-        now.push_str(line_break(&now));
+    let text = source.as_str();
+    let is_open = source.language() == Language::Yaml && !text.is_empty() && !text.ends_with('\n');
+    // A line break at its end would be a part of a block text there.
+    let ended = is_open.then(|| format!("{text}{}", line_break(text)));
+    let is_same = |now: &str| {
+        SourceText::new(file, now.as_bytes().to_vec()).ok().is_some_and(|new| {
+            let after = parsed(&new).unwrap_or_default();
+            meaning::same(&trees, &after) && meaning::comments(text) == meaning::comments(new.as_str())
+        })
+    };
+    for before in ended.as_deref().into_iter().chain([text]) {
+        match edited(file, before) {
+            Some(now) if now == text => return Ok(Canonical::Same),
+            Some(now) if is_same(&now) => return Ok(Canonical::Changed(format!("{mark}{now}"))),
+            _ => {}
+        }
     }
-    let Some(now) = edited(file, &now) else { return Ok(Canonical::Unsafe) };
-    if now == source.as_str() {
-        return Ok(Canonical::Same);
-    }
-    let same = SourceText::new(file, now.clone().into_bytes()).ok().is_some_and(|new| {
-        let after = parsed(&new).unwrap_or_default();
-        meaning::same(&trees, &after) && meaning::comments(source.as_str()) == meaning::comments(new.as_str())
-    });
-    Ok(if same { Canonical::Changed(format!("{mark}{now}")) } else { Canonical::Unsafe })
+    Ok(Canonical::Unsafe)
 }
 
 fn parsed(source: &SourceText) -> Result<Vec<Tree<'_>>, Vec<Diagnostic>> {

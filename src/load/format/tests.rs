@@ -65,6 +65,16 @@ fn a_text_moves_with_the_blank_lines_that_are_a_part_of_it() {
 }
 
 #[test]
+fn a_text_at_the_end_of_a_file_without_a_line_break_gets_none() {
+    let metadata = "metadata:\n  name: cart\n  namespace: shop\n  description: |\n    a\n    b";
+    for text in [format!("spec: {{ip: 10.0.0.1}}\n{metadata}"), metadata.replace('|', ">")] {
+        assert_eq!(formatted(&text), text);
+    }
+    let text = format!("spec: {{port: 1, ip: 10.0.0.1}}\n{metadata}");
+    assert_eq!(formatted(&text), text.replace("port: 1, ip: 10.0.0.1", "ip: 10.0.0.1, port: 1"));
+}
+
+#[test]
 fn lists_block_texts_and_brackets_move_whole() {
     let before = "\
 spec:
