@@ -112,13 +112,17 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
                 }
                 return;
             }
+            // What only escapes one has none.
+            let has_variable = !names(text).is_empty();
             // What is put in must not turn a text into a number or null.
             let style = if *style == TextStyle::Plain { TextStyle::Quoted } else { *style };
             item.value = match replaced(text, &at, variables, problems) {
                 Some(text) => Value::Text(Cow::Owned(text), style),
                 None => Value::Refused,
             };
-            item.origin = ValueOrigin::Variable;
+            if has_variable {
+                item.origin = ValueOrigin::Variable;
+            }
         }
         Value::Text(..) | Value::Refused => {}
     }

@@ -20,6 +20,7 @@ use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
+use crate::load::variable;
 use crate::model::{Definition, Json, Key, Object};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
@@ -336,7 +337,7 @@ fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) ->
         }
     }
     edit(&text, &|patch| match patch.node(path) {
-        Some(node) if patch.slice(node.value.clone())?.contains("${") => Err(NotEditable::Variable),
+        Some(node) if !variable::names(patch.slice(node.value.clone())?).is_empty() => Err(NotEditable::Variable),
         Some(_) => patch.replace(path, value),
         None => patch.insert(path, value),
     })

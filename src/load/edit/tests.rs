@@ -279,6 +279,12 @@ fn a_block_scalar_at_the_end_of_a_file_without_a_line_break_is_edited() {
 }
 
 #[test]
+fn a_text_that_only_escapes_a_variable_is_edited() {
+    let text = "metadata: {name: cart, namespace: shop, description: 'costs $${x}'}\nspec: {ip: 10.0.0.7}\n";
+    assert_eq!(edited(text, &[("description", json!("costs ${y}"))]), text.replace("{x}", "{y}"));
+}
+
+#[test]
 fn one_of_many_documents_is_edited() {
     let text = "---\nmetadata: {name: other, namespace: shop}\nspec:\n  ip: 10.0.0.7\n---\nmetadata: {name: cart, namespace: shop}\nspec:\n  ip: 10.0.0.7\n...\n---\nmetadata: {name: last, namespace: shop}\nspec:\n  ip: 10.0.0.7\n";
     let changed = edited(text, &[("spec.port", json!(5))]);

@@ -140,6 +140,17 @@ fn a_variable_and_what_a_load_would_not_read_are_left() {
 }
 
 #[test]
+fn a_text_that_only_escapes_a_variable_is_edited_in_an_overlay() {
+    let base = ("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7}\n".to_owned());
+    let overlay = "metadata: {name: cart, namespace: shop, description: '$${x}'}\n";
+    let loaded = read(&[("trueup.yaml", SETTINGS.to_owned()), base, ("prod/cart.yaml", overlay.to_owned())], "prod");
+    let key = Key::parse("shop/cart").expect("a key");
+    let wanted = ValueToAdopt { key, field: Field::Description, live: "${y}".into(), unnamed: None, tenant: None };
+    let edits = adopt_into_overlay(&loaded, "prod", &[wanted]);
+    assert_eq!(edits.files["prod/cart.yaml"], overlay.replace("{x}", "{y}").into_bytes(), "{:?}", edits.left);
+}
+
+#[test]
 fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
     let stack = |port: u16| {
         let base = format!("metadata: {{name: cart, namespace: shop}}\nspec: {{ip: 10.0.0.7, port: {port}}}\n");
