@@ -313,8 +313,10 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     }
     // What another commit defines is not what the call's variables are for.
     if problems.is_empty() && matches!(origin, FileOrigin::Disk { .. }) {
+        // An overlay of another environment may use it, too.
+        let every = LazyCell::new(|| format::files(&origin, &config, stack, &options.limits, &mut Vec::new()));
         let is_written = |variable: &str| {
-            let mut texts = files.iter().filter_map(|file| origin.text(file, &options.limits).ok());
+            let mut texts = files.iter().chain(every.iter()).filter_map(|file| origin.text(file, &options.limits).ok());
             texts.any(|text| text.as_str().contains(variable))
         };
         problems.extend(variables.unknown(&config, is_written));

@@ -180,6 +180,13 @@ fn a_variable_whose_value_the_overlay_of_one_environment_replaces_is_given_for_a
     for environment in ["prod", "dev"] {
         stage.run(&format!("validate . --var port=2 --env {environment}")).code(0);
     }
+    // So is one that only the overlay of another environment uses, or a lower overlay of the same one.
+    stage.write("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec:\n  ip: 10.0.0.7\n");
+    stage.write("dev/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec:\n  port: ${port}\n");
+    stage.run("validate . --var port=2 --env all").code(0);
+    stage.write("trueup.yaml", "stack: s\ndefaults: {overlay: dev}\nenvironments: {dev: {overlay: own}}\n");
+    stage.write("own/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {port: 1}\n");
+    stage.run("validate . --var port=2 --env dev").code(0);
     stage
         .run("validate . --var part=2 --env dev")
         .code(1)
