@@ -136,8 +136,14 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
     let config = &loaded.config;
     let root = loaded.root.display();
     if loaded.desired.definitions.is_empty() {
-        if config.allow_empty && !config.namespaces.is_empty() {
+        if config.may_define_nothing() {
             return None;
+        }
+        if let (Some(environment), false) = (&loaded.options().environment, loaded.removed.is_empty()) {
+            return Some((
+                format!("the overlays of the environment `{environment}` remove every definition in `{root}`"),
+                "an environment that should define nothing needs `allow_empty: true` beside its `namespaces:`",
+            ));
         }
         return Some((
             format!("`{root}` contains no definition"),

@@ -168,6 +168,21 @@ fn an_environment_takes_its_drift_into_its_overlay_and_leaves_the_shared_definit
 }
 
 #[test]
+fn the_last_definition_of_an_environment_is_removed_only_where_it_may_have_none() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nenvironments: {prod: {stack: shop, overlay: o/prod}}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    service.delete("shop/cart");
+    let left = "deleted outside: to keep that, set `allow_empty: true` first, because nothing else is defined";
+    stage.run("pull --drift . --env prod").code(3).stdout_contains(left).stdout_contains("no file was edited");
+    stage.run("plan . --env prod").code(0);
+    stage.edit("trueup.yaml", "namespaces:", "allow_empty: true\nnamespaces:");
+    stage.run("pull --drift . --env prod").code(0).stdout_contains("removed in the overlay");
+    stage.run("plan . --env prod").code(0);
+}
+
+#[test]
 fn what_environments_share_is_written_only_on_request() {
     let service = Service::start();
     let stage = environments(&service);

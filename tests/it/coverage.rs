@@ -67,6 +67,13 @@ fn a_stack_defines_nothing_any_more_only_where_it_says_so() {
     }
     stage.run("plan .").code(1).stderr_contains("contains no definition").stderr_contains("allow_empty: true");
     stage.run("drift .").code(1).stderr_contains("contains no definition");
+    stage.write("shop/cart.yaml", &definition("shop/cart", 80));
+    stage.write("trueup.yaml", "stack: both\nenvironments: {prod: {overlay: o}}\n");
+    stage.write("o/cart.yaml", "$remove: true\nmetadata: {name: cart, namespace: shop}\n");
+    let emptied = "the overlays of the environment `prod` remove every definition";
+    stage.run("plan . --env prod").code(1).stderr_contains(emptied).stderr_contains("allow_empty: true");
+    stage.remove("shop/cart.yaml");
+    stage.remove("o/cart.yaml");
     stage.write("trueup.yaml", "stack: both\nallow_empty: true\n");
     stage.run("plan .").code(1).stderr_contains("contains no definition").stderr_contains("beside its `namespaces:`");
     stage.write("trueup.yaml", "stack: both\nnamespaces: [shop, pay]\nallow_empty: true\n");

@@ -54,7 +54,10 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         None => edit::adopt(&stack.loaded, &wanted),
     };
     let mut removed = BTreeSet::new();
-    for key in deleted(&plan).map(|change| &change.key) {
+    let gone: Vec<&Key> = deleted(&plan).map(|change| &change.key).collect();
+    // In the next call, a stack without a definition would be an error.
+    let is_last = gone.len() == stack.loaded.desired.definitions.len() && !stack.loaded.config.may_define_nothing();
+    for key in gone.into_iter().filter(|_| !is_last) {
         if let Some((file, text)) = overlay.and_then(|overlay| edit::removal_in_overlay(&stack.loaded, overlay, key)) {
             edits.files.insert(file, text);
             removed.insert(key.clone());
@@ -75,7 +78,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     };
     let unnamed: Vec<(&Key, &str)> =
         plan.notes.iter().filter(|_| !arguments.unnamed).filter_map(unnamed).filter(is_selected(&session)).collect();
-    let (taken, left) = summary(&plan, &edits, (&removed, &unnamed), place);
+    let (taken, left) = summary(&plan, &edits, (&removed, &unnamed, is_last), place);
     let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if taken.is_empty() && left.is_empty() {
         context.output.answer_line("No drift: nothing was changed outside.");
@@ -244,7 +247,7 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
 fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,
-    (removed, unnamed): (&BTreeSet<Key>, &[(&Key, &str)]),
+    (removed, unnamed, is_last): (&BTreeSet<Key>, &[(&Key, &str)], bool),
     place: impl Fn(&Key, Option<&Field>) -> Option<String>,
 ) -> (Vec<String>, Vec<String>) {
     let line = |key: &Key, what: &str, place: Option<String>, why: &str| {
@@ -272,7 +275,11 @@ fn summary(
     }
     for change in deleted(plan).filter(|change| !removed.contains(&change.key)) {
         let place = place(&change.key, None).unwrap_or_else(|| "its file".to_owned());
-        let why = format!("deleted outside: remove {place} to keep that");
+        let why = match is_last {
+            true => "deleted outside: to keep that, set `allow_empty: true` first, because nothing else is defined"
+                .to_owned(),
+            false => format!("deleted outside: remove {place} to keep that"),
+        };
         left.push(line(&change.key, whole(&change.key), None, &why));
     }
     let unnamed = unnamed.iter();

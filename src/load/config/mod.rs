@@ -123,6 +123,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Whether the stack may have no definition: what it owns is deleted then, in its namespaces.
+    pub fn may_define_nothing(&self) -> bool {
+        self.allow_empty && !self.namespaces.is_empty()
+    }
+
     /// The kinds that it lists, and endpoint.
     pub fn kinds_with_endpoint(&self) -> BTreeSet<KindName> {
         &self.kinds | &BTreeSet::from([KindName::ENDPOINT])
