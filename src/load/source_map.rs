@@ -129,6 +129,17 @@ impl<'l> SourceMap<'l> {
         paths.iter().filter_map(written).find(|written| !(chosen && written.writing == ValueStyle::Empty))
     }
 
+    /// The place of the first value of a field that is written in one of these files.
+    pub fn place_in(&self, key: &Key, field: &Field, is_one: &dyn Fn(&str) -> bool) -> Option<SourceLocation> {
+        fn first(node: &WrittenNode, is_one: &dyn Fn(&str) -> bool) -> Option<SourceLocation> {
+            let own = Some(&node.value.place).filter(|place| is_one(&place.file)).cloned();
+            own.or_else(|| node.below.values().find_map(|node| first(node, is_one)))
+        }
+        let file = self.file(self.loaded.desired.definitions.get(key)?);
+        let root = file.get(&key.to_string())?;
+        paths(key.kind, field).0.iter().find_map(|path| first(root.at(path)?, is_one))
+    }
+
     /// How the value at a path of snake_case keys is written, items of lists by their number; the
     /// definition as a whole for the empty path.
     pub fn at(&self, key: &Key, path: &[&str]) -> Option<WrittenValue> {

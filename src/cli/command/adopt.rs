@@ -73,7 +73,9 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
     let place = |key: &Key, field: Option<&Field>| {
         let places = places.as_ref()?;
-        let place = places.place(key, field).or_else(|| places.place(key, None))?;
+        let is_edited = |file: &str| edits.files.contains_key(file);
+        let edited = field.and_then(|field| places.place_in(key, field, &is_edited));
+        let place = edited.or_else(|| places.place(key, field)).or_else(|| places.place(key, None))?;
         Some(format!("{prefix}{}:{}", place.file, place.line))
     };
     let unnamed: Vec<(&Key, &str)> =

@@ -190,6 +190,18 @@ fn an_environment_takes_drift_of_any_kind_into_its_overlay() {
 }
 
 #[test]
+fn a_value_that_was_taken_over_into_an_overlay_is_named_with_its_line_there() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nkinds: [healthcheck]\nenvironments: {prod: {stack: shop, overlay: o/prod}}\n";
+    let check = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec:\n  http_health_check: {path: /a}\n  timeout: 3\n  interval: 15\n  unhealthy_threshold: 1\n  healthy_threshold: 3\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("alive.yaml", check);
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    change(&service, "healthchecks", "alive", |spec| spec["http_health_check"]["path"] = json!("/b"));
+    let pulled = stage.run("pull --drift . --env prod");
+    pulled.code(0).stdout_contains("spec.health_check").stdout_contains("o/prod/shop/healthcheck/alive.yaml:5");
+}
+
+#[test]
 fn an_overlay_takes_over_a_switch_to_the_default_of_a_group() {
     let service = Service::start();
     let settings = "namespaces: [shop]\nkinds: [origin_pool]\nenvironments:\n  prod: {stack: shop, overlay: o/prod}\n";
