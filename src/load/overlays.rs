@@ -294,8 +294,8 @@ fn removal<'s>(item: &mut Item<'s>, problems: &mut Vec<Diagnostic>) -> Option<Re
     let entry = entries.remove(at);
     let value = entry.item.text().filter(|_| matches!(entry.item.value, Value::Text(_, TextStyle::Plain)));
     match value {
-        Some("false") => Some(Removal::Restored(entry.key_at)),
-        Some("true") => {
+        Some("false" | "False" | "FALSE") => Some(Removal::Restored(entry.key_at)),
+        Some("true" | "True" | "TRUE") => {
             let metadata = entries.iter().find(|entry| entry.key == "metadata").map(|entry| entry.item.entries());
             let beside = entries.iter().filter(|entry| !matches!(&*entry.key, "metadata" | "kind"));
             let named = |entry: &&MapEntry<'_>| !matches!(&*entry.key, "name" | "namespace");
