@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::diagnostic::Diagnostic;
-use super::item::{Item, MapEntry, TextSpan, Value};
+use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
@@ -17,6 +17,9 @@ const SECRETS: [&str; 4] = ["api_key", "api_token", "password", "token"];
 
 /// Where it belongs instead.
 const NO_SECRET: &str = "no setting contains a secret: put the token in TRUEUP_TOKEN, or in a file for --token-file";
+
+/// What is wrong with a variable in quotes that is to be more than a text.
+const IN_QUOTES: &str = "in quotes, a variable is a text: write it without, on a line of its own";
 
 /// Unknown keys of one mapping that are reported one by one, each with what is allowed there.
 const MOST_UNKNOWN: usize = 50;
@@ -95,10 +98,17 @@ impl Decoder {
             return;
         }
         let what = format!("`{}` is {}, not {wanted}", name_of(path), described(item));
+        let is_collection = matches!(wanted, "a list" | "a mapping");
         let label = match &item.value {
             // `port:80` is one text.
             Value::Text(text, TextStyle::Plain) if wanted == "a mapping" && text.contains(':') => {
                 format!("a space is missing after `{}:`", text.split(':').next().unwrap_or_default())
+            }
+            Value::Text(_, TextStyle::Quoted) if item.origin == ValueOrigin::Variable && is_collection => {
+                IN_QUOTES.to_owned()
+            }
+            Value::List(_) | Value::Map(_) if item.origin == ValueOrigin::Variable && wanted == "a text" => {
+                "a text is needed here: write the variable in quotes".to_owned()
             }
             _ => format!("{wanted} is needed here"),
         };
@@ -161,7 +171,8 @@ impl Decoder {
             }
             _ => {
                 let what = format!("`{}` is {}, not a boolean", name_of(path), described(item));
-                self.fault(path, at.error(what, "write `true` or `false`"));
+                let is_variable = item.origin == ValueOrigin::Variable && matches!(item.text(), Some("true" | "false"));
+                self.fault(path, at.error(what, if is_variable { IN_QUOTES } else { "write `true` or `false`" }));
                 None
             }
         }
