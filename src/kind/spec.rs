@@ -212,7 +212,7 @@ pub(super) fn scalar(kind: &FieldKind, value: &Json) -> Option<Json> {
         }
         (FieldKind::Float { bits: 32 }, Json::Number(number)) => single(number),
         (FieldKind::Float { .. }, Json::Number(number)) => number.as_f64().map(Json::from),
-        (FieldKind::Duration, Json::String(text)) => seconds(text),
+        (FieldKind::Duration, Json::String(text)) if kind.has(text) => seconds(text),
         (FieldKind::Timestamp, Json::String(text)) => super::utc(text).map(Json::from),
         _ => None,
     }
@@ -224,11 +224,14 @@ fn single(number: &Number) -> Option<Json> {
     Number::from_f64(single.to_string().parse().ok()?).map(Json::from)
 }
 
-/// `1.500s` as `1.5s`
+/// `01.500s` as `1.5s`
 fn seconds(text: &str) -> Option<Json> {
-    let (whole, part) = text.strip_suffix('s')?.split_once('.')?;
-    let part = part.trim_end_matches('0');
-    Some(if part.is_empty() { format!("{whole}s") } else { format!("{whole}.{part}s") }.into())
+    let number = text.strip_suffix('s')?;
+    let (sign, number) = number.split_at(usize::from(number.starts_with('-')));
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let (whole, part) = (whole.trim_start_matches('0'), part.trim_end_matches('0'));
+    let (whole, point) = (if whole.is_empty() { "0" } else { whole }, if part.is_empty() { "" } else { "." });
+    Some(format!("{sign}{whole}{point}{part}s").into())
 }
 
 pub(super) fn without_zeros(message: &Message, mut keys: Map<String, Json>) -> Map<String, Json> {

@@ -239,7 +239,17 @@ fn a_duration_is_a_number_of_seconds_without_an_exponent() {
     for none in ["1", "s", "infs", "nans", "1e3s", "1.5.2s", "1m", "+ 1s"] {
         assert!(!FieldKind::Duration.has(none), "{none}");
     }
-    for (written, canonical) in [("1.500s", "1.5s"), ("1.000s", "1s"), ("0.010s", "0.01s"), ("10.0s", "10s")] {
+    for (written, canonical) in [
+        ("1.500s", "1.5s"),
+        ("1.000s", "1s"),
+        ("0.010s", "0.01s"),
+        ("10.0s", "10s"),
+        (".5s", "0.5s"),
+        ("05s", "5s"),
+        ("-00.50s", "-0.5s"),
+        ("5.s", "5s"),
+        ("000s", "0s"),
+    ] {
         assert_eq!(spec::scalar(&FieldKind::Duration, &json!(written)), Some(json!(canonical)), "{written}");
     }
 }
