@@ -1,6 +1,6 @@
 //! The three documents in which Terraform writes resources, read down to the attributes of each endpoint.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -48,6 +48,8 @@ pub(super) struct Resource {
     pub(super) kind: Option<KindName>,
     pub(super) address: String,
     pub(super) attributes: Result<Map<String, Value>, String>,
+    /// The attributes that Terraform shows nobody.
+    pub(super) sensitive: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +86,9 @@ struct Instance {
     deposed: Option<String>,
     #[serde(default)]
     attributes: Option<Map<String, Value>>,
+    /// Paths, each a list of steps.
+    #[serde(default)]
+    sensitive_attributes: Value,
 }
 
 #[derive(Deserialize, Default)]
@@ -110,6 +115,9 @@ struct ShownResource {
     deposed_key: Option<String>,
     #[serde(default)]
     values: Map<String, Value>,
+    /// The same keys, with `true` in the place of values.
+    #[serde(default)]
+    sensitive_values: Value,
 }
 
 impl Document {
@@ -163,11 +171,12 @@ impl Resource {
         attributes: Result<Map<String, Value>, String>,
     ) -> Self {
         match deposed {
-            None => Self { kind, address, attributes },
+            None => Self { kind, address, attributes, sensitive: BTreeSet::new() },
             Some(key) => Self {
                 kind,
                 address: format!("{address} (deposed {key})"),
                 attributes: Err("it was replaced, and Terraform deletes it next".to_owned()),
+                sensitive: BTreeSet::new(),
             },
         }
     }
@@ -196,7 +205,11 @@ fn of_state(resources: Vec<StateResource>) -> Vec<Resource> {
                     Some(key) => format!("{base}[{key}]"),
                 };
                 let missing = || "the state has no attributes of it".to_owned();
-                Resource::new(kind, address, instance.deposed.as_deref(), instance.attributes.ok_or_else(missing))
+                let paths = instance.sensitive_attributes.as_array().into_iter().flatten();
+                let names = paths.filter_map(|path| Some(path.get(0)?.get("value")?.as_str()?.to_owned()));
+                let sensitive = names.collect();
+                let attributes = instance.attributes.ok_or_else(missing);
+                Resource { sensitive, ..Resource::new(kind, address, instance.deposed.as_deref(), attributes) }
             })
         })
         .collect()
@@ -205,11 +218,22 @@ fn of_state(resources: Vec<StateResource>) -> Vec<Resource> {
 fn of_module(module: Module, into: &mut Vec<Resource>) {
     let managed = module.resources.into_iter().filter(|one| one.mode == "managed");
     let managed = managed.filter_map(|one| Some((kind_of(&one.kind)?, one)));
-    into.extend(
-        managed.map(|(kind, one)| Resource::new(kind, one.address, one.deposed_key.as_deref(), Ok(one.values))),
-    );
+    into.extend(managed.map(|(kind, one)| {
+        let marked = one.sensitive_values.as_object().into_iter().flatten().filter(|(_, value)| is_marked(value));
+        let sensitive = marked.map(|(name, _)| name.clone()).collect();
+        Resource { sensitive, ..Resource::new(kind, one.address, one.deposed_key.as_deref(), Ok(one.values)) }
+    }));
     for child in module.child_modules {
         of_module(child, into);
+    }
+}
+
+/// Whether anything in a value is marked as sensitive.
+fn is_marked(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(is_marked),
+        Value::Object(map) => map.values().any(is_marked),
+        value => *value == true,
     }
 }
 
@@ -226,7 +250,7 @@ fn of_configuration(types: &Value) -> Vec<Resource> {
                     _ => Err("its body is not one object".to_owned()),
                 };
                 let address = format!("{name_of_type}.{name}");
-                by_name.insert(address.clone(), Resource { kind, address, attributes });
+                by_name.insert(address.clone(), Resource::new(kind, address, None, attributes));
             }
         }
     }

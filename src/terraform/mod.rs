@@ -48,6 +48,8 @@ pub enum TerraformError {
 pub struct Import {
     /// Each object with the address of its resource.
     pub objects: BTreeMap<Key, (String, Object)>,
+    /// The attributes of an object that Terraform marks as sensitive.
+    pub sensitive: BTreeMap<Key, BTreeSet<String>>,
     /// Resources that no definition can be made of: the address, which several files can contain, and the reason as a
     /// fragment.
     pub left_out: Vec<(String, String)>,
@@ -70,7 +72,7 @@ impl Import {
         }
     }
 
-    fn add_resource(&mut self, Resource { kind, address, attributes }: Resource) {
+    fn add_resource(&mut self, Resource { kind, address, attributes, sensitive }: Resource) {
         let Some(kind) = kind else {
             self.unread.insert(address);
             return;
@@ -88,6 +90,7 @@ impl Import {
                 self.left_out.push((address, reason));
             }
             None => {
+                self.sensitive.insert(endpoint.key.clone(), sensitive);
                 self.objects.insert(endpoint.key.clone(), (address, endpoint));
             }
         }

@@ -66,6 +66,20 @@ fn a_state_gives_every_instance_of_an_endpoint_and_nothing_else() {
 }
 
 #[test]
+fn what_terraform_marks_as_sensitive_is_known_of_an_object() {
+    let path = json!([[{"type": "get_attr", "value": "labels"}, {"type": "index", "value": "tier"}]]);
+    let of_state = state(&[json!({"attributes": attributes("cart"), "sensitive_attributes": path})]);
+    let shown = json!({"address": "volterra_endpoint.cart", "mode": "managed", "type": "volterra_endpoint", "name": "cart",
+        "values": attributes("cart"), "sensitive_values": {"labels": {"tier": true}, "where": [{"site": [{}]}]}});
+    let of_show = json!({"format_version": "1.0", "values": {"root_module": {"resources": [shown]}}});
+    for document in [of_state, of_show] {
+        let sensitive: Vec<Vec<String>> =
+            import(&document).sensitive.into_values().map(|names| names.into_iter().collect()).collect();
+        assert_eq!(sensitive, [["labels"]], "{document}");
+    }
+}
+
+#[test]
 fn the_attributes_become_the_endpoint_that_the_provider_sends() {
     let import = import(&state(&[json!({"attributes": attributes("cart")})]));
     let (_, endpoint) = import.objects.values().next().expect("one endpoint");

@@ -136,6 +136,16 @@ fn an_import_keeps_what_the_state_says_of_a_reference() {
 }
 
 #[test]
+fn a_value_that_terraform_marks_as_sensitive_is_written_and_named() {
+    let mut marked = state(&[cart()]);
+    marked["resources"][0]["instances"][0]["sensitive_attributes"] = json!([[{"type": "get_attr", "value": "labels"}]]);
+    let stage = Stage::new().file("terraform.tfstate", &marked.to_string());
+    let named = "written in clear text: labels of volterra_endpoint.all[0], which Terraform marks as sensitive";
+    stage.run("import terraform terraform.tfstate -o endpoints").code(0).stderr_contains(named);
+    assert!(stage.read("endpoints/shop/cart.yaml").contains("tier: web"));
+}
+
+#[test]
 fn what_cannot_be_imported_is_named_and_the_code_says_so() {
     let mut newer = search();
     newer["spec"]["newer"] = json!("x");

@@ -83,6 +83,11 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
                 for label in definition::platform_labels(&endpoint) {
                     context.output.notice(&format!("not written: labels.{label} of {address}: the service sets it"));
                 }
+                for name in import.sensitive.get(&endpoint.key).into_iter().flatten() {
+                    let what =
+                        format!("written in clear text: {name} of {address}, which Terraform marks as sensitive");
+                    context.output.notice(&what);
+                }
                 files.push(file);
             }
             Err(reason) => {
