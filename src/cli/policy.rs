@@ -170,14 +170,15 @@ pub async fn permits_changes(
 ) -> Result<()> {
     let again = "plan again with the settings in force";
     let (made, chosen) = (&plan.source.environment, context.chosen_environment());
-    if matches!(plan.source.origin, PlanOrigin::Directory(_)) && *made != chosen {
+    if *made != chosen {
         let named = |name: &Option<String>| match name {
             Some(name) => format!("the environment `{name}`"),
             None => "no environment".to_owned(),
         };
         let error = error!(Refused, "the plan is of {}, and the call names {}", named(made), named(&chosen));
         let flag = made.as_ref().map(|name| format!("to apply it: --env {}", safe::shell(name)));
-        return Err(error.hint(flag.unwrap_or_else(|| again.to_owned())).hint("nothing was sent"));
+        let none = || "to apply it: neither --env nor TRUEUP_ENV".to_owned();
+        return Err(error.hint(flag.unwrap_or_else(none)).hint("nothing was sent"));
     }
     created_what_it_deletes(context, plan).await?;
     if let Some(setting) = plan.looser_setting(&config.safeguards) {

@@ -420,8 +420,12 @@ fn configuration(context: &Context, plan: &Plan) -> Result<Config> {
         let named =
             |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
         let error = error!(Refused, "the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
-        let made_for = plan.source.environment.as_ref().filter(|_| context.chosen_environment().is_none());
-        let error = error.hint_each(made_for.map(|name| format!("the plan was made with --env {}", safe::shell(name))));
+        let made_for = match (&plan.source.environment, context.chosen_environment()) {
+            (Some(made), chosen) if chosen.as_ref() != Some(made) => Some(format!("with --env {}", safe::shell(made))),
+            (None, Some(_)) => Some("without --env".to_owned()),
+            _ => None,
+        };
+        let error = error.hint_each(made_for.map(|how| format!("the plan was made {how}")));
         return Err(error.hint(settings::stack_of(context, &plan.source.origin.to_string())).hint("nothing was sent"));
     }
     policy::check_plan(context, (&config, settings::directory(context)), plan)?;

@@ -169,6 +169,34 @@ fn the_last_run_of_a_call_is_one_of_its_environment() {
 }
 
 #[test]
+fn a_run_is_undone_in_its_environment_alone() {
+    let service = Service::start();
+    let stage = two_environments(&service);
+    let run = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    for (flag, named) in [("", "no environment"), ("--env prod", "the environment `prod`")] {
+        let refused = stage.run(&format!("rollback {run} --yes --allow empty-namespace {flag}"));
+        refused.code(6).stderr_contains(&format!("is of the environment `dev`, and the call names {named}"));
+        refused.stderr_contains("--env dev");
+    }
+    stage.run(&format!("rollback {run} --env dev -o back.json")).code(0);
+    let apply = |flag: &str| stage.run(&format!("apply back.json --yes --quiet --allow empty-namespace {flag}"));
+    apply("--env prod")
+        .code(6)
+        .stderr_contains("is of the environment `dev`, and the call names the environment `prod`");
+    apply("--env dev").code(0);
+    assert!(!service.has("shop-dev/cart"));
+    // Without an environment, and of another stack than in it.
+    let settings = "stack: s\nnamespaces: [shop]\nenvironments: {same: {namespaces: [other]}, live: {stack: t}}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    let run = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    let undo = |flag: &str| stage.run(&format!("rollback {run} --yes --quiet --allow empty-namespace {flag}"));
+    undo("--env same").code(6).stderr_contains("to apply it: neither --env nor TRUEUP_ENV");
+    undo("--env live").code(6).stderr_contains("the plan was made without --env");
+    undo("").code(0);
+}
+
+#[test]
 fn the_resume_of_an_older_run_supersedes_no_run_that_was_planned_after_it() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80));

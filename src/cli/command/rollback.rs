@@ -64,10 +64,14 @@ impl Execute for RollbackArgs {
         });
         plan.source.requests = live.requests;
         session::refer(&source, &mut plan, &allow).await;
+        plan.source.environment = match &record.header.in_force {
+            Some(_) => record.header.plan.source.environment.clone(),
+            // A run of an earlier version does not say.
+            None => context.chosen_environment(),
+        };
         policy::permits_changes(context, &config, &plan, &BTreeSet::new()).await?;
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
-        plan.source.environment = context.chosen_environment();
         let view = settings::view(context, &plan);
         let again = view.again.clone().map(|again| again + &context.call.flags("only"));
         let view = TextView { make: again.clone(), again, ..view };
