@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::owner::Owner;
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
     Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable, namespace,
@@ -310,6 +311,7 @@ impl Undo<'_, '_> {
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
+        let ownership = Ownership::read(&live.endpoint.annotations);
         let reason = if let Some(owner) = &live.owner_view {
             Some(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())))
         } else if live.deleting {
@@ -318,6 +320,10 @@ impl Undo<'_, '_> {
             Some(BlockReason::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
         } else if !changed_since.is_empty() {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
+        } else if let Owner::Foreign(stack) = Owner::of(ownership.as_ref(), &change.key, self.plan.stack.as_deref())
+            && !self.input.allow.foreign_stack(&change.key)
+        {
+            Some(BlockReason::ForeignStack { stack: stack.to_owned() })
         } else if let Some(path) = change.lost_secret(live) {
             Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path: path.to_owned() }))
         } else if let Some(path) = lost(original, &change.secrets) {

@@ -210,8 +210,11 @@ fn the_giver_takes_back_what_it_gave_only_with_consent() {
     stage.run("move --from one --to two --directory one shop/cart --yes --quiet").code(0);
     assert_eq!(owner(), "two");
     let back = "rollback last --config one/trueup.yaml --yes --quiet";
-    stage.run(back).code(6).stderr_contains("--allow foreign-stack=shop/cart");
+    stage.run(back).code(6).stdout_contains("--allow foreign-stack=shop/cart");
     assert_eq!(owner(), "two");
+    // A saved one proposes no command that would be refused.
+    let saved = stage.run("rollback last --config one/trueup.yaml -o back.json");
+    saved.code(0).stdout_contains("--allow foreign-stack=shop/cart").does_not_say("Apply exactly this");
     stage.run(&format!("{back} --allow foreign-stack=shop/*")).code(0).stdout_contains("1 annotated");
     assert_eq!((owner(), service.get("shop/cart")["system_metadata"]["uid"].clone()), (json!("one"), uid));
 }
