@@ -203,6 +203,7 @@ pub async fn permits_changes(
     let message = format!("the plan would delete `{key}`, and {by} delete no such object (prune: {prune})");
     let is_listed = key.kind.is_endpoint() || config.kinds.contains(&key.kind);
     let hint = match namespaces.contains(&key.namespace) {
+        _ if plan.undone().is_some() => "to roll back the rest: --only".to_owned(),
         _ if prune == Prune::None => again.to_owned(),
         false => format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace),
         true if !is_listed => format!("a delete needs `{}` under `kinds:`", key.kind),

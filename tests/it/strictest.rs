@@ -44,6 +44,7 @@ fn a_policy_without_deletes_stops_those_of_a_resume_and_of_a_rollback() {
     let stage = stage(&service, "prune: none\n");
     let rolled_back = stage.run("rollback last --yes --policy ../policy.yaml");
     rolled_back.code(6).stderr_contains("would delete `shop/").does_not_say("a delete needs");
+    rolled_back.stderr_contains("to roll back the rest: --only").does_not_say("plan again");
     service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
     stage.run("apply . --yes --quiet").code(1);
     service.misbehave("rules: []");
