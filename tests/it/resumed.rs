@@ -197,6 +197,29 @@ fn a_run_is_undone_in_its_environment_alone() {
 }
 
 #[test]
+fn a_run_whose_rollback_was_resumed_is_not_resumed_itself() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("card.yaml", &definition("shop/card", 80));
+    let fails = |rule: &str, line: &str| {
+        service.misbehave(&format!("rules: [{{{rule}, status: {{code: 500}}}}]"));
+        stage.run(line).code(7).stderr_ignored();
+        service.misbehave("rules: []");
+    };
+    fails("operation: endpoint-create, name: card", "apply . --yes --quiet");
+    // Nothing of the rollback is known to be done before its resume.
+    fails("operation: endpoint-delete", "rollback last --yes --quiet --allow empty-namespace");
+    stage.run("apply --resume last --yes --quiet --allow empty-namespace").code(0);
+    let runs = stage.run("history --format json").json()["runs"].clone();
+    assert_eq!((&runs[0]["rolls_back"], &runs[2]["superseded_by"]), (&runs[2]["run"], &runs[0]["run"]));
+    stage.run("history").code(0).does_not_say("--resume");
+    let undone = runs[2]["run"].as_str().expect("a run");
+    stage.run(&format!("apply --resume {undone} --yes")).code(6).stderr_contains("is superseded by run");
+    assert!(!service.has("shop/cart") && !service.has("shop/card"));
+}
+
+#[test]
 fn the_resume_of_an_older_run_supersedes_no_run_that_was_planned_after_it() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
-use crate::cli::run::{PendingRun, RunLimits, RunOrigin, approval, document};
+use crate::cli::run::{PendingRun, RunLimits, approval, document};
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
 use crate::file::limit;
@@ -47,11 +47,10 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), context.call.settings());
     let view = TextView { make: Some(make), ..settings::view(context, &plan) };
     let allow = settings::allow(&arguments.change.allow)?;
-    let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
     policy::permits_changes(context, &config, &plan, &pruned(arguments)).await?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let decision = &arguments.decision;
-    PendingRun { context, decision, plan, connection, allow, view, origin, trust }.approve_and_apply().await
+    PendingRun { context, decision, plan, connection, allow, view, resumes: None, trust }.approve_and_apply().await
 }
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.
@@ -88,7 +87,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     })?;
     policy::permits_changes(context, &config, &record.rest(), &pruned(arguments)).await?;
     let view = settings::view(context, plan);
-    let origin = RunOrigin::Resumed(record.run().clone());
+    let resumes = Some(record.run().clone());
     let allow = settings::allow(&arguments.change.allow)?;
     let trust = match left {
         // Nothing more is sent.
@@ -96,7 +95,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
     };
     let (decision, plan) = (&arguments.decision, plan.clone());
-    let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+    let work = PendingRun { context, decision, plan, connection, allow, view, resumes, trust };
     if left > 0
         && let Some(refused) = approval::ask_to_resume(&work, left).await?
     {

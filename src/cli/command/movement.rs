@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
-use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
+use crate::cli::run::{PendingRun, RunLimits};
 use crate::cli::stacks::declared;
 use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
@@ -66,9 +66,9 @@ impl Execute for MoveArgs {
             ..context.output.view()
         };
         let connection = session.into_connection()?;
-        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
+        let trust = RunLimits::whole(&plan);
         let decision = &self.decision;
-        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+        let work = PendingRun { context, decision, plan, connection, allow, view, resumes: None, trust };
         match &self.output {
             Some(path) => work.save(path),
             None => work.approve_and_apply().await,

@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::command::prelude::*;
 use crate::cli::commits::secrets;
-use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
+use crate::cli::run::{PendingRun, RunLimits};
 use crate::journal;
 use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
 use crate::run::RunRecord;
@@ -75,9 +75,9 @@ impl Execute for RollbackArgs {
         let view = settings::view(context, &plan);
         let again = view.again.clone().map(|again| again + &context.call.flags("only"));
         let view = TextView { make: again.clone(), again, ..view };
-        let (origin, trust) = (RunOrigin::Undone(record.run().clone()), RunLimits::of_record(&config, &plan));
+        let trust = RunLimits::of_record(&config, &plan);
         let decision = &self.decision;
-        let work = PendingRun { context, decision, plan, connection, allow, view, origin, trust };
+        let work = PendingRun { context, decision, plan, connection, allow, view, resumes: None, trust };
         match &self.output {
             Some(path) => work.save(path),
             None => work.approve_and_apply().await,

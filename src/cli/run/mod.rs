@@ -47,8 +47,8 @@ pub struct PendingRun<'a> {
     pub allow: Allowances,
     /// How it is drawn.
     pub view: TextView,
-    /// Where the plan comes from.
-    pub origin: RunOrigin,
+    /// The run that this one resumes.
+    pub resumes: Option<RunId>,
     /// Which statements of the plan are trusted.
     pub trust: RunLimits,
 }
@@ -96,16 +96,6 @@ impl RunLimits {
     }
 }
 
-/// Where a run comes from.
-pub enum RunOrigin {
-    /// Definitions.
-    Definitions,
-    /// The record of this run, which is undone.
-    Undone(RunId),
-    /// The record of this run, which is resumed.
-    Resumed(RunId),
-}
-
 impl<'a> PendingRun<'a> {
     /// The run of an apply of the definitions that `scope` names: made in the same way for one stack and for several.
     ///
@@ -123,8 +113,8 @@ impl<'a> PendingRun<'a> {
         session.stamp(&mut plan);
         session.consent(&mut plan);
         let (view, allow, trust) = (session.view(), session.allow.clone(), RunLimits::whole(&plan));
-        let (connection, origin) = (session.into_connection()?, RunOrigin::Definitions);
-        Ok(Self { context, decision, plan, connection, allow, view, origin, trust })
+        let connection = session.into_connection()?;
+        Ok(Self { context, decision, plan, connection, allow, view, resumes: None, trust })
     }
 
     /// Asks for approval of the plan, makes its changes and reports the outcome.
@@ -167,7 +157,7 @@ impl<'a> PendingRun<'a> {
     /// # Errors
     /// A gate that blocks, or a state directory that cannot be read.
     pub async fn check(&self) -> Result<()> {
-        if matches!(self.origin, RunOrigin::Definitions) {
+        if self.plan.undone().is_none() {
             self.report_unfinished().await?;
         }
         self.check_gates(&self.plan, &self.trust.safeguards.gates).await
@@ -249,18 +239,13 @@ impl<'a> PendingRun<'a> {
         let time = settings::ask_state(context, move |store| journal::naming_time(store, now)).await?;
         let time = time.map_err(|error| settings::store_failed(context, error))?;
         let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
-        let (resumes, rolls_back) = match &self.origin {
-            RunOrigin::Definitions => (None, None),
-            RunOrigin::Undone(run) => (None, Some(run.clone())),
-            RunOrigin::Resumed(run) => (Some(run.clone()), None),
-        };
         let header = RunHeader {
             run: run.clone(),
             started: environment.now().to_string(),
             user: environment.user(),
             trigger: trigger::of(self.decision, environment),
-            resumes,
-            rolls_back,
+            resumes: self.resumes.clone(),
+            rolls_back: plan.undone().cloned(),
             sandbox: settings::sandbox_of_runs(context),
             in_force: Some(document::in_force(context, &self.trust.safeguards)),
             plan: plan.clone(),
