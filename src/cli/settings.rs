@@ -490,9 +490,21 @@ pub fn stack_of(context: &Context, directory: &str) -> String {
 pub fn view(context: &Context, plan: &Plan) -> TextView {
     // This call has found the settings, so the next one with the same flags does.
     let flags = context.call.settings();
+    let again = match &plan.source.origin {
+        PlanOrigin::Directory(_) => None,
+        PlanOrigin::Rollback(run) => Some(format!("trueup rollback {run}{flags}")),
+        PlanOrigin::Move { from, to } => {
+            let directory = slashed(directory(context));
+            // The plan has them quoted, and it is a file like any other.
+            let globs = plan.source.filters.iter().map(|glob| glob.trim_matches('\''));
+            let [from, to, directory] = [from, to, &directory].map(|word| safe::shell(word));
+            let globs: String = globs.map(|glob| format!(" {}", safe::shell(glob))).collect();
+            Some(format!("trueup move --from {from} --to {to} --directory {directory}{globs}{flags}"))
+        }
+    };
     TextView {
         call: format!("{}{flags}", safe::shell(&plan.source.origin.to_string())),
-        again: plan.undone().map(|run| format!("trueup rollback {run}{flags}")),
+        again,
         flags,
         ..context.output.view()
     }

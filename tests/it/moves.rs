@@ -220,6 +220,25 @@ fn the_giver_takes_back_what_it_gave_only_with_consent() {
 }
 
 #[test]
+fn a_move_that_met_a_conflict_is_planned_again_by_the_command_that_is_proposed() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .committed()
+        .applied("one");
+    let again = "trueup move --from one --to two --directory two 'shop/c*' --config two/trueup.yaml\n";
+    stage.run_words(&["move", "--from", "one", "--directory", "two", "shop/c*", "-o", "plan.json"]).code(0);
+    service.change("shop/cart", |cart| cart["metadata"]["labels"] = json!({"by": "hand"}));
+    let apply = |flag: &str| stage.run(&format!("apply plan.json --config two/trueup.yaml --quiet {flag}"));
+    apply(&format!("--digest {}", "0".repeat(32))).code(6).stderr_contains(&format!("plan again: {again}"));
+    let met = apply("--yes --allow foreign-stack=shop/cart");
+    met.code(6).stdout_contains(&format!("Plan again:  {again}"));
+}
+
+#[test]
 fn a_renamed_stack_takes_its_endpoints_along_in_either_order() {
     for move_first in [false, true] {
         let service = Service::start();

@@ -76,7 +76,7 @@ fn of_settings(plan: &Plan) -> Blocks<'_> {
 fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &'a TextView) -> Blocks<'a> {
     let mut blocks = Blocks::default();
     for step in &outcome.steps {
-        blocks.append(result(step, outcome, view));
+        blocks.append(result(step, (outcome, plan), view));
     }
     blocks.append(unsent(outcome));
     for held in &plan.blocked {
@@ -87,7 +87,7 @@ fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &'a TextView) -> Block
     blocks
 }
 
-fn result<'a>(step: &'a ChangeStep, outcome: &Outcome, view: &'a TextView) -> Blocks<'a> {
+fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &'a TextView) -> Blocks<'a> {
     let describe = |word: &'static str, reason: Line<'a>| {
         let text = line![step.action.as_str(), " ", key(&step.key), ": ", reason];
         Blocks::from(Line::labelled(Role::Wrong, word, text))
@@ -98,7 +98,7 @@ fn result<'a>(step: &'a ChangeStep, outcome: &Outcome, view: &'a TextView) -> Bl
         // Changes for which nothing was sent are listed together, by reason.
         _ if why_unsent(step).is_some() => Blocks::default(),
         ChangeResult::Done { .. } | ChangeResult::AlreadyDone | ChangeResult::Skipped { .. } => Blocks::default(),
-        ChangeResult::Conflict(conflict) => self::conflict(&step.key, conflict, outcome, view),
+        ChangeResult::Conflict(conflict) => self::conflict(&step.key, conflict, of, view),
         ChangeResult::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), NAMES);
             if step.action == ActionKind::Recreate {
@@ -145,7 +145,12 @@ fn unsent(outcome: &Outcome) -> Blocks<'_> {
     blocks
 }
 
-fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, outcome: &Outcome, view: &'a TextView) -> Blocks<'a> {
+fn conflict<'a>(
+    endpoint: &'a Key,
+    conflict: &'a Conflict,
+    (outcome, plan): (&Outcome, &Plan),
+    view: &'a TextView,
+) -> Blocks<'a> {
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Wrong, "conflict", line![key(endpoint), " ", foreign(&conflict.reason)]);
     if conflict.ours_may_be_lost {
@@ -164,7 +169,9 @@ fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, outcome: &Outcome, vi
         1 => line!["1 other change was applied"],
         more => line![more, " other changes were applied"],
     };
-    let again = format!("{} --only {}", view.plan_command(), safe::shell(&endpoint.to_string()));
+    // A move has its objects without a flag.
+    let only = plan.handed_over().is_none().then(|| format!(" --only {}", safe::shell(&endpoint.to_string())));
+    let again = view.plan_command() + &only.unwrap_or_default();
     blocks.item(line![others, ".  Plan again:  ", code(again)]);
     blocks
 }
