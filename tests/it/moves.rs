@@ -235,7 +235,7 @@ fn a_move_that_met_a_conflict_is_planned_again_by_the_command_that_is_proposed()
     let apply = |flag: &str| stage.run(&format!("apply plan.json --config two/trueup.yaml --quiet {flag}"));
     apply(&format!("--digest {}", "0".repeat(32))).code(6).stderr_contains(&format!("plan again: {again}"));
     let met = apply("--yes --allow foreign-stack=shop/cart");
-    met.code(6).stdout_contains(&format!("Plan again:  {again}"));
+    met.code(6).stdout_contains(&format!("Plan again:  {again}")).stdout_contains("a new plan keeps it");
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn conflict<'a>(
     let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();
     if !fields.is_empty() {
         blocks.gap();
-        blocks.table(three_way(endpoint.kind, &fields));
+        blocks.table(three_way(endpoint.kind, &fields, &plan.source.origin));
         blocks.gap();
     }
     let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
@@ -176,24 +176,27 @@ fn conflict<'a>(
     blocks
 }
 
-fn three_way<'a>(kind: KindName, fields: &[&'a ThreeWay]) -> Table<'a> {
+fn three_way<'a>(kind: KindName, fields: &[&'a ThreeWay], of: &PlanOrigin) -> Table<'a> {
     let value = |field: &ThreeWay, value: &Json| {
         words(kind, &field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
     };
     let mut table = Table::new(["field", "when planned", "now", "wanted", ""]).titled(Line::default(), 2);
     for field in fields {
         let [planned, now, wanted] = [&field.planned, &field.now, &field.wanted].map(|one| value(field, one));
-        table.row([line![code(field.field.to_string())], planned, now, wanted, line![whose(field)]]);
+        table.row([line![code(field.field.to_string())], planned, now, wanted, line![whose(field, of)]]);
     }
     table
 }
 
-fn whose(field: &ThreeWay) -> &'static str {
+fn whose(field: &ThreeWay, of: &PlanOrigin) -> &'static str {
     let (theirs, ours) = (field.planned != field.now, field.planned != field.wanted);
     match (theirs, ours) {
         (true, true) if field.now == field.wanted => "both made the same change",
         (true, true) => "changed on both sides: decide",
-        (true, false) => "changed live only: a new plan reverts it; `pull --drift` keeps it",
+        (true, false) => match of {
+            PlanOrigin::Directory(_) => "changed live only: a new plan reverts it; `pull --drift` keeps it",
+            PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => "changed live only: a new plan keeps it",
+        },
         (false, true) => "ours only",
         (false, false) => "unchanged",
     }
