@@ -297,6 +297,12 @@ impl Plan {
         }
     }
 
+    /// Whether it is of all definitions of its directory: a filter leaves out none.
+    pub fn is_whole(&self) -> bool {
+        let PlanSource { origin, filters, .. } = &self.source;
+        matches!(origin, PlanOrigin::Directory(_)) && filters.is_empty() && self.left_out == 0
+    }
+
     /// The plan with its changes in the order of the phases, everything by key, and its guards.
     fn order(mut self) -> Self {
         // Each key occurs once. A stable sort would take the memory of all changes again.

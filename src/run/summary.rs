@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunRecord, RunStatus, RunTrigger};
 use crate::model::{RunId, Scope};
-use crate::plan::{ActionKind, PlanOrigin};
+use crate::plan::ActionKind;
 
 /// One run in short.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -85,9 +85,6 @@ impl RunSummary {
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let count = |kind| plan.count(kind);
-        let is_whole = matches!(plan.source.origin, PlanOrigin::Directory(_))
-            && plan.source.filters.is_empty()
-            && plan.left_out == 0;
         Self {
             run: record.header.run.clone(),
             started: record.header.started.clone(),
@@ -112,7 +109,7 @@ impl RunSummary {
             superseded_by: None,
             sandbox: record.header.sandbox.clone(),
             allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
-            applied_whole: plan.scope.keys().filter(|_| is_whole).cloned().collect(),
+            applied_whole: plan.scope.keys().filter(|_| plan.is_whole()).cloned().collect(),
             changed: plan.changes.iter().map(|change| Scope::from(&change.key)).collect(),
         }
     }

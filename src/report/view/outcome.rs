@@ -50,8 +50,7 @@ impl Answer for Applied<'_> {
         blocks.append(unmade);
         blocks.line(sum(outcome, earlier));
         let except = NotAsWanted {
-            of: &plan.source.origin,
-            blocked: plan.blocked.len(),
+            plan,
             in_doubt: outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
             not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
         };
@@ -285,10 +284,8 @@ fn verification<'a>(verification: &'a Verification, except: NotAsWanted<'_>) -> 
 /// What a verification does not look at, because the run did not prove that it made it.
 #[derive(Clone, Copy)]
 pub struct NotAsWanted<'a> {
-    /// What the plan is of: only that of a directory makes live as defined.
-    pub of: &'a PlanOrigin,
-    /// Changes that the plan blocked.
-    pub blocked: usize,
+    /// The plan, of which only the whole of a directory makes live as defined, with what it blocked.
+    pub plan: &'a Plan,
     /// Changes whose write may have taken effect.
     pub in_doubt: usize,
     /// All changes that are not known to be made, those in doubt among them.
@@ -297,13 +294,13 @@ pub struct NotAsWanted<'a> {
 
 /// That live is as wanted, except for what is blocked, in doubt or not made.
 pub fn verified(except: NotAsWanted<'_>) -> Line<'static> {
-    let NotAsWanted { of, blocked, in_doubt, not_done } = except;
-    let parts = [(blocked, " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
+    let NotAsWanted { plan, in_doubt, not_done } = except;
+    let parts = [(plan.blocked.len(), " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let except = Line::joined(parts.map(|(count, what)| line![count, what]), ", ");
-    let (all, others) = match of {
-        PlanOrigin::Directory(_) => ("the definitions", "the other definitions"),
-        PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => ("the plan", "the rest of the plan"),
+    let (all, others) = match plan.is_whole() {
+        true => ("the definitions", "the other definitions"),
+        false => ("the plan", "the rest of the plan"),
     };
     match except.is_empty() {
         true => line![styled(Role::Right, "Verified"), ": live matches ", all],

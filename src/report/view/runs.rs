@@ -148,8 +148,7 @@ impl Answer for RunDocument {
         blocks.gap();
         blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
         let except = NotAsWanted {
-            of: &plan.source.origin,
-            blocked: plan.blocked.len(),
+            plan,
             in_doubt: self.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
             not_done: self.steps.iter().filter(|step| !step.result.is_done()).count(),
         };
