@@ -76,6 +76,8 @@ const SCALARS: &[&str] = &[
     "010",
     "0x1F",
     "0o17",
+    "-0x0",
+    "-0o17",
     "+80",
     "-5",
     "'80'",
@@ -133,7 +135,7 @@ fn field() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => Just("ip: 10.0.0.1".to_owned()),
         3 => select(&["dns_name", "dnsName", "\"dns_name\""][..]).prop_map(|key| format!("{key}: a.example.net")),
-        2 => select(&["80", "'80'", "010", "0x1F", "+8", "~", "65535"][..]).prop_map(|port| format!("port: {port}")),
+        2 => select(&["80", "'80'", "010", "0x1F", "-0x0", "-0o0", "+8", "~", "65535"][..]).prop_map(|port| format!("port: {port}")),
         2 => Just("protocol: UDP".to_owned()),
         2 => scalar().prop_map(|value| format!("port: {value}")),
         2 => scalar().prop_map(|value| format!("healthCheckPort: {value}")),

@@ -214,7 +214,7 @@ impl SourceText {
 }
 
 /// Merge keys and variables, escapes that may make one; integers that the fast reader takes for more than YAML 1.2 does
-/// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; comments that touch `|` or `>`, which it lets pass; quoted texts of
+/// (`0b1`, `+0x1`, `-0o1`); tags, which it drops; comments that touch `|` or `>`, which it lets pass; quoted texts of
 /// several lines, whose indentation it does not check; and documents too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {
     let (mut document, mut brackets, mut before) = (0, 0, b'\n');
@@ -236,7 +236,7 @@ fn yaml_needs_care(text: &[u8]) -> bool {
             b'<' => before == b'<',
             b'#' => matches!(before, b'|' | b'>' | b'+' | b'-' | b'0'..=b'9'),
             b'b' => before == b'0',
-            b'x' | b'o' => before == b'0' && at > 1 && text[at - 2] == b'+',
+            b'x' | b'o' => before == b'0' && at > 1 && matches!(text[at - 2], b'+' | b'-'),
             b'!' => matches!(before, b' ' | b'\t' | b'\n' | b'\r' | b'[' | b'{' | b','),
             b'{' | b'[' => {
                 brackets += 1;
@@ -311,6 +311,8 @@ mod tests {
             "a: ${b}",
             "port: 0b11",
             "port: +0x1F",
+            "port: -0x1F",
+            "port: -0o0",
             "a: !!str 5",
             "a: [!x 1]",
             r#"a: "\x24{b}""#,

@@ -8,7 +8,7 @@ use super::{count, kinds, specs};
 use crate::support::objects::{self, Specs};
 
 /// What can stand at a value, as YAML writes it.
-const SCALARS: [&str; 36] = [
+const SCALARS: [&str; 40] = [
     "",
     "~",
     "null",
@@ -25,6 +25,10 @@ const SCALARS: [&str; 36] = [
     "010",
     "0x1F",
     "0o17",
+    "-0x0",
+    "-0x1F",
+    "-0o17",
+    "+0x1F",
     "'80'",
     "'010'",
     "1.50",
