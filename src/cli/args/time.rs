@@ -26,7 +26,8 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     }
     // The library reads `ago` as well, and as a negative length.
     let length = text.strip_prefix('-').or_else(|| text.strip_suffix(" ago").map(str::trim_end)).unwrap_or(text);
-    if let Some(ago) = duration(length) {
+    // A length with a plus would be one from now on, and every length here is one ago.
+    if let Some(ago) = duration(length).filter(|_| !length.starts_with('+')) {
         return now.checked_sub(ago).ok();
     }
     text.parse().ok()
@@ -119,6 +120,9 @@ mod tests {
             ("now ago", None),
             ("1763715600 ago", None),
             ("--1h", None),
+            ("+1h", None),
+            ("-+1h", None),
+            ("+1h ago", None),
             ("1mo", None),
             ("1763715600", Some("2025-11-21T09:00:00Z")),
             ("2026", None),
