@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::api::ddos::{self, DAYS, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
@@ -40,7 +40,7 @@ pub enum DdosCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup ddos list --since 7d\n  trueup ddos list --network 3b0c2d64 --format json")]
 pub struct DdosListArgs {
-    /// From this time on: 15m, 1h, 2d ago, RFC 3339, or seconds since 1970; without it the service covers 3 days
+    /// From this time on: 15m, 1h, 2d ago, RFC 3339, or seconds since 1970; without it 3 days before the end
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// Up to this time
@@ -95,6 +95,8 @@ pub struct DdosEditArgs {
     pub yes: bool,
 }
 
+/// The time range of a list that has no begin.
+const REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// Reads of an event after its edit, at most; about 2 s with the waits between them.
 const MOST_READS: u32 = 4;
 /// The first of these waits; each further one doubles it.
@@ -117,7 +119,8 @@ async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context
     let (since, until) = (arguments.since.as_deref(), arguments.until.as_deref());
     let range = TimeRange::read(since, until, context.environment.now())?;
     let filter = DdosFilter {
-        start_time: range.since.map(|time| time.to_string()),
+        // Of an end alone it depends on the service whether the three days end there or now.
+        start_time: range.since.or_else(|| range.until?.checked_sub(REACH).ok()).map(|time| time.to_string()),
         end_time: range.until.map(|time| time.to_string()),
         network_id: arguments.network.clone(),
         mitigation_id: arguments.mitigation.clone(),

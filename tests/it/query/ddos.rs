@@ -35,6 +35,8 @@ fn a_list_is_filtered_by_time_network_and_mitigation_in_both_layouts() {
         assert_eq!(ids("--since 30d --until 2d"), ["old-one"]);
         let words = ["ddos", "list", "--layout", layout, "--format", "json", "--since", "30d ago", "--until", "2d ago"];
         assert_eq!(stage.run_words(&words).code(0).json()["events"][0]["id"], "old-one");
+        assert_eq!(ids("--until now"), ["open-one"]);
+        assert!(ids("--until 5d").is_empty() && ids("--until 50d").is_empty());
         assert_eq!(ids("--since 30d --network n2"), ["old-one"]);
         assert_eq!(ids("--since 30d --mitigation m1"), ["open-one"]);
     }
