@@ -12,7 +12,7 @@ use serde_json::json;
 use super::verdict::judged;
 use super::{ObjectVerdict, Verdict, Verdicts};
 use crate::model::{Field, Json, Key, ValueDigest, words};
-use crate::plan::{Action, Cause, Note, Plan};
+use crate::plan::{Action, Cause, Note, Plan, ScopeRead};
 
 /// The file: a document of `kind: acknowledgements`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -64,6 +64,8 @@ pub enum AcknowledgementStatus {
     Moved,
     /// Nothing differs there any more.
     Unneeded,
+    /// Nothing is known of it: a filter or another shard leaves it out, or its namespace was not read.
+    NotChecked,
 }
 
 words!(AcknowledgementStatus {
@@ -71,6 +73,7 @@ words!(AcknowledgementStatus {
     Expired = "expired",
     Moved = "moved",
     Unneeded = "unneeded",
+    NotChecked = "not_checked",
 });
 
 /// An acknowledgement with its status.
@@ -107,8 +110,13 @@ impl Acknowledgements {
             let of_kind = |field: &Field| Field::of_kind(one.object.kind, &field.to_string());
             one.field.as_ref().map(|field| of_kind(field).unwrap_or_else(|| field.clone()))
         };
+        let is_seen = |key: &Key| {
+            let read = plan.scope.get(&key.into()).map(|scope| &scope.read);
+            plan.source.filters.is_empty() && matches!(read, Some(ScopeRead::Complete { .. }))
+        };
         let status = |one: &Acknowledgement| match values.get(&(&one.object, field(one).as_ref())) {
-            None => AcknowledgementStatus::Unneeded,
+            None if is_seen(&one.object) => AcknowledgementStatus::Unneeded,
+            None => AcknowledgementStatus::NotChecked,
             Some(value) if **value != one.value => AcknowledgementStatus::Moved,
             Some(_) if one.expires < today => AcknowledgementStatus::Expired,
             Some(_) => AcknowledgementStatus::Silences,
@@ -221,8 +229,9 @@ fn unnamed(plan: &Plan) -> BTreeMap<&Key, BTreeMap<Field, &ValueDigest>> {
 mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
+    use crate::model::Scope;
     use crate::plan::world::{endpoint, live};
-    use crate::plan::{BeforeImage, BlockReason, BlockedChange, Change, FieldChange, Unchangeable};
+    use crate::plan::{BeforeImage, BlockReason, BlockedChange, Change, FieldChange, ScopeState, Unchangeable};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
         let changed = |(field, cause): &(Field, Cause)| FieldChange::new(field.clone(), json!(9999), json!(80), *cause);
@@ -293,7 +302,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_of_what_no_longer_differs_is_reported() {
-        let plan = plan(&[(Field::of_unit("port"), Cause::Pending)]);
+        let mut plan = plan(&[(Field::of_unit("port"), Cause::Pending)]);
         let extra = |file: &mut Acknowledgements| {
             file.acknowledged.push(Acknowledgement {
                 object: Key::parse("shop/cart").expect("a key"),
@@ -303,7 +312,20 @@ mod tests {
                 expires: day("2027-01-01"),
             });
         };
-        assert_eq!(left(&plan, "2027-01-01", extra), (Verdict::Pending, vec![AcknowledgementStatus::Unneeded]));
+        let status = |plan: &Plan| left(plan, "2027-01-01", extra).1[0];
+        let mut read_as = |read| {
+            let state = ScopeState { read, definitions: 1, in_sync: 0, pruned: true, selected: true };
+            plan.scope = BTreeMap::from([(Scope::from(&plan.changes[0].key), state)]);
+            plan.clone()
+        };
+        let unread = read_as(ScopeRead::Unknown { reason: "403".to_owned() });
+        let mut read = read_as(ScopeRead::Complete { live: 1, owned: 1, removable: 1 });
+        assert_eq!(left(&read, "2027-01-01", extra), (Verdict::Pending, vec![AcknowledgementStatus::Unneeded]));
+        // Of what was not read, by this shard at least, or is filtered out, nothing is known.
+        assert_eq!(status(&unread), AcknowledgementStatus::NotChecked);
+        assert_eq!(status(&Plan { scope: BTreeMap::new(), ..read.clone() }), AcknowledgementStatus::NotChecked);
+        read.source.filters = vec!["--namespace pay".to_owned()];
+        assert_eq!(status(&read), AcknowledgementStatus::NotChecked);
     }
 
     #[test]

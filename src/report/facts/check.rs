@@ -240,6 +240,7 @@ pub fn acknowledged<'a>(check: &'a Check) -> Vec<Line<'a>> {
             }
             AcknowledgementStatus::Moved => line!["drifted on to another value"],
             AcknowledgementStatus::Unneeded => line!["no longer needed"],
+            AcknowledgementStatus::NotChecked => line!["not looked at by this check"],
         };
         let field = one.field.as_ref().map(|field| line![" ", code(field.to_string())]);
         line![key(&one.object), field, ": ", status, ", ", foreign(&one.reason)]
