@@ -197,7 +197,13 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
         // What is finished has nothing that could be superseded, and nearly every run is.
         if history.runs[at].is_open() {
             let (earlier, later) = history.runs.split_at_mut(at + 1);
-            let later = later.iter().find(|later| later.supersedes(&earlier[at])).map(|later| later.run.clone());
+            let mut parts = vec![&earlier[at]];
+            // A run resumes earlier ones alone, unless its file was altered.
+            for run in earlier[..at].iter().rev() {
+                let is_part = parts.last().is_some_and(|part| part.resumes.as_ref() == Some(&run.run));
+                parts.extend(is_part.then_some(run));
+            }
+            let later = later.iter().find(|later| later.supersedes(&parts)).map(|later| later.run.clone());
             earlier[at].superseded_by = later;
         }
     }

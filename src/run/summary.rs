@@ -125,10 +125,12 @@ impl RunSummary {
         !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && !is_settled
     }
 
-    /// Whether this run, which began later, leaves nothing of `earlier`.
-    pub fn supersedes(&self, earlier: &RunSummary) -> bool {
-        // A resume would make again what was undone.
-        if self.rolls_back.as_ref() == Some(&earlier.run) && self.done > 0 {
+    /// Whether this run, which began later, leaves nothing to resume of the first of `parts`, which are a run and those
+    /// that it resumed.
+    pub fn supersedes(&self, parts: &[&RunSummary]) -> bool {
+        let Some(earlier) = parts.first() else { return false };
+        // A resume would make again what was undone, or go on without it.
+        if self.done > 0 && parts.iter().any(|part| self.rolls_back.as_ref() == Some(&part.run)) {
             return true;
         }
         let is_same =

@@ -220,6 +220,26 @@ fn a_run_whose_rollback_was_resumed_is_not_resumed_itself() {
 }
 
 #[test]
+fn a_resume_of_which_an_earlier_part_was_rolled_back_is_not_resumed() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("card.yaml", &definition("shop/card", 80));
+    service.misbehave("rules: [{operation: endpoint-create, name: card, status: {code: 500}}]");
+    stage.run("apply . --yes --quiet").code(7).stderr_ignored();
+    stage.run("apply --resume last --yes --quiet").code(7).stderr_ignored();
+    service.misbehave("rules: []");
+    let runs = || stage.run("history --format json").json()["runs"].clone();
+    let first = runs()[1]["run"].as_str().expect("a run").to_owned();
+    stage.run(&format!("rollback {first} --yes --quiet --allow empty-namespace")).code(0);
+    stage.run("history").code(0).does_not_say("--resume");
+    let runs = runs();
+    assert_eq!((&runs[0]["rolls_back"], &runs[1]["superseded_by"]), (&runs[2]["run"], &runs[0]["run"]));
+    let resume = runs[1]["run"].as_str().expect("a run");
+    stage.run(&format!("apply --resume {resume} --yes")).code(6).stderr_contains("is superseded by run");
+}
+
+#[test]
 fn the_resume_of_an_older_run_supersedes_no_run_that_was_planned_after_it() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80));
