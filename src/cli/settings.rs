@@ -502,12 +502,25 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
             Some(format!("trueup move --from {from} --to {to} --directory {directory}{globs}{flags}"))
         }
     };
-    TextView {
-        call: format!("{}{flags}", safe::shell(&plan.source.origin.to_string())),
-        again,
-        flags,
-        ..context.output.view()
+    TextView { call: call_of(plan) + &flags, again, flags, ..context.output.view() }
+}
+
+/// The directory of a plan from a file or a journal, or the paths in it that it was made for, and its filters.
+fn call_of(plan: &Plan) -> String {
+    let directory = plan.source.origin.to_string();
+    let (mut paths, mut flags) = (Vec::new(), String::new());
+    let is_of_directory = matches!(plan.source.origin, PlanOrigin::Directory(_));
+    for filter in plan.source.filters.iter().filter(|_| is_of_directory) {
+        // The plan has values quoted, and it is a file like any other.
+        match filter.split_once(' ') {
+            Some((flag @ ("--only" | "--except" | "--namespace" | "--selector"), value)) => {
+                flags += &format!(" {flag} {}", safe::shell(value.trim_matches('\'')));
+            }
+            _ => paths.push(safe::shell(&slashed(&Path::new(&directory).join(filter)))),
+        }
     }
+    let paths = if paths.is_empty() { safe::shell(&directory) } else { paths.join(" ") };
+    paths + &flags
 }
 
 /// The flag that names the service, behind a blank, where neither the call nor its environment nor the settings do.

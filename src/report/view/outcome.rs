@@ -168,9 +168,11 @@ fn conflict<'a>(
         1 => line!["1 other change was applied"],
         more => line![more, " other changes were applied"],
     };
-    // A move has its objects without a flag.
-    let only = plan.handed_over().is_none().then(|| format!(" --only {}", safe::shell(&endpoint.to_string())));
-    let again = view.plan_command() + &only.unwrap_or_default();
+    let again = view.plan_command();
+    // A move has its objects without a flag, and one more `--only` would select more.
+    let is_chosen = plan.handed_over().is_some() || again.split(' ').any(|word| word == "--only");
+    let only = (!is_chosen).then(|| format!(" --only {}", safe::shell(&endpoint.to_string())));
+    let again = again + &only.unwrap_or_default();
     blocks.item(line![others, ".  Plan again:  ", code(again)]);
     blocks
 }

@@ -51,6 +51,30 @@ fn a_planned_object_that_moved_is_refused_three_ways_and_the_others_are_applied(
 }
 
 #[test]
+fn what_met_a_conflict_is_planned_again_with_the_filters_of_its_plan() {
+    let service = Service::start();
+    let stage = Stage::example("04-drift-story").at(&service).applied(".");
+    stage.edit("orders.yaml", "port: 8443", "port: 8444");
+    stage.edit("menu.yaml", "port: 443", "port: 444");
+    let rows = [
+        ("--only 'kiosk/*'", ". --only 'kiosk/*'", ""),
+        ("--except kiosk/menu -n kiosk", ". --except kiosk/menu --namespace kiosk", " --only kiosk/orders"),
+        ("-l '!none'", ". --selector '!none'", " --only kiosk/orders"),
+        ("orders.yaml menu.yaml", "./orders.yaml ./menu.yaml", " --only kiosk/orders"),
+    ];
+    for (at, (filters, call, only)) in rows.into_iter().enumerate() {
+        let words: Vec<&str> = filters.split(' ').map(|word| word.trim_matches('\'')).collect();
+        let paths = if filters.ends_with("yaml") { vec!["plan"] } else { vec!["plan", "."] };
+        stage.run_words(&[&paths[..], &words, &["-o", "p.json"]].concat()).code(0);
+        let other = stage.run(&format!("apply p.json --digest {}", "0".repeat(32)));
+        other.code(6).stderr_contains(&format!("plan again: trueup plan {call}\n"));
+        service.change("kiosk/orders", |object| object["spec"]["port"] = json!(9000 + at));
+        let met = stage.run("apply p.json --yes --quiet");
+        met.stdout_contains(&format!("Plan again:  trueup plan {call}{only}\n"));
+    }
+}
+
+#[test]
 fn when_everything_planned_moved_nothing_is_sent() {
     let service = Service::start();
     let stage = Stage::example("04-drift-story").at(&service).applied(".");
