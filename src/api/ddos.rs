@@ -144,7 +144,8 @@ impl DdosEdit {
         .into_iter()
         .filter_map(|(field, now, wanted)| {
             let wanted = wanted.clone()?;
-            (wanted != now).then_some((field, now, wanted))
+            let is_same = wanted == now || field == "end_time" && same_time(&wanted, &now);
+            (!is_same).then_some((field, now, wanted))
         })
         .collect()
     }
@@ -275,6 +276,12 @@ pub async fn edit(
     }
 }
 
+/// The same time can be written in more than one way.
+fn same_time(one: &str, other: &str) -> bool {
+    let time = |text: &str| text.parse::<Timestamp>().ok();
+    time(one).is_some() && time(one) == time(other)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -308,6 +315,12 @@ mod tests {
     fn an_edit_sets_only_what_it_says() {
         let edit = DdosEdit { description: Some("seen".to_owned()), name: Some("net_1234".to_owned()), end_time: None };
         assert_eq!(edit.changes(&event()), [("description", String::new(), "seen".to_owned())]);
+        let end = |text: &str| Some(text.to_owned());
+        let ended = DdosEvent { end_time: end("2026-11-21T09:00:00.000Z"), ..event() };
+        for (wanted, changes) in [("2026-11-21T10:00:00+01:00", 0), ("2026-11-21T09:00:01Z", 1), ("0", 1)] {
+            let edit = DdosEdit { end_time: end(wanted), ..DdosEdit::default() };
+            assert_eq!(edit.changes(&ended).len(), changes, "{wanted}");
+        }
         let namespace = Namespace::parse("system").expect("a name");
         // What means that there is no end is not sent back as one.
         let event = DdosEvent { end_time: Some("0001-01-01T00:00:00Z".to_owned()), ..event() };

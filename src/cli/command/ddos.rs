@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::ddos::{self, DAYS, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
@@ -62,6 +63,7 @@ pub struct DdosListArgs {
 #[command(after_help = "Example:\n  trueup ddos show 6c1d0b7e --format json")]
 pub struct DdosShowArgs {
     /// The event's id, as `ddos list` shows it, or its beginning
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub id: String,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
@@ -80,6 +82,7 @@ pub struct DdosShowArgs {
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["name", "description", "end"]))]
 pub struct DdosEditArgs {
     /// The event's id, as `ddos list` shows it, or its beginning
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub id: String,
     /// The new name
     #[arg(long, value_name = "TEXT")]
@@ -159,7 +162,7 @@ async fn edit(arguments: &DdosEditArgs, namespace: &Namespace, context: &Context
 async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Context) -> Result<DdosEvent> {
     let absent = match ddos::show(reader, namespace, id).await {
         Ok(event) => return Ok(event),
-        Err(error) if error.is_absent() && !id.is_empty() => error,
+        Err(error) if error.is_absent() => error,
         Err(error) => return Err(error).with_status(ExitStatus::Failed),
     };
     let filter = DdosFilter::recent(context.environment.now());
@@ -265,13 +268,7 @@ async fn settled(
 
 /// The fields that are not as wanted.
 fn left(wanted: &DdosEdit, now: &DdosEvent) -> Vec<&'static str> {
-    wanted.changes(now).into_iter().filter(|left| !same_time(left)).map(|left| left.0).collect()
-}
-
-/// The same time can be written in more than one way.
-fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
-    let time = |text: &str| text.parse::<Timestamp>().ok();
-    *field == "end_time" && time(now).is_some() && time(now) == time(wanted)
+    wanted.changes(now).into_iter().map(|(field, ..)| field).collect()
 }
 
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {

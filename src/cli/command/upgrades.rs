@@ -1,5 +1,7 @@
 //! `upgrades`: the versions that a site can be upgraded to, and the progress of an upgrade.
 
+use clap::builder::NonEmptyStringValueParser;
+
 use crate::api::upgrades;
 use crate::cli::command::prelude::*;
 use crate::model::Namespace;
@@ -47,6 +49,7 @@ pub struct UpgradeVersionsArgs {
 )]
 pub struct UpgradeStatusArgs {
     /// The name of the site
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub site: String,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]

@@ -109,6 +109,8 @@ fn an_edit_shows_the_difference_and_sends_only_it() {
 fn an_edit_that_makes_no_sense_is_refused_before_it_is_sent() {
     let (service, stage) = staged();
     stage.run("ddos edit open-one").code(64).stderr_contains("--description");
+    stage.run_words(&["ddos", "show", ""]).code(64).stderr_contains("ID");
+    stage.run_words(&["ddos", "edit", "", "--end", "now", "--yes"]).code(64).stderr_contains("ID");
     stage
         .run_words(&["ddos", "edit", "open-one", "--name", "", "--yes"])
         .code(64)

@@ -38,6 +38,7 @@ fn a_status_is_a_table_of_stages_nodes_and_applications() {
         assert_eq!(document["upgrade"]["failure_reason"], "disk full");
     }
     stage.run("upgrades status ce01").code(0).stdout_contains("ce01: in progress (to ").stdout_contains("certmanager");
+    stage.run_words(&["upgrades", "status", ""]).code(64).stderr_contains("SITE");
     stage.run("upgrades status ce03").code(0).stdout_contains("ce03: the service knows of no upgrade");
     stage
         .run("upgrades status nowhere")
