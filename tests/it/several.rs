@@ -161,6 +161,17 @@ fn filters_leave_out_the_stacks_in_which_they_select_nothing_and_match_somewhere
             stage.run(&format!("{command} -R s {filter}")).code(64).stderr_contains(words);
         }
     }
+    // An argument that is wrong in itself is the error of the call, not of each stack.
+    for (argument, words) in [
+        ("--only [", "error: in `--only`"),
+        ("--selector a=b=c", "error: in `--selector`"),
+        ("--stack A_B", "error: `--stack` is `A_B`"),
+    ] {
+        for command in ["plan", "drift", "apply --yes"] {
+            stage.run(&format!("{command} -R s {argument}")).code(64).stderr_contains(words);
+        }
+    }
+    stage.run("plan -R s --allow x=1").code(64).stderr_contains("error: `--allow x=1`");
     assert!(!service.has("a/x"));
     let digest = stage.run("plan -R s --only a/* --format json").code(0).json()["digest"].clone();
     let digest = digest.as_str().expect("a digest");

@@ -180,16 +180,31 @@ pub async fn each<'m, T>(
 /// matches nothing in any.
 ///
 /// # Errors
-/// There is such a filter.
+/// There is such a filter, or what is wrong is the call.
 pub async fn all<'m, T>(
     members: &'m [Member],
     filter: &FilterArgs,
     work: impl AsyncFn(&'m Member) -> Result<T>,
 ) -> Result<Vec<StackResult<T>>> {
     let mut done = each(members, work).await;
+    if let Some(error) = of_call(&mut done) {
+        return Err(error);
+    }
     refuse_shared(members, &mut done);
     check_filters(members, filter, &done)?;
     Ok(done)
+}
+
+/// The error of a call that is wrong in every stack alike.
+fn of_call<T>(done: &mut Vec<StackResult<T>>) -> Option<CommandError> {
+    let words = |done: &StackResult<T>| match done {
+        Err(NoResult::Failed(error)) if error.ending() == ExitStatus::Usage => Some(error.to_string()),
+        _ => None,
+    };
+    let first = words(done.first()?)?;
+    let is_of_all = done.iter().all(|done| words(done).as_ref() == Some(&first));
+    let Some(Err(NoResult::Failed(error))) = done.pop_if(|_| is_of_all) else { return None };
+    Some(error)
 }
 
 /// Prints what went wrong with the stacks, each cause once with the stacks that it hit.
