@@ -495,14 +495,18 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
         PlanOrigin::Rollback(run) => Some(format!("trueup rollback {run}{flags}")),
         PlanOrigin::Move { from, to } => {
             let directory = slashed(directory(context));
-            // The plan has them quoted, and it is a file like any other.
-            let globs = plan.source.filters.iter().map(|glob| glob.trim_matches('\''));
             let [from, to, directory] = [from, to, &directory].map(|word| safe::shell(word));
-            let globs: String = globs.map(|glob| format!(" {}", safe::shell(glob))).collect();
+            let globs: String = plan.source.filters.iter().map(|glob| format!(" {}", requoted(glob))).collect();
             Some(format!("trueup move --from {from} --to {to} --directory {directory}{globs}{flags}"))
         }
     };
     TextView { call: call_of(plan) + &flags, again, flags, ..context.output.view() }
+}
+
+/// A filter of a plan, which has it quoted for a shell, but is a file like any other.
+fn requoted(word: &str) -> String {
+    let bare = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
+    safe::shell(&bare.map_or_else(|| word.to_owned(), |bare| bare.replace(r"'\''", "'")))
 }
 
 /// The directory of a plan from a file or a journal, or the paths in it that it was made for, and its filters.
@@ -511,10 +515,9 @@ fn call_of(plan: &Plan) -> String {
     let (mut paths, mut flags) = (Vec::new(), String::new());
     let is_of_directory = matches!(plan.source.origin, PlanOrigin::Directory(_));
     for filter in plan.source.filters.iter().filter(|_| is_of_directory) {
-        // The plan has values quoted, and it is a file like any other.
         match filter.split_once(' ') {
             Some((flag @ ("--only" | "--except" | "--namespace" | "--selector"), value)) => {
-                flags += &format!(" {flag} {}", safe::shell(value.trim_matches('\'')));
+                flags += &format!(" {flag} {}", requoted(value));
             }
             _ => paths.push(safe::shell(&slashed(&Path::new(&directory).join(filter)))),
         }

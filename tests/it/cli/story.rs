@@ -58,6 +58,7 @@ fn what_met_a_conflict_is_planned_again_with_the_filters_of_its_plan() {
     stage.edit("menu.yaml", "port: 443", "port: 444");
     let rows = [
         ("--only 'kiosk/*'", ". --only 'kiosk/*'", ""),
+        ("--only kiosk/[om'x]*", r". --only 'kiosk/[om'\''x]*'", ""),
         ("--except kiosk/menu -n kiosk", ". --except kiosk/menu --namespace kiosk", " --only kiosk/orders"),
         ("-l '!none'", ". --selector '!none'", " --only kiosk/orders"),
         ("orders.yaml menu.yaml", "./orders.yaml ./menu.yaml", " --only kiosk/orders"),
