@@ -29,6 +29,17 @@ fn repository(service: &Service) -> Stage {
     stage.file("two/own.yaml", &definition("shop/own", 80)).committed().applied("one").applied("two")
 }
 
+/// Stack one with `shop/cart`, applied, and stack two without a definition.
+fn one_cart(service: &Service) -> Stage {
+    Stage::new()
+        .at(service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .committed()
+        .applied("one")
+}
+
 fn move_definitions(stage: &Stage) {
     for name in names() {
         std::fs::rename(stage.path(&format!("one/{name}.yaml")), stage.path(&format!("two/{name}.yaml")))
@@ -198,13 +209,7 @@ fn a_policy_that_forbids_one_of_the_stacks_refuses_a_saved_move_and_its_resume()
 #[test]
 fn the_giver_takes_back_what_it_gave_only_with_consent() {
     let service = Service::start();
-    let stage = Stage::new()
-        .at(&service)
-        .file("one/trueup.yaml", &settings("one"))
-        .file("one/cart.yaml", &definition("shop/cart", 80))
-        .file("two/trueup.yaml", &settings("two"))
-        .committed()
-        .applied("one");
+    let stage = one_cart(&service);
     let uid = service.get("shop/cart")["system_metadata"]["uid"].clone();
     let owner = || service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"].clone();
     stage.run("move --from one --to two --directory one shop/cart --yes --quiet").code(0);
@@ -222,13 +227,7 @@ fn the_giver_takes_back_what_it_gave_only_with_consent() {
 #[test]
 fn a_move_that_met_a_conflict_is_planned_again_by_the_command_that_is_proposed() {
     let service = Service::start();
-    let stage = Stage::new()
-        .at(&service)
-        .file("one/trueup.yaml", &settings("one"))
-        .file("one/cart.yaml", &definition("shop/cart", 80))
-        .file("two/trueup.yaml", &settings("two"))
-        .committed()
-        .applied("one");
+    let stage = one_cart(&service);
     let again = "trueup move --from one --to two --directory two 'shop/c*' --config two/trueup.yaml\n";
     stage.run_words(&["move", "--from", "one", "--directory", "two", "shop/c*", "-o", "plan.json"]).code(0);
     service.change("shop/cart", |cart| cart["metadata"]["labels"] = json!({"by": "hand"}));
@@ -325,13 +324,7 @@ fn a_repository_is_split_and_merged_again_in_either_order_without_a_delete() {
 #[test]
 fn what_a_stack_got_and_never_defined_is_deleted_only_by_name() {
     let service = Service::start();
-    let stage = Stage::new()
-        .at(&service)
-        .file("one/trueup.yaml", &settings("one"))
-        .file("one/cart.yaml", &definition("shop/cart", 80))
-        .file("two/trueup.yaml", &settings("two"))
-        .committed()
-        .applied("one");
+    let stage = one_cart(&service);
     stage.run_words(&["move", "--from", "one", "--directory", "two", "shop/cart", "--yes", "--quiet"]).code(0);
     stage.remove("one/cart.yaml");
     stage.run("apply one --yes --quiet").code(0);
