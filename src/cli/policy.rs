@@ -151,9 +151,8 @@ pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Pl
     if let (Some(file), PlanOrigin::Directory(directory)) = (&context.policy, &plan.source.origin) {
         outside(file, Path::new(directory))?;
     }
-    if let Some((from, to)) = plan.handed_over() {
-        permits(context, |policy| [from, to].into_iter().try_for_each(|name| policy.stack(Some(name))))?;
-    }
+    let mut transfers = plan.transfers().into_iter().flat_map(|(from, to)| [from, to]);
+    permits(context, |policy| transfers.try_for_each(|name| policy.stack(Some(name))))?;
     check(context, root, config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{OwnershipAnnotations, Plan};
 use crate::kind;
 use crate::model::{
-    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, RelatedObject, RunId,
+    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, RelatedObject, RunId, STACK,
     SourceLocation, words,
 };
 
@@ -217,6 +217,13 @@ impl FieldChange {
 }
 
 impl Change {
+    /// The two stacks of a change that only passes its object from the first to the second.
+    pub(super) fn transfer(&self) -> Option<(&str, &str)> {
+        let Action::Annotate { before } = &self.action else { return None };
+        let stacks = before.endpoint.annotations.get(STACK).zip(self.ownership.as_ref()?.stack.as_ref());
+        stacks.filter(|(from, to)| from != to).map(|(from, to)| (from.as_str(), to.as_str()))
+    }
+
     /// A change of which nothing more is known yet.
     #[must_use]
     pub fn new(key: Key, action: Action) -> Self {

@@ -297,6 +297,19 @@ impl Plan {
         }
     }
 
+    /// Each pair of stacks of which the second gets objects of the first: those of a move, and of what undoes one.
+    pub fn transfers(&self) -> BTreeSet<(&str, &str)> {
+        let undone = self.changes.iter().filter(|_| self.undone().is_some()).filter_map(Change::transfer);
+        self.handed_over().into_iter().chain(undone).collect()
+    }
+
+    /// The two stacks between which everything passes that the plan changes.
+    pub fn transferred(&self) -> Option<(&str, &str)> {
+        let is_all = self.handed_over().is_some() || self.changes.iter().all(|change| change.transfer().is_some());
+        let stacks = self.transfers();
+        stacks.first().copied().filter(|_| is_all && stacks.len() == 1)
+    }
+
     /// Whether it is of all definitions of its directory: a filter leaves out none.
     pub fn is_whole(&self) -> bool {
         let PlanSource { origin, filters, .. } = &self.source;

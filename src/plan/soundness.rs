@@ -80,11 +80,16 @@ impl Plan {
         deletes.filter(|change| !self.prunes(change, Prune::Owned)).map(|change| &change.key)
     }
 
-    /// A change of this plan outside of the namespaces of its stack. A move passes endpoints between those of two stacks.
+    /// A change of this plan outside of the namespaces of its stack. A move passes endpoints between those of two stacks,
+    /// and so does what undoes one.
     pub fn change_outside(&self, namespaces: &BTreeSet<Namespace>) -> Option<&Key> {
-        let is_bounded = !matches!(self.source.origin, PlanOrigin::Move { .. });
-        let mut keys = self.changes.iter().map(|change| &change.key).filter(|_| is_bounded);
-        keys.find(|key| !namespaces.contains(&key.namespace))
+        let is_passed = |change: &Change| match &self.source.origin {
+            PlanOrigin::Directory(_) => false,
+            PlanOrigin::Rollback(_) => change.transfer().is_some(),
+            PlanOrigin::Move { .. } => true,
+        };
+        let mut bounded = self.changes.iter().filter(|change| !is_passed(change)).map(|change| &change.key);
+        bounded.find(|key| !namespaces.contains(&key.namespace))
     }
 
     /// A setting that decided what a plan of definitions writes, and that is looser in it than `in_force`: what would have

@@ -204,6 +204,36 @@ fn a_policy_that_forbids_one_of_the_stacks_refuses_a_saved_move_and_its_resume()
     assert_eq!(service.requests("PUT"), sent);
     stage.write("../policy.yaml", "stacks: [one, two]\n");
     stage.run(&resume).code(0).stdout_contains("1 annotated");
+    // To give it back is a move as well, from a file and from a journal.
+    let back = stage.run("rollback last --config two/trueup.yaml -o back.json");
+    back.code(0).stdout_contains("1 endpoint handed over from stack two to stack one: shop/cart");
+    service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
+    stage.run("apply back.json --config two/trueup.yaml --yes --quiet").code(1).stderr_ignored();
+    service.misbehave("rules: []");
+    let sent = service.requests("PUT");
+    stage.write("../policy.yaml", "stacks: [two]\n");
+    for line in ["apply back.json", "apply --resume last"] {
+        stage.run(&format!("{line} {settled} --policy ../policy.yaml")).code(6).stderr_contains(forbidden);
+    }
+    assert_eq!(service.requests("PUT"), sent);
+}
+
+#[test]
+fn a_move_into_a_namespace_that_the_new_stack_does_not_list_yet_is_undone_as_it_proposes() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", "stack: two\nnamespaces: [pay]\nallow_empty: true\n")
+        .committed()
+        .applied("one");
+    let before = service.get("shop/cart")["metadata"]["annotations"].clone();
+    let moved = stage.run("move --from one --directory two shop/cart --yes --quiet");
+    moved.code(0).stdout_contains("undo with: trueup rollback ");
+    let undo = moved.text().lines().find_map(|line| line.split_once("undo with: trueup ")).expect("a command").1;
+    stage.run(&format!("{undo} --yes --quiet")).code(0).stdout_contains("1 annotated");
+    assert_eq!(service.get("shop/cart")["metadata"]["annotations"], before);
 }
 
 #[test]

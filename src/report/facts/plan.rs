@@ -148,7 +148,7 @@ pub fn headline(plan: &Plan) -> Line<'_> {
         .map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plan, kind)])
         .collect();
     let annotates = plan.count(ActionKind::Annotate);
-    if plan.handed_over().is_some() && annotates > 0 {
+    if plan.transferred().is_some() && annotates > 0 {
         actions.push(line![annotates, " to move"]);
     }
     let whose: Vec<Line<'_>> = whose(plan).into_iter().map(|(number, words)| line![number, " ", words]).collect();

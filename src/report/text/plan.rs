@@ -164,7 +164,7 @@ fn annotates(plan: &Plan, view: &TextView) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let what = match plan.handed_over() {
+    let what = match plan.transferred() {
         Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
         None => line!["in sync, only ownership annotations are written"],
     };
@@ -183,7 +183,7 @@ fn settings(plan: &Plan, view: &TextView) -> String {
 fn counts(plan: &Plan) -> Line<'_> {
     let mut parts = Vec::new();
     let annotates = plan.count(ActionKind::Annotate);
-    if annotates > 0 && plan.handed_over().is_none() {
+    if annotates > 0 && plan.transferred().is_none() {
         parts.push(line![annotates, " to annotate"]);
     }
     if !plan.blocked.is_empty() {

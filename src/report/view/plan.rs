@@ -25,7 +25,7 @@ impl<'a> View<'a> {
             (None, None) => line!["Plan for ", stack(plan)],
         };
         let mut facts = read(plan);
-        let moved = plan.handed_over();
+        let moved = plan.transferred();
         facts.extend(moved.map(|(from, to)| line!["moved from stack ", foreign(from), " to stack ", foreign(to)]));
         facts.extend(plan.source.base.as_deref().map(|base| line!["against ", code(base)]));
         facts.extend(plan.source.commit.as_deref().map(|commit| line!["commit ", code(short_commit(commit))]));
@@ -202,7 +202,7 @@ pub fn counts(plans: &[&Plan]) -> Vec<Count> {
     ];
     let whose = plans.iter().filter(|_| plans.len() == 1).flat_map(|plan| facts::whose(plan));
     counts.extend(whose.map(|(number, words)| Count { class: "mark", number, words }));
-    let annotates = if plans.iter().all(|plan| plan.handed_over().is_none()) { "annotations only" } else { "to move" };
+    let annotates = if plans.iter().all(|plan| plan.transferred().is_none()) { "annotations only" } else { "to move" };
     counts.extend([
         count("blocked", "blocked", &|plan| plan.blocked.len()),
         count("annotate", annotates, &|plan| plan.count(ActionKind::Annotate)),
