@@ -367,6 +367,33 @@ fn what_a_stack_got_and_never_defined_is_deleted_only_by_name() {
 }
 
 #[test]
+fn the_other_stack_of_a_move_may_be_another_environment() {
+    let service = Service::start();
+    let of_one = format!("{}environments: {{prod: {{stack: one-prod, overlay: o}}}}\n", settings("one"));
+    let of_two = "namespaces: [shop]\nenvironments: {a: {stack: two}, b: {stack: two}}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &of_one)
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("one/o/cart.yaml", &definition("shop/cart", 81))
+        .file("two/trueup.yaml", of_two)
+        .committed()
+        .applied("one");
+    for line in
+        ["move --from one --directory one --env prod", "move --from one --to one-prod --directory one shop/cart"]
+    {
+        let moved = stage.run(&format!("{line} -o move.json"));
+        moved
+            .code(0)
+            .stdout_contains("stack one still defines 1 endpoint")
+            .stdout_contains("1 endpoint differs from its definition in stack one-prod")
+            .does_not_say("is not checked");
+    }
+    let unclear = stage.run("move --from one --to two --directory one shop/cart -o move.json");
+    unclear.code(0).stdout_contains("both `two (a)` and `two (b)` are the stack two: what it defines is not checked");
+}
+
+#[test]
 fn a_move_that_is_not_clear_is_refused_and_sends_nothing() {
     let service = Service::start();
     let stage = Stage::new()

@@ -10,6 +10,7 @@ use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
 use crate::model::{Desired, Key, Name, Namespace, Scope};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
+use crate::report::fleet;
 
 /// Transfers live objects from one stack to another.
 ///
@@ -203,7 +204,7 @@ enum Neighbour {
     NotFound(String),
 }
 
-/// The stack of this name in the repository of `beside`.
+/// The stack of this name in the repository of `beside`, which may be another environment of its directory.
 fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
     let given = LoadOptions { config: None, ..settings::load_options(context) };
     let is_it = |config: &Config| {
@@ -213,10 +214,10 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
     };
     // What cannot be read is not found.
     let stacks = load::stacks_of_repository(&declared::top(&beside.root)).unwrap_or_default();
-    let others = stacks.into_iter().filter(|directory| *directory != beside.root);
-    let mut found = others.filter_map(|directory| {
-        let (options, config) = settings_of(&directory, &given)?;
-        is_it(&config).then_some((directory, options))
+    let mut found = stacks.into_iter().flat_map(|directory| {
+        let mut all = options_of(&directory, &given, is_it);
+        all.retain(|options| directory != beside.root || options.environment != given.environment);
+        all.into_iter().map(move |options| (directory.clone(), options))
     });
     match (found.next(), found.next()) {
         (None, _) => Ok(Neighbour::NotFound(format!("no directory of stack {name} is in this repository"))),
@@ -225,21 +226,29 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
                 load::directory(&directory, &options).map_err(|problems| diagnostics::error(context, &problems))?;
             Ok(Neighbour::Found(Box::new(loaded)))
         }
-        (Some((one, _)), Some((other, _))) => {
-            let shown = |path: &Path| context.environment.directory_from_here(path);
-            let text = format!("both `{}` and `{}` are the stack {name}", shown(&one), shown(&other));
-            Ok(Neighbour::NotFound(text))
+        (Some(one), Some(other)) => {
+            let [one, other] = [one, other].map(|(path, options)| {
+                let path = context.environment.directory_from_here(&path);
+                fleet::name(&path, options.environment.as_deref().as_slice()).into_owned()
+            });
+            Ok(Neighbour::NotFound(format!("both `{one}` and `{other}` are the stack {name}")))
         }
     }
 }
 
-/// The settings of a directory, with as much of what the call gives as they know. Settings that are wrong name no stack.
-fn settings_of(directory: &Path, given: &LoadOptions) -> Option<(LoadOptions, Config)> {
+/// How a directory is loaded as the stack that `is_it`, with as much of what the call gives as its settings know: in the
+/// environment of the call or without any, else in each other one that is it. Settings that are wrong name no stack.
+fn options_of(directory: &Path, given: &LoadOptions, is_it: impl Fn(&Config) -> bool) -> Vec<LoadOptions> {
     let bare = LoadOptions { environment: None, variables: BTreeMap::new(), ..given.clone() };
-    let config = load::settings(directory, &bare).ok()?;
+    let Ok(config) = load::settings(directory, &bare) else { return Vec::new() };
     let mut options = given.clone();
-    options.environment = options.environment.filter(|name| config.environments.contains_key(name));
     options.variables.retain(|name, _| config.variables.contains_key(name));
-    let config = load::settings(directory, &options).ok()?;
-    Some((options, config))
+    let named = |environment: Option<String>| {
+        let options = LoadOptions { environment, ..options.clone() };
+        load::settings(directory, &options).is_ok_and(|config| is_it(&config)).then_some(options)
+    };
+    let chosen = given.environment.clone().filter(|name| config.environments.contains_key(name));
+    let first = named(chosen).or_else(|| named(None));
+    let others = || config.environments.keys().cloned().filter_map(|name| named(Some(name))).collect();
+    first.map_or_else(others, |first| vec![first])
 }
