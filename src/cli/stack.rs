@@ -244,12 +244,16 @@ pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFil
 /// # Errors
 /// Those of [`check_filters`].
 fn matched(context: &Context, stack: &Stack) -> Result<()> {
+    check_filters(context, stack, Some(&matched_in(&stack.selection, &stack.loaded)))
+}
+
+fn matched_in(selection: &Selection, loaded: &Loaded) -> MatchedFilters {
     let mut matched = MatchedFilters::default();
-    matched.add_namespaces(&stack.loaded.namespaces());
-    for (key, definition) in &stack.loaded.desired.definitions {
-        stack.selection.note(&mut matched, key, Some(definition));
+    matched.add_namespaces(&loaded.namespaces());
+    for (key, definition) in &loaded.desired.definitions {
+        selection.note(&mut matched, key, Some(definition));
     }
-    check_filters(context, stack, Some(&matched))
+    matched
 }
 
 /// The settings of the stack that a call names, if they can be read; [`open`] reports the
@@ -267,6 +271,13 @@ impl Stack {
         let mut is_matched = matched.iter();
         let call = self.call.clone().retain("only", |_| is_matched.next() != Some(&false));
         call.retain("namespace", |name| known.iter().any(|known| known.as_str() == name)).about(FILTERS)
+    }
+
+    /// The words of the call for a command about the definitions of `now`: without paths and filters that select none of them.
+    pub fn call_of(&self, context: &Context, now: &Loaded) -> String {
+        let is_empty = self.selection.empty_path(&now.desired).is_some()
+            || self.selection.unmatched(&matched_in(&self.selection, now)).is_some();
+        if is_empty { safe::shell(&self.directory) + &context.call.settings() } else { self.call() }
     }
 
     /// Puts the settings in force, as far as policy and base restrict them.

@@ -272,3 +272,20 @@ fn a_definition_that_is_a_link_is_left_and_the_others_are_edited() {
     assert_eq!(stage.read("a.yaml"), definition("shop/a", 80));
     assert_eq!(stage.read("b.yaml"), definition("shop/b", 81));
 }
+
+#[test]
+fn the_plan_that_is_proposed_has_no_filter_that_the_take_over_left_empty() {
+    let service = Service::start();
+    let stage = environments(&service);
+    let is_proposed = |words: &[&str], next: &str| {
+        let pulled = stage.run_words(&[&["pull", "--env", "prod", "--drift"], words].concat());
+        pulled.code(0).stdout_contains(&format!("Next:  trueup plan {next}\n"));
+        stage.run(&format!("plan {next}")).code(0);
+    };
+    service.change("shop/cart", |cart| cart["metadata"]["labels"]["tier"] = json!("web"));
+    is_proposed(&["stack", "--selector", "tier=db"], "stack --env prod");
+    service.change("shop/cart", |cart| cart["spec"]["port"] = json!(1));
+    is_proposed(&["stack", "--selector", "tier=web"], "stack --selector tier=web --env prod");
+    service.delete("shop/search");
+    is_proposed(&["stack/search.yaml"], "stack --env prod");
+}

@@ -97,8 +97,9 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         1 => "1 file was".to_owned(),
         more => format!("{more} files were"),
     };
-    let next = format!("{files} edited.   Look at it: git diff    Next:  trueup plan {}", stack.call());
-    context.output.answer_line(&next);
+    // What was taken over may have left the filters.
+    let call = now.as_ref().map_or_else(|| stack.call(), |now| stack.call_of(context, now));
+    context.output.answer_line(&format!("{files} edited.   Look at it: git diff    Next:  trueup plan {call}"));
     Ok(status)
 }
 
