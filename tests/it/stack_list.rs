@@ -394,3 +394,33 @@ fn a_removed_environment_is_listed_with_what_nothing_deletes_any_more() {
     stage.write("envs/trueup.yaml", &settings(&[service("dev"), service("prod"), service("new")]));
     stage.run("stacks --changed-since main --removed").code(0).stdout_contains("No stack was removed since main.");
 }
+
+#[test]
+fn a_removed_stack_is_listed_with_what_it_left_without_an_environment_and_in_those_that_a_selector_selects() {
+    let stage = repository();
+    let of = |name: &str| format!("stack: envs-{name}, namespaces: [{name}], variables: {{ns: {name}}}");
+    let (test, prod) = (of("test"), of("prod"));
+    stage.write(
+        "envs/trueup.yaml",
+        &format!("{{{}, environments: {{test: {{{test}}}, prod: {{{prod}, labels: {{ring: last}}}}}}}}\n", of("dev")),
+    );
+    stage.write("envs/x.yaml", "metadata: {name: x, namespace: '${ns}'}\nspec: {ip: 10.0.0.7, port: 80}\n");
+    commit(&stage, "environments");
+    git(&stage, "checkout -q -b change");
+    std::fs::remove_dir_all(stage.path("envs")).expect("a directory");
+    commit(&stage, "remove");
+    let what = "removed: envs: nothing deletes what it defined: ";
+    stage
+        .run("stacks --changed-since main --removed")
+        .code(0)
+        .stdout_contains(&format!(
+            "{what}1 endpoint (dev/x), 1 endpoint of prod (prod/x), 1 endpoint of test (test/x)\n"
+        ))
+        .stdout_contains("trueup apply envs --allow empty-namespace --allow mass-change\n");
+    stage
+        .run("stacks --changed-since main --removed --selector ring=last")
+        .code(0)
+        .stdout_contains(&format!("{what}1 endpoint of prod (prod/x)\n"))
+        .does_not_say("--env test")
+        .does_not_say("trueup apply envs --allow");
+}

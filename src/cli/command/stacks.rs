@@ -124,6 +124,10 @@ impl LabelFilter {
         let named = std::mem::take(&mut stack.environments);
         stack.environments = named.into_iter().filter(|name| meets(&stack, Some(name))).collect();
         stack.environment_labels.retain(|name, _| stack.environments.contains(name));
+        let is_met = meets(&stack, None);
+        let is_selected =
+            |name: &Option<String>| name.as_ref().map_or(is_met, |name| stack.environments.contains(name));
+        stack.left.iter_mut().for_each(|left| left.retain(|left| is_selected(&left.environment)));
         Some(stack).filter(|stack| !stack.environments.is_empty())
     }
 }

@@ -217,7 +217,7 @@ impl<'r> TreeThen<'r> {
             };
             let shown = context.environment.directory_from_here(&directory);
             let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
-            let left = self.left(context, prefix, &config)?;
+            let left = self.left(context, prefix, (&config, is_gone))?;
             Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..self::entry(shown, &config) }))
         };
         settings.iter().zip(contents).filter_map(|one| entry(one).transpose()).collect()
@@ -229,7 +229,7 @@ impl<'r> TreeThen<'r> {
         &self,
         context: &Context,
         prefix: &str,
-        config: &Config,
+        (config, is_gone): (&Config, bool),
     ) -> Result<Option<Vec<LeftObjects>>, crate::git::GitError> {
         let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
         let files: Vec<&TreeEntry> = below
@@ -240,35 +240,39 @@ impl<'r> TreeThen<'r> {
         let file =
             |(entry, bytes): (&&TreeEntry, Vec<u8>)| SourceFile { path: entry.path[prefix.len()..].to_owned(), bytes };
         let files: Vec<SourceFile> = files.iter().zip(contents).map(file).collect();
-        let alone = [(None, config)];
+        let chosen = without_environment(config).filter(|_| is_gone).map(|config| (None, config)).into_iter();
         let environments = config.environments.iter().map(|(name, config)| (Some(name.clone()), config));
-        let chosen: Vec<(Option<String>, &Config)> = match config.environments.is_empty() {
-            true => alone.into_iter().collect(),
-            false => environments.collect(),
-        };
-        let left = chosen.into_iter().map(|(environment, config)| {
+        let left = chosen.chain(environments).filter_map(|(environment, config)| {
             let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
-            let loaded = load::sources(files.clone(), &options).ok()?;
+            let Ok(loaded) = load::sources(files.clone(), &options) else {
+                // Files that only make sense in an environment are no stack without one.
+                return (environment.is_some() || config.environments.is_empty()).then_some(None);
+            };
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
             let elsewhere = defined_elsewhere::keys(context, self.repository.top(), config, &keys);
             let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
             let kinds: BTreeSet<KindName> = endpoints.iter().map(|key| key.kind).collect();
             let kinds_not_listed = kinds.difference(&config.kinds_with_endpoint()).copied().collect();
-            Some(LeftObjects { environment, endpoints, kinds_not_listed })
+            Some(Some(LeftObjects { environment, endpoints, kinds_not_listed }))
         });
         Ok(left.collect())
     }
+}
+
+/// These settings where they are a stack without an environment, too: its name is that of no environment.
+fn without_environment(config: &Config) -> Option<&Config> {
+    let is_shared = config.environments.values().any(|environment| environment.stack == config.stack);
+    Some(config).filter(|_| config.environments.is_empty() || (config.stack.is_some() && !is_shared))
 }
 
 /// Whether these settings delete everything once [`ALLOW_EMPTY`] is added at their end, in each environment.
 fn deletes_with_a_line_more(mut file: SourceFile) -> bool {
     file.bytes.extend(format!("\n{ALLOW_EMPTY}\n").bytes());
     let Ok(config) = load::settings_of(Some(file), &LoadOptions::default()) else { return false };
-    let alone = config.environments.is_empty().then_some(&config);
     // What prunes without `namespaces:` is an error of its environment.
     let deletes =
         |config: &Config| config.allow_empty && config.safeguards.prune != Prune::None && !config.namespaces.is_empty();
-    config.environments.values().chain(alone).all(deletes)
+    config.environments.values().chain(without_environment(&config)).all(deletes)
 }
 
 /// The bytes of a file, or the target of a link, as they are now.
