@@ -254,10 +254,10 @@ fn nothing_is_applied_if_one_stack_cannot_be_planned() {
         .code(1)
         .stderr_contains("nothing was sent")
         .stdout_contains("3 stacks: 1 in sync, 1 not applied, 1 skipped")
-        .stdout_contains("Apply the rest:  trueup apply stacks --recursive\n");
+        .stdout_contains("Apply the rest:  trueup apply stacks --recursive --keep-going\n");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
     stage
-        .run("apply -R stacks --yes --keep-going")
+        .run("apply stacks --recursive --keep-going --yes")
         .code(7)
         .stderr_ignored()
         .stdout_contains("3 stacks: 1 applied, 1 in sync, 1 not applied");

@@ -69,7 +69,10 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         }
     }
     let mut report = Fleet::new(FleetCommand::Apply, parts);
-    report.plans = Some((digest, targets::call_of_plans(context) + &context.call.flags("waves keep_going")));
+    // What cannot be planned stops every other stack of the same call.
+    let keep_going = if is_refused { " --keep-going" } else { "" };
+    let call = targets::call_of_plans(context) + &context.call.flags("waves keep_going") + keep_going;
+    report.plans = Some((digest, call));
     let view = context.timed_view();
     context.output.report_with(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view));
     if !was_applied && status != ExitStatus::Done {
