@@ -9,13 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::annotation::{self, Annotation, Finding};
+use super::facts::plan::Command;
 use super::facts::unread;
 use super::line::{Line, Part};
 use super::view::View;
 use super::{Answer as _, TextView, Validation, sarif, time};
 use crate::drift::{Check, Verdict};
 use crate::model::{Key, SourceLocation, words};
-use crate::plan::{Digest, Plan};
+use crate::plan::{Digest, GuardName, Plan};
 use crate::run::Outcome;
 
 /// Names that a list of stacks without an end of its own shows.
@@ -269,13 +270,17 @@ impl<'a> Fleet<'a> {
     }
 
     /// The command that applies exactly these plans, if that changes something and is not refused because a list could not
-    /// be read.
-    pub(super) fn apply_command(&self) -> Option<String> {
+    /// be read, or because merged work would be reverted.
+    pub(super) fn apply_command(&self) -> Option<Command> {
         let (digest, call) = self.plans.as_ref().filter(|_| self.command == FleetCommand::Plan)?;
-        let is_whole = |plan: &Plan| plan.unknown().next().is_none();
-        let can_apply =
-            self.plans().all(|(_, plan)| is_whole(plan)) && self.plans().any(|(_, plan)| !plan.changes.is_empty());
-        can_apply.then(|| format!("trueup apply {call} --digest {digest}"))
+        let refused: Vec<GuardName> =
+            self.plans().flat_map(|(_, plan)| plan.refused()).map(|guard| guard.name).collect();
+        let can_apply = self.plans().all(|(_, plan)| plan.unknown().next().is_none())
+            && self.plans().any(|(_, plan)| !plan.changes.is_empty())
+            && !refused.contains(&GuardName::BehindBase);
+        let label =
+            if refused.is_empty() { "Apply exactly these:" } else { "Apply exactly these, once it is allowed:" };
+        can_apply.then(|| Command { label, command: format!("trueup apply {call} --digest {digest}") })
     }
 
     /// The stacks of which a report for people has more than a reason or a number.

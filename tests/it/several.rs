@@ -278,6 +278,36 @@ fn each_of_several_plans_is_saved_in_a_file_that_apply_takes_with_the_settings_o
 }
 
 #[test]
+fn what_is_blocked_or_refused_in_one_of_several_stacks_is_in_their_sum_and_in_what_is_proposed() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("s/a/trueup.yaml", "stack: a\nnamespaces: [a]\n")
+        .file("s/a/x.yaml", &definition("a/x", 80))
+        .file("s/b/trueup.yaml", "stack: b\nnamespaces: [b]\nguards: {percent: 0, least: 1}\n")
+        .file("s/b/x.yaml", &definition("b/x", 80))
+        .file("other/trueup.yaml", "stack: other\nnamespaces: [a]\n")
+        .file("other/y.yaml", &definition("a/y", 80));
+    let stage = stage.applied("s/a").applied("s/b").applied("other");
+    stage.remove("other/y.yaml");
+    stage.write("s/a/y.yaml", &definition("a/y", 81));
+    stage.edit("s/a/x.yaml", "port: 80", "port: 81");
+    stage.edit("s/b/x.yaml", "port: 80", "port: 81");
+    stage
+        .run("plan -R s -o plans")
+        .code(0)
+        .stdout_contains("2 stacks: 2 with changes; 2 to replace, 1 blocked")
+        .stdout_contains("Apply exactly these, once it is allowed:  trueup apply s --recursive --digest ")
+        .stderr_contains("s/b: saved; to apply it, once it is allowed: trueup apply plans/");
+    let apply = "apply -R s --yes --quiet --allow mass-change";
+    stage.run(apply).code(7).stdout_contains("2 stacks: 1 applied, 1 applied in part; 1 endpoint blocked");
+    let again = stage.run(apply);
+    again.code(6).stdout_contains("2 stacks: 1 in sync, 1 blocked; 1 endpoint blocked");
+    again.stderr_contains("nothing was sent");
+    stage.run("plan -R s -o plans").code(0).stderr_contains("s/a: saved\n").does_not_say("Apply exactly these");
+}
+
+#[test]
 fn two_stacks_that_would_share_a_file_of_a_directory_are_refused() {
     let service = Service::start();
     let stage = Stage::new().at(&service);

@@ -38,8 +38,10 @@ impl State {
             Ok(StackReport::Validated(checked)) if checked.contents.is_some() => State::Valid,
             Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => State::Failed,
             Ok(StackReport::Planned(plan)) => State::Compared(of_plan(plan)),
-            Ok(StackReport::Applied(outcome, _)) => match outcome.has_effect() {
-                _ if outcome.steps.iter().all(|step| step.result.is_done()) => State::Applied,
+            Ok(StackReport::Applied(outcome, plan)) => match outcome.has_effect() {
+                _ if plan.blocked.is_empty() && outcome.steps.iter().all(|step| step.result.is_done()) => {
+                    State::Applied
+                }
                 true => State::Partly,
                 false => State::Unchanged,
             },
@@ -59,6 +61,8 @@ impl State {
             State::Unchanged => "with no change made",
             State::Compared(Verdict::InSync) => "in sync",
             State::Compared(Verdict::Pending) if fleet.command == FleetCommand::Drift => "pending",
+            // What could be changed was.
+            State::Compared(Verdict::Pending) if fleet.command == FleetCommand::Apply => "blocked",
             State::Compared(Verdict::Pending) => "with changes",
             State::Compared(Verdict::Drift) => "changed outside",
             State::Compared(Verdict::Both) => "changed outside and pending",
@@ -104,11 +108,19 @@ pub fn headline(fleet: &Fleet<'_>) -> Line<'static> {
     let states = (!states.is_empty()).then(|| line![": ", states]);
     let of = |kind| fleet.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
     let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
-    let changes = Line::joined(kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]), ", ");
+    let changes = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]);
+    let blocked: Vec<&Key> = fleet.plans().flat_map(|(_, plan)| &plan.blocked).map(|blocked| &blocked.key).collect();
+    let is_blocked = !blocked.is_empty();
     let found = match fleet.command {
-        FleetCommand::Plan => Some(changes).filter(|changes| !changes.is_empty()),
+        FleetCommand::Plan => {
+            let all = Line::joined(changes.chain(is_blocked.then(|| line![blocked.len(), " blocked"])), ", ");
+            Some(all).filter(|all| !all.is_empty())
+        }
+        FleetCommand::Apply => {
+            is_blocked.then(|| Line::count(blocked.len(), Key::noun(blocked.iter().copied())).and(" blocked"))
+        }
         FleetCommand::Drift => differing(fleet),
-        FleetCommand::Validate | FleetCommand::Apply => None,
+        FleetCommand::Validate => None,
     };
     line![Line::count(fleet.parts.len(), "stack"), states, found.map(|found| line!["; ", found])]
 }

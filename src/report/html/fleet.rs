@@ -3,7 +3,6 @@
 use super::{Page, draw};
 use crate::drift::{Check, Verdict};
 use crate::plan::Plan;
-use crate::report::facts::plan::Command;
 use crate::report::facts::stack::{self, State};
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign};
@@ -40,7 +39,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
     }
     page.cards(&counts(fleet));
     if let Some(command) = fleet.apply_command() {
-        page.commands.push(super::command(&Command { label: "Apply exactly these plans", command }));
+        page.commands.push(super::command(&command));
     }
     page.render()
 }

@@ -59,7 +59,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
             let stacks = line![short, " of ", Line::count(loud, "stack"), " shortened or left out for "];
             draw(&stacks.and(line![budget, " bytes. Everything: ", code(&options.command)]))
         });
-        let apply = fleet.apply_command().map(|command| format!("Apply exactly these: {}", code_span(&command)));
+        let apply = fleet.apply_command().map(|apply| format!("{} {}", apply.label, code_span(&apply.command)));
         short.into_iter().chain(apply).map(|line| format!("\n{line}\n")).collect::<String>()
     };
     let left = options.budget.saturating_sub(text.len() + end(loud).len());

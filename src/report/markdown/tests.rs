@@ -8,7 +8,7 @@ use super::super::sample_tests::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::model::policy::{Direction, SettingChange};
-use crate::plan::{Action, ActionKind, Attribution, Cause, Plan, ScopeRead};
+use crate::plan::{Action, ActionKind, Attribution, Cause, GuardName, Plan, ScopeRead};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, StackReport};
 use crate::report::line::digits;
 use crate::report::view::View;
@@ -364,21 +364,28 @@ fn the_plans_of_many_stacks_fit_one_comment_with_every_delete_and_say_what_they_
 
 #[test]
 fn no_digest_is_proposed_where_nothing_changes_or_a_list_could_not_be_read() {
-    let (changed, quiet, mut unread) = (sample_tests::plan(3, false), in_sync(), in_sync());
+    let (guarded, quiet, mut unread) = (sample_tests::plan(3, false), in_sync(), in_sync());
+    let changed = Plan { guards: Vec::new(), ..guarded.clone() };
+    let mut behind = guarded.clone();
+    behind.guards[0].name = GuardName::BehindBase;
     for scope in unread.scope.values_mut() {
         scope.read = ScopeRead::Unknown { reason: "403".to_owned() };
     }
     let noted = Plan { notes: sample_tests::plan(0, false).notes, ..in_sync() };
-    let is_proposed = |plans: &[(&str, &Plan)]| {
+    let has = |words: &str, plans: &[(&str, &Plan)]| {
         let fleet = fleet_of(plans);
         let (markdown, text) = (super::fleet::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()));
-        let [markdown, text] = [markdown, text].map(|text| text.contains("Apply exactly these:"));
+        let [markdown, text] = [markdown, text].map(|text| text.contains(words));
         assert_eq!(markdown, text);
         text
     };
+    let is_proposed = |plans: &[(&str, &Plan)]| has("Apply exactly these: ", plans);
     assert!(is_proposed(&[("changed", &changed), ("quiet", &quiet)]));
     assert!(!is_proposed(&[("changed", &changed), ("unread", &unread)]));
     assert!(!is_proposed(&[("noted", &noted), ("quiet", &quiet)]));
+    // What a guard refuses is not allowed by the digest.
+    assert!(has("Apply exactly these, once it is allowed: ", &[("changed", &changed), ("guarded", &guarded)]));
+    assert!(!has("Apply exactly these", &[("changed", &changed), ("behind", &behind)]));
 }
 
 #[test]

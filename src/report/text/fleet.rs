@@ -97,7 +97,7 @@ fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
     let has_not_begun =
         |part: &FleetPart<'_>| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted));
     let command = match (fleet.apply_command(), &fleet.plans) {
-        (Some(command), _) => Command { label: "Apply exactly these:", command },
+        (Some(command), _) => command,
         (None, Some((_, call))) if fleet.parts.iter().any(has_not_begun) => {
             Command { label: "Apply the rest:", command: format!("trueup apply {call}") }
         }
