@@ -317,8 +317,15 @@ fn check_pruned(context: &Context, stack: &Stack, pruned: &BTreeSet<Namespace>) 
     }
     policy::permits_namespaces(context, pruned)?;
     let config = &stack.loaded.config;
-    if settings::stack(context, config)?.is_none() || config.safeguards.prune != Prune::Owned {
-        return Err(error!(Usage, "`--prune-namespace {first}` deletes what the stack owns there")
+    let is_owned = config.safeguards.prune == Prune::Owned;
+    if settings::stack(context, config)?.is_none() || !is_owned {
+        let what = "deletes what the stack owns there";
+        // What trueup.yaml says is not in force.
+        if let Some(change) = stack.setting_changes.iter().find(|change| change.setting == "prune" && !is_owned) {
+            let error = error!(Refused, "`--prune-namespace {first}` {what}").hint(change.to_string());
+            return Err(error.hint("nothing was sent"));
+        }
+        return Err(error!(Usage, "`--prune-namespace {first}` {what}")
             .hint("it needs a `stack:`, `namespaces:` and `prune: owned` in trueup.yaml"));
     }
     Ok(())

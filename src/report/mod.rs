@@ -151,6 +151,8 @@ pub struct TextView {
     pub again: Option<String>,
     /// The flags that a command without those words needs to find the same settings, each behind a blank.
     pub flags: String,
+    /// Why what a refused plan needs cannot be allowed, if it cannot.
+    pub forbidden: Option<String>,
 }
 
 impl TextView {

@@ -78,6 +78,27 @@ fn a_namespace_that_the_policy_does_not_list_is_not_pruned_by_a_flag() {
     let stage = stage(&service, "namespaces: [shop]\n");
     let ran = stage.run("plan . --prune-namespace pay --policy ../policy.yaml");
     ran.code(6).stderr_contains("the policy forbids changes in the namespace `pay`");
+    // What trueup.yaml says is right.
+    stage.write("../policy.yaml", "prune: none\n");
+    let ran = stage.run("apply . --yes --prune-namespace pay --policy ../policy.yaml");
+    ran.code(6)
+        .stderr_contains("limited prune: owned; in force: none, the policy's limit")
+        .does_not_say("in trueup.yaml");
+}
+
+#[test]
+fn a_refusal_proposes_no_consent_that_the_policy_forbids() {
+    let service = Service::start();
+    let stage = stage(&service, "allow: [protected]\n");
+    stage.remove("kept.yaml");
+    stage.edit("trueup.yaml", "stack:", "allow_empty: true\nstack:");
+    let forbidden = "the policy forbids `--allow empty-namespace`; it allows `protected`";
+    stage.write("../other/trueup.yaml", "stack: other\nnamespaces: [pay]\nallow_empty: true\n");
+    for line in ["apply . --yes", "apply . ../other --yes", "apply . --yes --format json"] {
+        let refused = stage.run(&format!("{line} --policy ../policy.yaml"));
+        refused.code(6).stderr_contains(forbidden).does_not_say("to allow it");
+    }
+    stage.run("apply . --yes").code(6).stderr_contains("to allow it: --allow empty-namespace");
 }
 
 #[test]

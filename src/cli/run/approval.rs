@@ -4,7 +4,7 @@
 use crate::cli::args::ApprovalArgs;
 use crate::cli::output::prompt;
 use crate::cli::run::PendingRun;
-use crate::cli::{CommandError, ExitStatus, Result, plan_errors};
+use crate::cli::{CommandError, ExitStatus, Result, plan_errors, policy};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
 use crate::report::{self, Format, Report, ReportOptions, TextView, text};
@@ -70,14 +70,22 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
     }
 }
 
+/// How a refusal is drawn: what the policy forbids is not proposed.
+pub fn refused_view(work: &PendingRun<'_>, refusal: &ApprovalError) -> TextView {
+    let forbidden = policy::permits_names(work.context, &refusal.consents()).err();
+    let forbidden = forbidden.map(|error| error.to_string());
+    TextView { forbidden, ..work.context.output.as_message(&work.view) }
+}
+
 fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
-    let PendingRun { context, plan, view, .. } = work;
-    let view = context.output.as_message(view);
+    let PendingRun { context, plan, .. } = work;
+    let view = refused_view(work, refusal);
     context.output.rendered_notice(&view.message(report::refusal(refusal, &view)));
     let status = ExitStatus::of_refusal(refusal);
     let reasons = Refusal::of(refusal, plan.digest().full());
     let error = CommandError::new(status, anyhow::anyhow!("{refusal}"));
-    let error = error.hint_each(reasons.allow.iter().map(|name| format!("to allow it: --allow {name}")));
+    let allow = reasons.allow.iter().map(|name| format!("to allow it: --allow {name}"));
+    let error = error.hint_each(allow.filter(|_| view.forbidden.is_none())).hint_each(view.forbidden);
     context.output.answer_error(&error.hint("nothing was sent").refusal(reasons));
     status
 }

@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, watch};
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::output::prompt;
-use crate::cli::run::{self, PendingRun, interrupt};
+use crate::cli::run::{self, PendingRun, approval, interrupt};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
@@ -126,7 +126,7 @@ fn approve(
             if let Some(unread) = plan_errors::unread(&made.plan) {
                 return unread;
             }
-            let view = context.output.as_message(&made.view);
+            let view = approval::refused_view(made, &refusal);
             member.context.output.rendered_notice(&view.message(report::refusal(&refusal, &view)));
             CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
         });

@@ -482,7 +482,10 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
         ApprovalError::Guards { .. } | ApprovalError::Changes { .. } => {
             let names = refusal.consents().into_iter().take(FIELDS);
             let flags: Vec<String> = names.map(|name| format!("--allow {}", safe::shell(&name))).collect();
-            blocks.item(line!["to allow it: ", code(flags.join(" "))]);
+            blocks.item(match &view.forbidden {
+                Some(reason) => line![foreign(reason)],
+                None => line!["to allow it: ", code(flags.join(" "))],
+            });
         }
         ApprovalError::Unknown { .. } | ApprovalError::NoDigest { .. } => {}
     }
