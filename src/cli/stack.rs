@@ -34,8 +34,8 @@ pub struct Stack {
     /// Its directory, as it can be opened from the working directory.
     pub directory: String,
     call: Call,
-    /// Of several stacks: which globs of `--only` match something in this one.
-    matched: OnceCell<Vec<bool>>,
+    /// Of several stacks: which filters match something in this one.
+    matched: OnceCell<MatchedFilters>,
     /// The safety settings as the working tree has them.
     pub head: SafetySettings,
     /// Settings that are others than at the base, or that the policy limits.
@@ -195,7 +195,7 @@ pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedF
         (Some(several), None) => several.borrow_mut().is_partial = true,
         (Some(several), Some(matched)) => {
             several.borrow_mut().matched.add(matched);
-            stack.matched.get_or_init(|| matched.only().to_vec());
+            stack.matched.get_or_init(|| matched.clone());
             if !selection.leaves_some(matched) {
                 return Err(nothing_selected());
             }
@@ -268,8 +268,10 @@ impl Stack {
     pub fn call(&self) -> String {
         let Some(matched) = self.matched.get() else { return self.call.about(FILTERS) };
         let known = self.loaded.namespaces();
-        let mut is_matched = matched.iter();
-        let call = self.call.clone().retain("only", |_| is_matched.next() != Some(&false));
+        let call = matched.globs().into_iter().fold(self.call.clone(), |call, (flag, matched)| {
+            let mut is_matched = matched.iter();
+            call.retain(flag, |_| is_matched.next() != Some(&false))
+        });
         call.retain("namespace", |name| known.iter().any(|known| known.as_str() == name)).about(FILTERS)
     }
 

@@ -54,9 +54,9 @@ pub enum UnmatchedFilter {
 }
 
 impl MatchedFilters {
-    /// Which globs of `--only` matched something; empty where nothing was noted.
-    pub fn only(&self) -> &[bool] {
-        &self.only
+    /// Which globs of each flag matched something; empty where nothing was noted.
+    pub fn globs(&self) -> [(&'static str, &[bool]); 2] {
+        [("only", &self.only), ("except", &self.except)]
     }
 
     /// What these or the others matched: the filters of one call in several stacks.

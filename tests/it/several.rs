@@ -149,6 +149,9 @@ fn filters_leave_out_the_stacks_in_which_they_select_nothing_and_match_somewhere
         stage.run(&format!("drift -R s {filter}")).code(2).stdout_contains("3 stacks: 1 pending, 2 skipped");
     }
     stage.run("plan -R s --only b/x --only a/x").code(0).stdout_contains("3 stacks: 2 with changes, 1 skipped");
+    // Alone, a stack would refuse a filter that only another one matches.
+    let proposed = "Apply exactly this:  trueup apply s/b --digest ";
+    stage.run("plan -R s --except a/x").code(0).stdout_contains(proposed);
     stage.run("plan -R s -n a -n c").code(0).stdout_contains("3 stacks: 2 with changes, 1 skipped");
     // What matches nothing anywhere is a mistake, also beside a filter that matches.
     for (filter, words) in [
