@@ -114,6 +114,8 @@ findings! {
     Delete = "delete", Warning;
     /// A live endpoint without a definition.
     Unmanaged = "not-managed", Warning;
+    /// Objects of which only the ownership annotations are written.
+    Annotate = "annotate", Notice;
     /// A value that the files changed and that is not applied yet.
     Pending = "value-pending", Notice;
     /// A value that was changed outside.
@@ -156,6 +158,8 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
             Item::Changes(fold) => all.extend(fold.changes.iter().flat_map(|change| of_change(change))),
         }
     }
+    let annotates = facts::annotates(plan).map(|line| line.unescaped());
+    all.extend(annotates.map(|message| Annotation::new(Finding::Annotate, "annotate", message)));
     all.sort_by_key(|annotation| annotation.level);
     all
 }

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use super::edits::{self, FoldedChanges};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
-use crate::report::line::{Line, quoted};
+use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
 
 /// From so many endpoints with one and the same edit on, the edit is listed once.
 const FOLD: usize = 3;
+/// Objects that are named of those that are only annotated.
+const NAMES: usize = 12;
 
 /// How much a change can hurt. What must be cut off is cut off from the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,19 +143,37 @@ pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
     .collect()
 }
 
-/// What an apply does, in a line; empty where it changes nothing.
-pub fn headline(plan: &Plan) -> Line<'_> {
+/// What an apply does and what it leaves, in a line, with `more` behind it; empty where there is nothing of it.
+pub fn headline<'p>(plan: &'p Plan, more: impl IntoIterator<Item = Line<'p>>) -> Line<'p> {
     let mut actions: Vec<Line<'_>> = actions(plan)
         .into_iter()
         .map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plan, kind)])
         .collect();
-    let annotates = plan.count(ActionKind::Annotate);
-    if plan.transferred().is_some() && annotates > 0 {
-        actions.push(line![annotates, " to move"]);
-    }
     let whose: Vec<Line<'_>> = whose(plan).into_iter().map(|(number, words)| line![number, " ", words]).collect();
-    let actions = Line::joined(actions, ", ");
-    if whose.is_empty() { actions } else { line![actions, ": ", Line::joined(whose, ", ")] }
+    // Ownership annotations are no one's change.
+    let annotates = if plan.transferred().is_some() { " to move" } else { " to annotate" };
+    let rest = [(plan.count(ActionKind::Annotate), annotates), (plan.blocked.len(), " blocked")];
+    let rest =
+        rest.into_iter().filter(|(number, _)| *number > 0).map(|(number, words)| line![number, words]).chain(more);
+    if whose.is_empty() {
+        actions.extend(rest);
+        return Line::joined(actions, ", ");
+    }
+    let whose = line![Line::joined(actions, ", "), ": ", Line::joined(whose, ", ")];
+    let rest = Line::joined(rest, ", ");
+    if rest.is_empty() { whose } else { line![whose, "; ", rest] }
+}
+
+/// The changes of ownership annotations alone, in a line: they need no review of their own.
+pub fn annotates(plan: &Plan) -> Option<Line<'_>> {
+    let annotated = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Annotate);
+    let names: Vec<String> = annotated.map(|change| change.key.to_string()).collect();
+    let what = match plan.transferred() {
+        Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
+        None => line!["in sync, only ownership annotations are written"],
+    };
+    let number = Line::count(names.len(), plan.noun());
+    (!names.is_empty()).then(|| line![number, " ", what, ": ", Line::some_of(names.into_iter(), NAMES)])
 }
 
 /// How many of the replaces take over what no stack owns.
@@ -255,7 +275,7 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
     }
     command += &format!(" --digest {}", digest.short());
     // A saved plan contains the consents that were given, and its digest covers them. A move gives its own consents.
-    match saved.is_none() && plan.handed_over().is_none() {
+    match saved.is_none() && plan.transferred().is_none() {
         true => command + &consents(plan.allowed.iter().map(|allowed| &allowed.name)),
         false => command,
     }
@@ -270,12 +290,13 @@ pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_tests;
+    use crate::report::{Format, Report, ReportOptions, render, sample_tests};
 
     /// A plan with a base, of whose replaces those that `is_mixed` selects revert something outside as well.
     fn plan(is_mixed: impl Fn(usize) -> bool) -> Plan {
         let mut plan = sample_tests::attributed(sample_tests::plan(20, false));
         plan.changes.retain(|change| change.fields().len() > 1 && change.whose() == Some(Attribution::ThisChange));
+        plan.blocked.clear();
         for (_, change) in plan.changes.iter_mut().enumerate().filter(|(at, _)| is_mixed(*at)) {
             let Action::Replace { fields, .. } = &mut change.action else { continue };
             fields[1].attribution = Some(Attribution::Drift);
@@ -285,9 +306,24 @@ mod tests {
 
     #[test]
     fn a_replace_of_this_change_and_of_others_counts_as_neither_alone() {
-        let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&plan(is_mixed)).unescaped();
+        let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&plan(is_mixed), None).unescaped();
         assert_eq!(headline(&|_| false), "3 to replace");
         assert_eq!(headline(&|at| at == 1), "3 to replace: 2 of this change, 1 with more than this change");
         assert_eq!(headline(&|_| true), "3 to replace: 3 with more than this change");
+    }
+
+    #[test]
+    fn every_format_counts_and_names_what_is_only_annotated() {
+        let mut plan = plan(|_| false);
+        plan.changes.truncate(1);
+        plan.changes[0].action =
+            Action::Annotate { before: plan.changes[0].action.before().cloned().expect("a replace") };
+        let key = plan.changes[0].key.to_string();
+        assert_eq!(headline(&plan, None).unescaped(), "1 to annotate");
+        for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif] {
+            let text = render(&Report::Plan(&plan), format, &ReportOptions::new(&TextView::default()));
+            assert!(text.contains("only ownership annotations are written: "), "{format:?}: {text}");
+            assert!(text.contains(&key), "{format:?}: {text}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::facts::check::{Row, State};
 use super::facts::edits::{self, ValueEdit};
-use super::facts::plan::{Command, Item, Part as PlanPart};
+use super::facts::plan::{Command, Item, Part as PlanPart, annotates};
 use super::facts::reason::{block_reason, of_edit, reason, removed};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
@@ -172,7 +172,10 @@ impl Page {
         }
         let from = self.content.changes.len();
         match &view.content {
-            Content::Plan(parts) => self.add_plan(parts, stack.is_none(), now),
+            Content::Plan(parts) => {
+                self.add_plan(parts, stack.is_none(), now);
+                self.notes.extend(annotates(view.plan).map(|line| draw(&line![whose(), "annotate ", line])));
+            }
             Content::Check(rows, accepted) => {
                 rows.iter().for_each(|row| self.add_row(row, now));
                 self.notes.extend(accepted.iter().map(|note| draw(&line![whose(), note.clone()])));

@@ -13,7 +13,7 @@ use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::ReportOptions;
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
-use crate::report::facts::plan::{Item, Part, Rank, sign};
+use crate::report::facts::plan::{Item, Part, Rank, annotates, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removed};
 use crate::report::line::{Line, at, code, digits, key, moment_with_age};
 use crate::report::view::{Content, View};
@@ -194,6 +194,8 @@ impl<'a> PlanReport<'_, 'a> {
             let creates: Vec<&Change> = self.of_rank(Rank::Create).into_iter().filter(of_part).collect();
             shown += self::creates(part, &creates, &mut room, total == 1);
         }
+        let annotates = annotates(plan).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
+        room.put(&annotates.unwrap_or_default());
         room.put(&notes(self.view));
         room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), over })
     }

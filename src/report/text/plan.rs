@@ -14,9 +14,6 @@ use crate::report::view::plan as view_of;
 use crate::report::view::{AlarmKind, Content, View, outcome};
 use crate::report::{Role, document, json};
 
-/// Names that are shown of a long list.
-const NAMES: usize = 12;
-
 /// A plan, line by line, with its counts, its digest and the next thing to do. `saved` is the file
 /// that the plan was written to.
 pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
@@ -88,7 +85,11 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
             return Ok(());
         }
     }
-    let counts = view.plain(&line![counts(plan), ".   digest ", code(digest.short())]);
+    let counts = view.plain(&line![
+        facts::headline(plan, [line![plan.in_sync(), " in sync"]]),
+        ".   digest ",
+        code(digest.short())
+    ]);
     write!(out, "\n{}{counts}\n{}", draw::blocks(&outcome::guards(plan), view), draw::commands(&report.commands, view))
 }
 
@@ -159,40 +160,13 @@ fn header(plan: &Plan, view: &TextView) -> String {
 
 /// Ownership annotations need no review: one line.
 fn annotates(plan: &Plan, view: &TextView) -> String {
-    let annotated = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Annotate);
-    let names: Vec<String> = annotated.map(|change| change.key.to_string()).collect();
-    if names.is_empty() {
-        return String::new();
-    }
-    let what = match plan.transferred() {
-        Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
-        None => line!["in sync, only ownership annotations are written"],
-    };
     let (sign, role) = sign(ActionKind::Annotate);
-    let number = Line::count(names.len(), plan.noun());
-    let text = line![number, " ", what, ": ", Line::some_of(names.into_iter(), NAMES)];
-    format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text))
+    let line = |text| format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text));
+    facts::annotates(plan).map(line).unwrap_or_default()
 }
 
 /// The settings that are others than at the base, or that the policy limits, with what is in force; an
 /// empty line behind them.
 fn settings(plan: &Plan, view: &TextView) -> String {
     view_of::settings(plan).map(|table| draw::table(&table, view) + "\n").unwrap_or_default()
-}
-
-fn counts(plan: &Plan) -> Line<'_> {
-    let mut parts = Vec::new();
-    let annotates = plan.count(ActionKind::Annotate);
-    if annotates > 0 && plan.transferred().is_none() {
-        parts.push(line![annotates, " to annotate"]);
-    }
-    if !plan.blocked.is_empty() {
-        parts.push(line![plan.blocked.len(), " blocked"]);
-    }
-    parts.push(line![plan.in_sync(), " in sync"]);
-    let (headline, rest) = (facts::headline(plan), Line::joined(parts, ", "));
-    match headline.is_empty() {
-        true => rest,
-        false => line![headline, if facts::whose(plan).is_empty() { ", " } else { "; " }, rest],
-    }
 }

@@ -72,25 +72,12 @@ impl<'a> View<'a> {
 
     /// What a plan says in a line.
     pub fn headline_of(plan: &'a Plan) -> Line<'a> {
-        let mut headline = facts::headline(plan);
-        let mut more = Vec::new();
-        if !plan.blocked.is_empty() {
-            more.push(line![plan.blocked.len(), " blocked"]);
-        }
-        if plan.unknown().next().is_some() {
-            more.push(line![if unread_facts::whole(plan).is_some() {
-                "nothing could be read"
-            } else {
-                "a read is incomplete"
-            }]);
-        }
-        let more = Line::joined(more, ", ");
-        headline = match (headline.is_empty(), more.is_empty()) {
-            (true, true) => line!["in sync"],
-            (true, false) => more,
-            (false, true) => headline,
-            (false, false) => line![headline, if facts::whose(plan).is_empty() { ", " } else { "; " }, more],
-        };
+        let unread = plan.unknown().next().map(|_| match unread_facts::whole(plan) {
+            Some(_) => line!["nothing could be read"],
+            None => line!["a read is incomplete"],
+        });
+        let headline = facts::headline(plan, unread);
+        let headline = if headline.is_empty() { line!["in sync"] } else { headline };
         if plan.is_refused() { line!["refused, ", headline] } else { headline }
     }
 }
