@@ -228,9 +228,9 @@ pub struct Command {
 }
 
 /// The commands that apply a plan. What a guard refuses is not allowed by them: that is a decision of its own. What
-/// would revert merged work is not proposed at all.
+/// would revert merged work is not proposed at all, nor what an apply refuses because a list could not be read.
 pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> Vec<Command> {
-    if plan.changes.is_empty() || view.is_applied {
+    if plan.changes.is_empty() || view.is_applied || plan.unknown().next().is_some() {
         return Vec::new();
     }
     let mut commands = Vec::new();
@@ -290,6 +290,7 @@ pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::ScopeRead;
     use crate::report::{Format, Report, ReportOptions, render, sample_tests};
 
     /// A plan with a base, of whose replaces those that `is_mixed` selects revert something outside as well.
@@ -310,6 +311,16 @@ mod tests {
         assert_eq!(headline(&|_| false), "3 to replace");
         assert_eq!(headline(&|at| at == 1), "3 to replace: 2 of this change, 1 with more than this change");
         assert_eq!(headline(&|_| true), "3 to replace: 3 with more than this change");
+    }
+
+    #[test]
+    fn no_command_applies_a_plan_of_which_a_list_could_not_be_read() {
+        let commands = |plan: &Plan| commands(plan, &plan.digest(), None, &TextView::default()).len();
+        let mut plan = plan(|_| false);
+        assert_eq!(commands(&plan), 1);
+        let list = plan.scope.values_mut().next().expect("a list");
+        list.read = ScopeRead::Unknown { reason: "403".to_owned() };
+        assert_eq!(commands(&plan), 0);
     }
 
     #[test]
