@@ -170,7 +170,8 @@ impl EventQuery {
     /// The query as the service reads it: `{vh_name="shop", country!="Germany"}`.
     pub fn query(&self) -> String {
         let text = self.text.as_deref().unwrap_or_default().trim();
-        let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim();
+        let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+        let inner = inner.trim().trim_end_matches(',');
         let mut parts: Vec<String> = Vec::new();
         if !inner.is_empty() {
             parts.push(inner.to_owned());
@@ -324,6 +325,8 @@ mod tests {
         assert_eq!(query.query(), "{}");
         query.text = Some(r#" {country="Germany"} "#.to_owned());
         query.matches = vec!["city!=Berlin".parse().expect("a match")];
+        assert_eq!(query.query(), r#"{country="Germany", city!="Berlin"}"#);
+        query.text = Some(r#"{country="Germany", }"#.to_owned());
         assert_eq!(query.query(), r#"{country="Germany", city!="Berlin"}"#);
     }
 
