@@ -203,10 +203,10 @@ impl<'a> DefinitionTarget<'a> {
 
     /// Prints how many files there are and what to do next.
     pub fn summarise(&self, context: &Context, verb: &str, files: &[DefinitionFile], written: usize) {
-        let endpoints = text::count(files.len(), KindName::noun(files.iter().map(|file| file.kind)));
         if files.is_empty() {
-            return context.output.answer_line(&format!("{verb} {endpoints}: nothing was written."));
+            return context.output.answer_line(&format!("{verb} 0 objects: nothing was written."));
         }
+        let endpoints = text::count(files.len(), KindName::noun(files.iter().map(|file| file.kind)));
         let same = files.len() - written;
         let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
         let (shown, flags) = (self.arguments.output.display().to_string(), self.call.settings());

@@ -40,6 +40,6 @@ fn a_mistyped_name_is_answered_with_what_could_be_meant() {
         .code(64)
         .stderr_contains("did you mean one of these? svc-api-servicemesh-endpoint-create, ");
     let pulled = stage.run("pull -n nosuch -o pulled");
-    pulled.code(0).stderr_contains("nothing in `nosuch`").stdout("Pulled 0 endpoints: nothing was written.\n");
+    pulled.code(0).stderr_contains("nothing in `nosuch`").stdout("Pulled 0 objects: nothing was written.\n");
     assert!(!stage.path("pulled").exists());
 }
