@@ -52,20 +52,22 @@ impl Execute for GetArgs {
         let (service, columns) = (&connection.service(), &self.columns.columns);
         let listing = ObjectListing { service, taken: None, live: &live, items, columns };
         let mut left_out = 0;
+        if listing.items.is_empty()
+            && self.format != Format::Json
+            && live.lists.values().any(|read| read.items().is_some())
+        {
+            // The service answers the same for a namespace that it does not have.
+            let names: Vec<String> = wanted.namespaces.iter().map(ToString::to_string).collect();
+            let message = format!("Nothing is in {}, or there is no such namespace.", names.join(", "));
+            context.output.message(&message);
+        }
         match self.format {
             Format::Yaml => {
                 let documents = definitions(context, &listing);
                 left_out = listing.items.len() - documents.len();
                 context.output.answer(&documents.join("---\n"));
             }
-            Format::Table if listing.items.is_empty() => {
-                if live.lists.values().any(|read| read.items().is_some()) {
-                    // The service answers the same for a namespace that it does not have.
-                    let names: Vec<String> = wanted.namespaces.iter().map(ToString::to_string).collect();
-                    let message = format!("Nothing is in {}, or there is no such namespace.", names.join(", "));
-                    context.output.message(&message);
-                }
-            }
+            Format::Table if listing.items.is_empty() => {}
             format => context.output.report(&Report::Answer(&listing), format),
         }
         let status = if left_out == 0 { ExitStatus::Done } else { ExitStatus::Partly };
@@ -110,6 +112,10 @@ impl Wanted {
                 Err(_) if name.is_empty() => filter.only.push(format!("{kind}:{namespace}/*")),
                 Err(_) => filter.only.push(format!("{kind}:{place}")),
             }
+        }
+        if let Some(name) = filter.namespace.iter().find(|name| !namespaces.is_empty() && !namespaces.contains(name)) {
+            let message = error!(Usage, "`--namespace {name}` is not the namespace of an argument");
+            return Err(message.hint("leave it out, or name the objects of that namespace"));
         }
         if namespaces.is_empty() {
             namespaces = stack::named_namespaces(&filter.namespace, config, "name one: trueup get NAMESPACE")?;

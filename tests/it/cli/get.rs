@@ -117,7 +117,15 @@ fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
     stage.run("get shop --only zz/* --only shop/cart").code(64).stderr_contains(unmatched).stdout("");
     stage.run("get shop/s* pay/zz* --only shop/*").code(0).stdout_contains("shop/search");
     stage.run("get --format json --columns name").code(64).stderr_contains("--columns");
-    stage.run("get nosuch").code(0).stderr("Nothing is in nosuch, or there is no such namespace.\n").stdout("");
+    for format in ["", " --format yaml"] {
+        let ran = stage.run(&format!("get nosuch{format}"));
+        ran.code(0).stderr("Nothing is in nosuch, or there is no such namespace.\n").stdout("");
+    }
+    // A filter that leaves a namespace out says nothing about it.
+    stage
+        .run("get shop -n nosuch")
+        .code(64)
+        .stderr_contains("`--namespace nosuch` is not the namespace of an argument");
     stage.run("get Shop").code(64).stderr_contains("the namespace `Shop` ");
     let bare = Stage::new().env("TRUEUP_BASE_URL", "http://127.0.0.1:9").env("TRUEUP_TOKEN", "t");
     bare.run("get").code(64).stderr_contains("trueup get NAMESPACE");
