@@ -49,7 +49,15 @@ pub struct Acknowledgement {
     pub reason: String,
     /// The last day on which it is: what should stay for good is an `ignore:` rule.
     #[schemars(with = "String")]
+    #[serde(deserialize_with = "day")]
     pub expires: Date,
+}
+
+/// A day in words of our own where it is not one.
+fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let invalid = |_| serde::de::Error::custom(format!("`{text}` is not a valid day, such as 2026-12-31"));
+    text.parse().map_err(invalid)
 }
 
 /// How an acknowledgement compares with what was read.

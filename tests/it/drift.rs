@@ -183,6 +183,20 @@ fn an_accepted_value_raises_no_alarm_until_its_last_day_or_until_it_moves() {
     stage.write("drift-acknowledged.yaml", offered.text());
     service.change("shop/cart", |object| object["spec"]["port"] = json!(10));
     stage.run(accepted).code(3).stdout_contains("drifted on to another value");
+    for (from, to, code, words) in [
+        ("field: spec.port", "field: spec.prot", 3, "shop/cart spec.prot: unknown field, say why"),
+        ("reason: say why it is accepted", "reason: ''", 1, "the `reason` for `shop/cart` in"),
+        (line.trim(), "expires: soon", 1, "`soon` is not a valid day, such as 2026-12-31"),
+    ] {
+        stage.write("drift-acknowledged.yaml", &offered.text().replace(from, to));
+        let ran = stage.run(accepted);
+        ran.code(code);
+        if code == 3 {
+            ran.stdout_contains(words)
+        } else {
+            ran.stderr_contains(words)
+        };
+    }
     stage.write("drift-acknowledged.yaml", "kind: acknowledgements\nacknowledged: [{objet: x}]\n");
     stage.run(accepted).code(1).stderr_contains("contains no acknowledgements").stderr_contains("objet");
 }

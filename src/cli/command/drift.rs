@@ -181,8 +181,12 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements> {
-    serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?)
+    let accepted: Acknowledgements = serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?)
         .with_context(|| format!("`{}` contains no acknowledgements", path.display()))
         .with_status(ExitStatus::Invalid)
-        .hint("`drift --format acknowledgements` writes such a file")
+        .hint("`drift --format acknowledgements` writes such a file")?;
+    match accepted.acknowledged.iter().find(|one| one.reason.trim().is_empty()) {
+        Some(one) => Err(error!(Invalid, "the `reason` for `{}` in `{}` is empty", one.object, path.display())),
+        None => Ok(accepted),
+    }
 }
