@@ -10,7 +10,7 @@ use super::plan::Command;
 use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::words;
-use crate::model::{Field, Key};
+use crate::model::{Field, Key, Namespace};
 use crate::plan::{Action, BlockedChange, Cause, Change, Note};
 use crate::report::line::{Line, Part, code, foreign, key, moment_with_age, styled};
 use crate::report::{Role, time};
@@ -255,7 +255,12 @@ pub fn acknowledged<'a>(check: &'a Check) -> Vec<Line<'a>> {
 /// The commands that end what a check found. Restoring names the endpoints where something else is pending, so that it
 /// applies nothing else.
 pub fn commands(check: &Check, call: &str) -> Vec<Command> {
-    let apply = |label| Command { label, command: format!("trueup apply {call}") };
+    // A shard of a stack has looked at its own namespaces alone.
+    let checked: BTreeSet<&Namespace> =
+        check.plan.scope.iter().filter(|(_, scope)| scope.selected).map(|(list, _)| &list.namespace).collect();
+    let checked = checked.into_iter().filter(|_| !check.elsewhere.is_empty());
+    let checked: String = checked.map(|namespace| format!(" -n {namespace}")).collect();
+    let apply = |label| Command { label, command: format!("trueup apply {call}{checked}") };
     let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
     let rows = rows(check);
@@ -269,7 +274,7 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
     let is_accepted = |row: &Row<'_>| row.state.is_outside() && row.change.is_some_and(is_taken);
     let accept = (has_unnamed || rows.iter().any(is_accepted)).then(|| Command {
         label: "accept the live values with:",
-        command: format!("trueup pull --drift {call}{unnamed}"),
+        command: format!("trueup pull --drift {call}{checked}{unnamed}"),
     });
     // An apply does nothing about what is blocked.
     let is_applied = |row: &Row<'_>| row.change.is_some() && !row.is_blocked;
