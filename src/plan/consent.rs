@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
 use super::settings::flag;
-use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, Plan};
+use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, GuardName, Plan};
 use crate::model::Ownership;
 use crate::model::policy::{KeyAllowance, Prune};
 
@@ -55,6 +55,11 @@ impl Plan {
     /// everything is blocked.
     pub fn is_refused(&self) -> bool {
         !self.refused().is_empty() || (self.changes.is_empty() && !self.blocked.is_empty())
+    }
+
+    /// Whether an apply of this plan can be allowed: each of its lists was read, and it reverts no merged work.
+    pub fn can_be_allowed(&self) -> bool {
+        self.unknown().next().is_none() && self.refused().iter().all(|guard| guard.name != GuardName::BehindBase)
     }
 
     /// Who gave the consent to a guard, where the plan records one.

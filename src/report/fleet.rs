@@ -16,7 +16,7 @@ use super::view::View;
 use super::{Answer as _, TextView, Validation, sarif, time};
 use crate::drift::{Check, Verdict};
 use crate::model::{Key, SourceLocation, words};
-use crate::plan::{Digest, GuardName, Plan};
+use crate::plan::{Digest, Plan};
 use crate::run::Outcome;
 
 /// Names that a list of stacks without an end of its own shows.
@@ -273,13 +273,12 @@ impl<'a> Fleet<'a> {
     /// be read, or because merged work would be reverted.
     pub(super) fn apply_command(&self) -> Option<Command> {
         let (digest, call) = self.plans.as_ref().filter(|_| self.command == FleetCommand::Plan)?;
-        let refused: Vec<GuardName> =
-            self.plans().flat_map(|(_, plan)| plan.refused()).map(|guard| guard.name).collect();
-        let can_apply = self.plans().all(|(_, plan)| plan.unknown().next().is_none())
-            && self.plans().any(|(_, plan)| !plan.changes.is_empty())
-            && !refused.contains(&GuardName::BehindBase);
-        let label =
-            if refused.is_empty() { "Apply exactly these:" } else { "Apply exactly these, once it is allowed:" };
+        let can_apply = self.plans().all(|(_, plan)| plan.can_be_allowed())
+            && self.plans().any(|(_, plan)| !plan.changes.is_empty());
+        let label = match self.plans().all(|(_, plan)| plan.refused().is_empty()) {
+            true => "Apply exactly these:",
+            false => "Apply exactly these, once it is allowed:",
+        };
         can_apply.then(|| Command { label, command: format!("trueup apply {call} --digest {digest}") })
     }
 

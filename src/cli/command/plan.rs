@@ -4,7 +4,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::plan::{Digest, GuardName, Plan};
+use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, StackReport};
 use crate::report::left_out;
 
@@ -152,11 +152,8 @@ fn save(member: &Member, directory: &Path, made: &StackResult<((String, String),
     let Ok(((_, flags), plan)) = made else { return file::remove(&path) };
     file::write_private(&path, |out| plan.write(out))?;
     let apply = format!("trueup apply {}{flags} --digest {}", safe::shell(&path.display().to_string()), plan.digest());
-    let refused = plan.refused();
-    let is_dead = plan.unknown().next().is_some()
-        || (plan.changes.is_empty() && !plan.blocked.is_empty())
-        || refused.iter().any(|guard| guard.name == GuardName::BehindBase);
-    let apply = match refused.is_empty() {
+    let is_dead = !plan.can_be_allowed() || (plan.changes.is_empty() && !plan.blocked.is_empty());
+    let apply = match plan.refused().is_empty() {
         _ if is_dead => String::new(),
         true => format!("; to apply it: {apply}"),
         false => format!("; to apply it, once it is allowed: {apply}"),

@@ -242,7 +242,7 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
             commands.push(Command { label: "Apply this change alone:", command });
         }
     }
-    if plan.refused().iter().all(|guard| guard.name != GuardName::BehindBase) {
+    if plan.can_be_allowed() {
         let label = match (commands.is_empty(), plan.refused().is_empty()) {
             (true, true) => "Apply exactly this:",
             (true, false) => "Apply exactly this, once it is allowed:",
@@ -275,7 +275,7 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
     }
     command += &format!(" --digest {}", digest.short());
     // A saved plan contains the consents that were given, and its digest covers them. A move gives its own consents.
-    match saved.is_none() && plan.transferred().is_none() {
+    match saved.is_none() && plan.handed_over().is_none() {
         true => command + &consents(plan.allowed.iter().map(|allowed| &allowed.name)),
         false => command,
     }
