@@ -27,10 +27,12 @@ impl Digest {
     /// The fewest hex digits that name a digest.
     pub const LEAST: usize = SHOWN;
 
-    /// The digest of several plans in this order.
+    /// The digest of several plans in this order, and that of the same plans before anybody allowed anything.
     #[must_use]
-    pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Self {
-        Self::over(plans.into_iter().map(Plan::digest))
+    pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> (Self, Self) {
+        let digests = plans.into_iter().map(Plan::digests).map(|digests| (digests.whole, digests.without_consents));
+        let (whole, without): (Vec<Self>, Vec<Self>) = digests.unzip();
+        (Self::over(whole.into_iter()), Self::over(without.into_iter()))
     }
 
     /// The digest over several.

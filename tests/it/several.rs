@@ -302,9 +302,17 @@ fn what_is_blocked_or_refused_in_one_of_several_stacks_is_in_their_sum_and_in_wh
         .stdout_contains("2 stacks: 2 with changes; 2 to replace, 1 blocked")
         .stdout_contains("Apply exactly these, once it is allowed:  trueup apply s --recursive --digest ")
         .stderr_contains("s/b: saved; to apply it, once it is allowed: trueup apply plans/");
-    let apply = "apply -R s --yes --quiet --allow mass-change";
-    stage.run(apply).code(7).stdout_contains("2 stacks: 1 applied, 1 applied in part; 1 endpoint blocked");
-    let again = stage.run(apply);
+    let plan = stage.run("plan -R s");
+    let label = "Apply exactly these, once it is allowed:  trueup ";
+    let proposed = plan.text().lines().find_map(|line| line.strip_prefix(label)).expect("a command");
+    stage.run(&format!("{proposed} --quiet")).code(6).stderr_contains("to allow it: --allow mass-change");
+    let others = stage.run(&format!("{proposed} --quiet --allow mass-change --except a/y"));
+    others.code(6).stderr_contains("the digest of these plans is not");
+    stage
+        .run(&format!("{proposed} --quiet --allow mass-change"))
+        .code(7)
+        .stdout_contains("2 stacks: 1 applied, 1 applied in part; 1 endpoint blocked");
+    let again = stage.run("apply -R s --yes --quiet");
     again.code(6).stdout_contains("2 stacks: 1 in sync, 1 blocked; 1 endpoint blocked");
     again.stderr_contains("nothing was sent");
     stage.run("plan -R s -o plans").code(0).stderr_contains("s/a: saved\n").does_not_say("Apply exactly these");

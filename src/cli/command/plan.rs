@@ -138,7 +138,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let call = targets::call(context) + &context.call.flags("adopt prune_namespace");
     let mut report = Fleet::new(FleetCommand::Plan, parts);
     if report.failed() == 0 && is_one_environment && live.is_none() {
-        let digest = Digest::of_all(report.plans().map(|(_, plan)| plan));
+        let (digest, _) = Digest::of_all(report.plans().map(|(_, plan)| plan));
         report.plans = Some((digest, targets::call_of_plans(context)));
     }
     let view = TextView { call, waves: arguments.order, ..context.timed_view() };

@@ -40,8 +40,8 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let mut planned = fleet::all(&members, &arguments.scope.filter, work).await?;
     fleet::print_errors(context, &members, &planned);
     let waves = waves(arguments, &members, |at| !matches!(planned[at], Err(NoResult::Skipped(_))))?;
-    let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
-    approve(arguments, context, (&members, &mut planned), &digest)?;
+    let (digest, unallowed) = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
+    approve(arguments, context, (&members, &mut planned), [&digest, &unallowed])?;
     let failed = planned.iter().filter(|stack| matches!(stack, Err(NoResult::Failed(_)))).count();
     let changes: usize = planned.iter().flatten().map(|stack| stack.plan.changes.len()).sum();
     let is_refused = failed > 0 && !arguments.keep_going;
@@ -118,7 +118,7 @@ fn approve(
     arguments: &ApplyArgs,
     context: &Context,
     (members, planned): (&[Member], &mut [StackResult<PendingRun<'_>>]),
-    digest: &Digest,
+    digests: [&Digest; 2],
 ) -> Result<()> {
     for (member, stack) in members.iter().zip(planned.iter_mut()) {
         let Ok(made) = stack else { continue };
@@ -135,12 +135,13 @@ fn approve(
         }
     }
     let Some(given) = &arguments.decision.digest else { return Ok(()) };
-    match digest.is_named(given) {
-        Some(true) => Ok(()),
-        Some(false) => Err(error!(Refused, "the digest of these plans is not {given}: the files, the services, the stacks or their order are not those of the review")
+    // One of the plans that were reviewed before anything was allowed: the apply says what it allows.
+    match digests.map(|digest| digest.is_named(given)) {
+        [Some(true), _] | [_, Some(true)] => Ok(()),
+        [Some(false), _] => Err(error!(Refused, "the digest of these plans is not {given}: the files, the services, the stacks or their order are not those of the review")
         .hint(format!("to see the plans: trueup plan {}", targets::call_of_plans(context)))
         .hint("nothing was sent")),
-        None => Err(error!(Usage, "`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST)),
+        [None, _] => Err(error!(Usage, "`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST)),
     }
 }
 
