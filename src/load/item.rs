@@ -328,14 +328,18 @@ impl<'s> Resolver<'_, 's, '_> {
         let Some(item) = self.item(id, depth + 1, ValueOrigin::Merged) else { return };
         let maps = match item.value {
             Value::Map(entries) => vec![entries],
-            Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Map(_))) => items
-                .into_iter()
-                .filter_map(|item| match item.value {
-                    Value::Map(entries) => Some(entries),
-                    Value::Text(..) | Value::List(_) | Value::Refused => None,
-                })
-                .collect(),
-            Value::Text(..) | Value::List(_) | Value::Refused => {
+            Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Map(_) | Value::Refused)) => {
+                items
+                    .into_iter()
+                    .filter_map(|item| match item.value {
+                        Value::Map(entries) => Some(entries),
+                        Value::Text(..) | Value::List(_) | Value::Refused => None,
+                    })
+                    .collect()
+            }
+            // It is reported already, such as an alias without an anchor.
+            Value::Refused => return,
+            Value::Text(..) | Value::List(_) => {
                 let diagnostic = item.span.error("`<<` merges a mapping or a list of mappings", "no mapping here");
                 self.problems.push(diagnostic);
                 return;
