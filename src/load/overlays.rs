@@ -14,7 +14,7 @@ use super::source::FileFilter;
 use super::suggestion::Searches;
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
-use super::variable::{Variables, substitute};
+use super::variable::{self, Variables, substitute};
 use super::{object, overlay};
 use crate::kind::snake;
 use crate::model::Key;
@@ -308,7 +308,11 @@ fn removal<'s>(item: &mut Item<'s>, problems: &mut Vec<Diagnostic>) -> Option<Re
         }
         _ => {
             let what = format!("`{REMOVE}` is not a boolean");
-            problems.push(entry.value_at().error(what, "write `true` to remove the definition"));
+            let label = match entry.item.text().is_some_and(variable::contains) {
+                true => "no variable decides it: write `true` to remove the definition",
+                false => "write `true` to remove the definition",
+            };
+            problems.push(entry.value_at().error(what, label));
             None
         }
     }

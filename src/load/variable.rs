@@ -142,7 +142,8 @@ pub(super) fn names(text: &str) -> Vec<&str> {
     names
 }
 
-fn contains(text: &str) -> bool {
+/// Whether it may contain a variable.
+pub(super) fn contains(text: &str) -> bool {
     // Nearly no text has the first byte.
     memchr::memchr(b'$', text.as_bytes()).is_some() && text.contains("${")
 }
