@@ -48,7 +48,7 @@ impl Execute for GetArgs {
         let connection = service::connect(context, &config).await?;
         let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
         let items = wanted.items(&live);
-        wanted.found(context, &live, &items, &self.filter.only)?;
+        wanted.found(context, &live, &items)?;
         let (service, columns) = (&connection.service(), &self.columns.columns);
         let listing = ObjectListing { service, taken: None, live: &live, items, columns };
         let mut left_out = 0;
@@ -83,7 +83,10 @@ struct Wanted {
     kinds: BTreeSet<KindName>,
     /// Objects that are named whole, which must exist.
     named: BTreeSet<Key>,
-    selection: Selection,
+    /// What the arguments name.
+    places: Selection,
+    /// What the filters choose of it.
+    filters: Selection,
 }
 
 impl Wanted {
@@ -92,8 +95,8 @@ impl Wanted {
         let of_stack = config.kinds_with_endpoint();
         let mut kinds = if arguments.endpoints.is_empty() { of_stack.clone() } else { BTreeSet::new() };
         let mut named = BTreeSet::new();
-        // Several arguments add up, and so do several globs.
-        let mut filter = arguments.filter.clone();
+        // Several arguments add up.
+        let mut places = FilterArgs::default();
         for text in &arguments.endpoints {
             let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
             let (namespace, name) = place.split_once('/').unwrap_or((place, ""));
@@ -106,37 +109,42 @@ impl Wanted {
             }
             match Key::parse(text) {
                 Ok(key) => {
-                    filter.only.push(format!("{kind}:{}", globset::escape(place)));
+                    places.only.push(format!("{kind}:{}", globset::escape(place)));
                     named.insert(key);
                 }
-                Err(_) if name.is_empty() => filter.only.push(format!("{kind}:{namespace}/*")),
-                Err(_) => filter.only.push(format!("{kind}:{place}")),
+                Err(_) if name.is_empty() => places.only.push(format!("{kind}:{namespace}/*")),
+                Err(_) => places.only.push(format!("{kind}:{place}")),
             }
         }
-        if let Some(name) = filter.namespace.iter().find(|name| !namespaces.is_empty() && !namespaces.contains(name)) {
+        if let Some(name) =
+            arguments.filter.namespace.iter().find(|name| !namespaces.is_empty() && !namespaces.contains(name))
+        {
             let message = error!(Usage, "`--namespace {name}` is not the namespace of an argument");
             return Err(message.hint("leave it out, or name the objects of that namespace"));
         }
         if namespaces.is_empty() {
-            namespaces = stack::named_namespaces(&filter.namespace, config, "name one: trueup get NAMESPACE")?;
+            namespaces =
+                stack::named_namespaces(&arguments.filter.namespace, config, "name one: trueup get NAMESPACE")?;
         }
         let of_all_kinds = arguments.endpoints.iter().all(|text| !text.contains(':'));
         if (of_all_kinds || arguments.endpoints.len() == 1)
             && arguments.endpoints.iter().all(|text| !text.contains('/'))
         {
             // Whole lists leave everything in, so that one without objects is no mistake.
-            filter.only.truncate(arguments.filter.only.len());
+            places.only.clear();
         }
-        Ok(Self { namespaces, kinds, named, selection: stack::selection(&filter)? })
+        let (places, filters) = (stack::selection(&places)?, stack::selection(&arguments.filter)?);
+        Ok(Self { namespaces, kinds, named, places, filters })
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {
-        live.items().map(|(_, item)| item).filter(|item| self.selection.selects_item(None, item)).collect()
+        let is_selected =
+            |item: &&LiveItem| [&self.places, &self.filters].iter().all(|one| one.selects_item(None, item));
+        live.items().map(|(_, item)| item).filter(is_selected).collect()
     }
 
-    /// Every endpoint that is named exists, and every filter matches something, as far as the reads show; `only` are the
-    /// globs of the call.
-    fn found(&self, context: &Context, live: &Live, items: &[&LiveItem], only: &[String]) -> Result<()> {
+    /// Every endpoint that is named exists, and every filter matches something, as far as the reads show.
+    fn found(&self, context: &Context, live: &Live, items: &[&LiveItem]) -> Result<()> {
         for key in &self.named {
             let Some(items) = live.lists[&key.into()].items() else { continue };
             if !items.contains_key(key) {
@@ -155,11 +163,9 @@ impl Wanted {
             return Ok(());
         }
         // Where something is shown, an argument may match nothing.
-        let is_wrong = |unmatched: &UnmatchedFilter| match unmatched {
-            UnmatchedFilter::Only { glob } => items.is_empty() || only.contains(glob),
-            UnmatchedFilter::Except { .. } | UnmatchedFilter::Selector | UnmatchedFilter::Together => true,
-        };
-        let unmatched = stack::unmatched_live(&self.selection, live).filter(is_wrong);
+        let of_places = || stack::unmatched_live(&self.places, live).filter(|_| items.is_empty());
+        let together = || (items.is_empty() && live.items().next().is_some()).then_some(UnmatchedFilter::Together);
+        let unmatched = stack::unmatched_live(&self.filters, live).or_else(of_places).or_else(together);
         unmatched.map_or(Ok(()), |unmatched| Err(stack::unmatched(unmatched)))
     }
 }
