@@ -144,16 +144,24 @@ pub fn check<'a>(
 /// Whether the policy lets a plan from a file or a journal be applied with this configuration, which is in `root`.
 ///
 /// # Errors
-/// It forbids its stack, one of the two stacks of a move, or a namespace.
+/// It forbids its stack, one of two stacks between which objects pass, or a namespace.
 pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Plan) -> Result<()> {
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
     if let (Some(file), PlanOrigin::Directory(directory)) = (&context.policy, &plan.source.origin) {
         outside(file, Path::new(directory))?;
     }
-    let mut transfers = plan.transfers().into_iter().flat_map(|(from, to)| [from, to]);
-    permits(context, |policy| transfers.try_for_each(|name| policy.stack(Some(name))))?;
+    permits_transfers(context, plan)?;
     check(context, root, config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
+}
+
+/// Whether the policy lets objects pass from one stack to another as this plan says.
+///
+/// # Errors
+/// It forbids one of the two.
+pub fn permits_transfers(context: &Context, plan: &Plan) -> Result<()> {
+    let mut stacks = plan.transfers().into_iter().flat_map(|(from, to)| [from, to]);
+    permits(context, |policy| stacks.try_for_each(|name| policy.stack(Some(name))))
 }
 
 /// Whether settings and policy make the changes that a plan from a file or a journal would make. `pruned` are the

@@ -171,8 +171,8 @@ impl Session<'_> {
     /// Reads the live source and makes the plan of an apply.
     ///
     /// # Errors
-    /// A state directory that cannot be read, and references for which the definitions are wrong. Reads that fail are part of
-    /// the plan.
+    /// A state directory that cannot be read, references for which the definitions are wrong, and a stack from which the policy
+    /// lets nothing be taken. Reads that fail are part of the plan.
     pub async fn plan(&self) -> Result<Plan> {
         self.plan_against(&self.source).await
     }
@@ -184,6 +184,7 @@ impl Session<'_> {
     pub async fn plan_against(&self, source: &LiveSource) -> Result<Plan> {
         let plan = self.plan_from(source, None).await?;
         plan_errors::require_references(self.context, &self.stack, &plan)?;
+        policy::permits_transfers(self.context, &plan)?;
         Ok(plan)
     }
 

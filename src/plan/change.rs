@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{OwnershipAnnotations, Plan};
+use super::{Owner, OwnershipAnnotations, Plan};
 use crate::kind;
 use crate::model::{
-    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, RelatedObject, RunId, STACK,
-    SourceLocation, words,
+    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId,
+    STACK, SourceLocation, words,
 };
 
 /// One endpoint that is created, replaced, created anew, deleted or annotated.
@@ -217,11 +217,18 @@ impl FieldChange {
 }
 
 impl Change {
-    /// The two stacks of a change that only passes its object from the first to the second.
-    pub(super) fn transfer(&self) -> Option<(&str, &str)> {
-        let Action::Annotate { before } = &self.action else { return None };
-        let stacks = before.endpoint.annotations.get(STACK).zip(self.ownership.as_ref()?.stack.as_ref());
-        stacks.filter(|(from, to)| from != to).map(|(from, to)| (from.as_str(), to.as_str()))
+    /// The stack that loses the object by this change, and the one that gets it.
+    pub fn transfer(&self) -> Option<(&str, &str)> {
+        let annotations = &self.action.before()?.endpoint.annotations;
+        let (from, to) = (annotations.get(STACK)?, self.ownership.as_ref()?.stack.as_ref()?);
+        let ownership = Ownership::read(annotations);
+        let is_passed = matches!(Owner::of(ownership.as_ref(), &self.key, Some(to)), Owner::Foreign(_));
+        is_passed.then_some((from, to))
+    }
+
+    /// Whether it passes its object to another stack and does nothing else.
+    pub(super) fn only_passes(&self) -> bool {
+        self.action.kind() == ActionKind::Annotate && self.transfer().is_some()
     }
 
     /// A change of which nothing more is known yet.

@@ -297,15 +297,14 @@ impl Plan {
         }
     }
 
-    /// Each pair of stacks of which the second gets objects of the first: those of a move, and of what undoes one.
+    /// Each pair of stacks of which the second gets objects of the first.
     pub fn transfers(&self) -> BTreeSet<(&str, &str)> {
-        let undone = self.changes.iter().filter(|_| self.undone().is_some()).filter_map(Change::transfer);
-        self.handed_over().into_iter().chain(undone).collect()
+        self.handed_over().into_iter().chain(self.changes.iter().filter_map(Change::transfer)).collect()
     }
 
-    /// The two stacks between which everything passes that the plan changes.
+    /// The two stacks of a plan that only passes objects from the first to the second.
     pub fn transferred(&self) -> Option<(&str, &str)> {
-        let is_all = self.handed_over().is_some() || self.changes.iter().all(|change| change.transfer().is_some());
+        let is_all = self.handed_over().is_some() || self.changes.iter().all(Change::only_passes);
         let stacks = self.transfers();
         stacks.first().copied().filter(|_| is_all && stacks.len() == 1)
     }

@@ -85,7 +85,7 @@ impl Plan {
     pub fn change_outside(&self, namespaces: &BTreeSet<Namespace>) -> Option<&Key> {
         let is_passed = |change: &Change| match &self.source.origin {
             PlanOrigin::Directory(_) => false,
-            PlanOrigin::Rollback(_) => change.transfer().is_some(),
+            PlanOrigin::Rollback(_) => change.only_passes(),
             PlanOrigin::Move { .. } => true,
         };
         let mut bounded = self.changes.iter().filter(|change| !is_passed(change)).map(|change| &change.key);

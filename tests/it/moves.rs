@@ -461,6 +461,39 @@ fn a_glob_allows_to_take_over_what_it_matches_and_nothing_else() {
 }
 
 #[test]
+fn what_an_apply_takes_from_another_stack_is_shown_as_that_and_bound_by_the_policy() {
+    let service = Service::start();
+    Stage::stack(&service, "one")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80))
+        .applied(".");
+    let two = Stage::stack(&service, "two")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 81))
+        .file("pay.yaml", &definition("shop/pay", 81))
+        .file("../policy.yaml", "stacks: [two]\n");
+    service.create(&json!({"metadata": {"name": "pay", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}}));
+    let change = ". --adopt --allow foreign-stack=shop/*";
+    two.run(&format!("plan {change} -o plan.json"))
+        .code(0)
+        .stdout_contains("  * annotate 1 endpoint handed over from stack one to stack two: shop/cart\n")
+        .stdout_contains(
+            "  ~ replace shop/search                                     passes from stack one to stack two\n",
+        )
+        .stdout_contains("  ~ replace shop/pay                                        adopts\n")
+        .stdout_contains("2 to replace (1 adopted: no stack owns it, 1 taken over from stack one)");
+    two.run(&format!("plan {change} --format markdown"))
+        .code(0)
+        .stdout_contains("Annotate 1 endpoint handed over from stack `one` to stack `two`: `shop/cart`\n");
+    let sent = service.requests("PUT");
+    for line in [format!("plan {change}"), format!("apply {change} --yes"), "apply plan.json --yes".to_owned()] {
+        let refused = two.run(&format!("{line} --policy ../policy.yaml"));
+        refused.code(6).stderr_contains("the policy forbids the stack `one`; it allows `two`");
+    }
+    assert_eq!(service.requests("PUT"), sent);
+}
+
+#[test]
 fn an_endpoint_that_moves_to_another_namespace_is_shown_as_a_move() {
     let service = Service::start();
     let stage = Stage::new()

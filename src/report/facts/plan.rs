@@ -1,6 +1,6 @@
 //! The facts of a plan: in which order its changes are shown, how many are whose, and which commands apply it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edits::{self, FoldedChanges};
@@ -164,23 +164,35 @@ pub fn headline<'p>(plan: &'p Plan, more: impl IntoIterator<Item = Line<'p>>) ->
     if rest.is_empty() { whose } else { line![whose, "; ", rest] }
 }
 
-/// The changes of ownership annotations alone, in a line: they need no review of their own.
-pub fn annotates(plan: &Plan) -> Option<Line<'_>> {
-    let annotated = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Annotate);
-    let names: Vec<String> = annotated.map(|change| change.key.to_string()).collect();
-    let what = match plan.transferred() {
-        Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
-        None => line!["in sync, only ownership annotations are written"],
-    };
-    let number = Line::count(names.len(), plan.noun());
-    (!names.is_empty()).then(|| line![number, " ", what, ": ", Line::some_of(names.into_iter(), NAMES)])
+/// The changes of ownership annotations alone, in a line for each stack that they take objects from: those of no other
+/// stack need no review of their own.
+pub fn annotates(plan: &Plan) -> impl Iterator<Item = Line<'_>> {
+    let mut names: BTreeMap<Option<(&str, &str)>, Vec<String>> = BTreeMap::new();
+    for change in plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Annotate) {
+        names.entry(change.transfer()).or_default().push(change.key.to_string());
+    }
+    names.into_iter().map(|(stacks, names)| {
+        let what = match stacks {
+            Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
+            None => line!["in sync, only ownership annotations are written"],
+        };
+        let number = Line::count(names.len(), plan.noun());
+        line![number, " ", what, ": ", Line::some_of(names.into_iter(), NAMES)]
+    })
 }
 
-/// How many of the replaces take over what no stack owns.
-fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'static>> {
+/// How many of the replaces take over what no stack owns, or another one.
+fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'_>> {
     let adopts = |change: &&Change| matches!(change.action, Action::Replace { adopts: true, .. });
-    let number = plan.changes.iter().filter(adopts).count();
-    (kind == ActionKind::Replace && number > 0).then(|| line![" (", number, " adopted: no stack owns it)"])
+    let mut numbers: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for change in plan.changes.iter().filter(|_| kind == ActionKind::Replace).filter(adopts) {
+        *numbers.entry(change.transfer().map(|(from, _)| from)).or_default() += 1;
+    }
+    let words = numbers.iter().map(|(from, number)| match from {
+        Some(from) => line![*number, " taken over from stack ", code(*from)],
+        None => line![*number, " adopted: no stack owns it"],
+    });
+    (!numbers.is_empty()).then(|| line![" (", Line::joined(words, ", "), ")"])
 }
 
 /// A guard in words.

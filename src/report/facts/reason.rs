@@ -22,6 +22,7 @@ pub fn reason(change: &Change) -> &'static str {
         (Action::Delete { .. }, Some(Cause::Unannotated)) => "not managed",
         (Action::Delete { .. }, _) => "definition removed",
         (Action::Annotate { .. }, _) => "in sync",
+        (Action::Replace { .. }, _) if change.transfer().is_some() => "passes to another stack",
         (Action::Replace { adopts: true, .. }, _) => "adopts",
         (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _) => of_fields(fields),
     }
@@ -62,9 +63,11 @@ fn shared<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
 
 /// Why a change is made, with the commit that it follows from.
 pub fn reason_since(change: &Change) -> Line<'_> {
-    match &change.applied_in {
-        Some(commit) if change.attribution.is_none() => line![reason(change), ", since ", code(short_commit(commit))],
-        _ => line![reason(change)],
+    match (&change.applied_in, change.transfer()) {
+        _ if change.attribution.is_some() => line![reason(change)],
+        (_, Some((from, to))) => line!["passes from stack ", code(from), " to stack ", code(to)],
+        (Some(commit), None) => line![reason(change), ", since ", code(short_commit(commit))],
+        (None, None) => line![reason(change)],
     }
 }
 

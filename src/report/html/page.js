@@ -10,7 +10,7 @@
   const signOf = (action) => SIGN_OF[wordOf(action)] || SIGNS[action];
   const CLASS_OF = { deleted: 'delete', unmanaged: 'create' };
   const classOf = (action) => CLASS_OF[wordOf(action)] || action;
-  const WARN = /^(drift|unannotated|adopts|deleted outside|not managed|unmanaged)/;
+  const WARN = /^(drift|unannotated|adopts|passes|deleted outside|not managed|unmanaged)/;
   // Rows that are drawn at once; the others follow when the reader comes near the end.
   const FIRST = 36;
   const CHUNK = 100;

@@ -195,7 +195,7 @@ impl<'a> PlanReport<'_, 'a> {
             shown += self::creates(part, &creates, &mut room, total == 1);
         }
         let annotates = annotates(plan).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
-        room.put(&annotates.unwrap_or_default());
+        room.put(&annotates.collect::<String>());
         room.put(&notes(self.view));
         room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), over })
     }

@@ -162,7 +162,7 @@ fn header(plan: &Plan, view: &TextView) -> String {
 fn annotates(plan: &Plan, view: &TextView) -> String {
     let (sign, role) = sign(ActionKind::Annotate);
     let line = |text| format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text));
-    facts::annotates(plan).map(line).unwrap_or_default()
+    facts::annotates(plan).map(line).collect()
 }
 
 /// The settings that are others than at the base, or that the policy limits, with what is in force; an
