@@ -261,22 +261,25 @@ fn every_namespace_is_one_shards_to_check() {
         service.change(&format!("{name}/cart"), |object| object["spec"]["port"] = json!(9));
     }
     let mut seen: Vec<String> = Vec::new();
+    let mut filled = Vec::new();
     for index in 1..=3 {
         let lists = service.requests("GET");
         let answer = stage.run(&format!("drift . --shard {index}/3 --format json")).json();
         let objects = answer["verdicts"]["objects"].as_object().expect("objects");
+        filled.extend((!objects.is_empty()).then_some(index));
         assert_eq!(service.requests("GET") - lists, objects.len(), "only its own are read");
         seen.extend(objects.keys().cloned());
     }
     assert_eq!(seen.len(), names.len());
     assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), names.len());
     // What a shard proposes is about its own, too.
-    let shard = stage.run("drift . --shard 1/3").code(3).text().to_owned();
+    let one = filled.remove(0);
+    let shard = stage.run(&format!("drift . --shard {one}/3")).code(3).text().to_owned();
     let restore = shard.lines().find(|line| line.contains("restore with:")).expect("a command");
     let restore = restore.split_once("trueup ").expect("a command").1;
     stage.run(&format!("{restore} --yes --quiet --allow mass-change")).code(0);
-    stage.run("drift . --shard 1/3").code(0);
-    for index in 2..=3 {
+    stage.run(&format!("drift . --shard {one}/3")).code(0);
+    for index in filled {
         stage.run(&format!("drift . --shard {index}/3")).code(3);
     }
     stage.run("drift . --shard 4/3").code(64).stderr_contains("I from 1 to N");

@@ -661,6 +661,13 @@ impl Story {
             };
             OPTIONAL.iter().any(is_unnamed)
         };
+        // What is as the files say and another stack's has no annotation of this apply.
+        let is_foreign = |id: &Id| {
+            let key = key_of(id);
+            let key = key.strip_prefix("endpoint:").unwrap_or(&key);
+            let blocked = drift["plan"]["blocked"].as_array().into_iter().flatten();
+            blocked.into_iter().any(|blocked| blocked["key"] == key && !blocked["reason"]["foreign_stack"].is_null())
+        };
         for id in written.keys().filter(|id| !has_unnamed(id)) {
             let (is_drift, is_pending) = (then.get(id) != now.get(id), defined.get(id) != written.get(id));
             let verdict = verdict_of(id);
@@ -670,6 +677,7 @@ impl Story {
                 (false, false) => verdict.is_none(),
                 (false, true) if was_lacked && verdict == Some("drift".into()) => true,
                 (false, true) => verdict.is_none() || verdict == Some("pending".into()),
+                (true, _) if is_foreign(id) && verdict == Some("both".into()) => true,
                 (true, _) => verdict == Some("drift".into()),
             };
             self.holds(is_right, &format!("{id} is {verdict:?}: {:?} {:?}, {drift}", then.get(id), now.get(id)));
