@@ -30,6 +30,8 @@ const MISSES: usize = 40;
 const FOR_CREATES: usize = 400;
 /// One of several changes takes at most this part of the room where not all of its values fit.
 const SHARE: usize = 4;
+/// What a report says that leaves out notes, or what is acknowledged.
+const NOT_ALL: &str = "Not all notes are shown. ";
 /// What is instead of values that do not fit.
 const TOO_LONG: &str = "The values are too long for this report.\n";
 
@@ -85,11 +87,12 @@ fn check(
     let names = [Key::noun(rows.iter().map(|row| row.key)), "field", "defined", "live", "why", "since"];
     let rows: Vec<String> = rows.iter().flat_map(cells).map(|cells| row(&cells)).collect();
     let (total, next) = (rows.len(), commands(view));
-    let rest = |shown: usize| {
-        let shown = line![shown, " of ", Line::count(total, "row"), " shown. Everything: ", code(&options.command)];
-        format!("{}\n\n", draw(&shown))
+    let rest = |shown: usize, left_out: &str| {
+        let shown = draw(&line![shown, " of ", Line::count(total, "row"), " shown. "]);
+        format!("{shown}{left_out}Everything: {}\n\n", code_span(&options.command))
     };
-    let room = options.budget.saturating_sub(text.len() + rest(total).len() + next.len() + heads(&names).len() + 1);
+    let reserve = rest(total, NOT_ALL).len() + next.len();
+    let room = options.budget.saturating_sub(text.len() + reserve + heads(&names).len() + 1);
     let mut table = String::new();
     let mut shown = 0;
     for row in rows {
@@ -102,15 +105,21 @@ fn check(
     if shown > 0 {
         text.push_str(&format!("{}{table}\n", heads(&names)));
     }
-    let end = if shown < total { rest(shown) + &next } else { next };
     let list: String = accepted.iter().map(|line| format!("- {}\n", draw(line))).collect();
     let accepted = if list.is_empty() { list } else { format!("#### Acknowledged\n\n{list}\n") };
-    for piece in [accepted, notes(view)] {
-        if text.len() + piece.len() + end.len() <= options.budget {
+    let pieces = [accepted, notes(view)];
+    if shown == total && text.len() + pieces.iter().map(String::len).sum::<usize>() + next.len() <= options.budget {
+        return text + &pieces.concat() + &next;
+    }
+    let mut left_out = "";
+    for piece in pieces {
+        if text.len() + piece.len() + reserve <= options.budget {
             text.push_str(&piece);
+        } else if !piece.is_empty() {
+            left_out = NOT_ALL;
         }
     }
-    text + &end
+    text + &rest(shown, left_out) + &next
 }
 
 fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
@@ -149,6 +158,7 @@ struct ShownCount {
     shown: usize,
     total: usize,
     deletes: usize,
+    has_notes: bool,
     over: bool,
 }
 
@@ -176,7 +186,8 @@ impl<'a> PlanReport<'_, 'a> {
         let total = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).count();
         let deletes = self.of_rank(Rank::Delete);
         // The end is made first, at its greatest length, so that its room is known.
-        let reserve = self.foot(&ShownCount { shown: total, total, deletes: deletes.len(), over: true }).len();
+        let reserve =
+            self.foot(&ShownCount { shown: total, total, deletes: deletes.len(), has_notes: false, over: true }).len();
         text.push_str(&blocked(plan, self.options.now));
         // Deletes that would take more than half of the room are named without their details.
         let known = deletes.iter().map(|change| format!("- {}\n", draw(&delete(change, self.options.now))));
@@ -195,9 +206,8 @@ impl<'a> PlanReport<'_, 'a> {
             shown += self::creates(part, &creates, &mut room, total == 1);
         }
         let annotates = annotates(plan).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
-        room.put(&annotates.collect::<String>());
-        room.put(&notes(self.view));
-        room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), over })
+        let has_notes = room.put(&annotates.collect::<String>()) & room.put(&notes(self.view));
+        room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), has_notes, over })
     }
 
     /// The changes of a rank, part by part.
@@ -263,7 +273,7 @@ impl<'a> PlanReport<'_, 'a> {
     }
 
     fn foot(&self, shown: &ShownCount) -> String {
-        let ShownCount { shown, total, deletes, over } = *shown;
+        let ShownCount { shown, total, deletes, has_notes, over } = *shown;
         let mut text = String::new();
         if total > 0 {
             text.push_str(&format!("{} of {} shown", digits(shown), draw(&Line::count(total, "change"))));
@@ -278,12 +288,15 @@ impl<'a> PlanReport<'_, 'a> {
                 "This is longer than {budget} bytes: deletes, guards and what is blocked are never left out. "
             ));
         }
+        if !has_notes {
+            text.push_str(NOT_ALL);
+        }
         text.push_str(&format!("Digest {}.\n", code_span(self.view.digest.as_deref().unwrap_or_default())));
         let commands = commands(self.view);
         if !commands.is_empty() {
             text.push_str(&format!("\n{commands}"));
         }
-        if shown < total || over {
+        if shown < total || over || !has_notes {
             text.push_str(&format!("\nEverything: {}\n", code_span(&self.options.command)));
         }
         text

@@ -98,6 +98,11 @@ fn of_check(check: &Check, options: &ReportOptions<'_>) -> String {
     report::report(&View::of_check(check, "endpoints"), options)
 }
 
+/// Whether the notes of a sample are there, or the report says that they are not.
+fn has_notes_or_says_so(text: &str) -> bool {
+    ["1 note</summary>", "2 notes</summary>", "Not all notes are shown."].iter().any(|words| text.contains(words))
+}
+
 fn check(plan: &Plan, budget: usize) {
     let text = of_plan(plan, &options(budget));
     let found = read(&text);
@@ -133,6 +138,7 @@ fn check(plan: &Plan, budget: usize) {
         let all = format!("{0} of {0} change", digits(plan.changes.len()));
         assert!(found.prose.contains("every delete among them") || found.prose.contains(&all), "{context}");
     }
+    assert!(has_notes_or_says_so(&text), "{context}");
     let total = digits(plan.changes.len());
     assert!(found.prose.contains(&format!("of {total} change")), "{context}");
     assert!(text.len() <= budget || text.contains("never left out"), "{} bytes: {context}", text.len());
@@ -409,6 +415,7 @@ fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
             assert!(!foreign_html(&found.html).contains('<'), "{text}");
             assert!(!found.prose.contains("evil"), "{text}");
             assert!(text.len() <= budget || hostile, "{} bytes at {budget}", text.len());
+            assert!(has_notes_or_says_so(&text), "{text}");
             assert!(found.cells.len() > 1 || hostile, "{text}");
         }
     }
