@@ -245,7 +245,7 @@ impl<'r> TreeThen<'r> {
         let left = chosen.chain(environments).filter_map(|(environment, config)| {
             let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
             let Ok(loaded) = load::sources(files.clone(), &options) else {
-                // Files that only make sense in an environment are no stack without one.
+                // Files that only make sense in an environment define nothing without one.
                 return (environment.is_some() || config.environments.is_empty()).then_some(None);
             };
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();

@@ -150,7 +150,7 @@ pub fn headline<'p>(plan: &'p Plan, more: impl IntoIterator<Item = Line<'p>>) ->
         .map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plan, kind)])
         .collect();
     let whose: Vec<Line<'_>> = whose(plan).into_iter().map(|(number, words)| line![number, " ", words]).collect();
-    // Ownership annotations are no one's change.
+    // What is only annotated is attributed to none.
     let annotates = if plan.transferred().is_some() { " to move" } else { " to annotate" };
     let rest = [(plan.count(ActionKind::Annotate), annotates), (plan.blocked.len(), " blocked")];
     let rest =
