@@ -143,7 +143,10 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
             GuardName::EmptyNamespace => Finding::EmptyNamespace,
             GuardName::BehindBase => Finding::BehindBaseGuard,
         };
-        let message = format!("{guard}; to allow it: --allow {}", guard.name);
+        let message = match plan.allowed(guard) {
+            None => format!("{guard}; to allow it: --allow {}", guard.name),
+            Some(_) => format!("{guard}; allowed"),
+        };
         let kinds: String = guard.kinds.iter().map(|kind| format!("{kind}:")).collect();
         let part = kinds + &guard.namespace.as_ref().map(ToString::to_string).unwrap_or_default();
         all.push(Annotation { part, ..Annotation::new(finding, format!("guard {}", guard.name), message) });
