@@ -209,8 +209,12 @@ pub async fn permits_changes(
         if of_policy == prune && prune == Prune::None { "the limits of the policy" } else { "the settings in force" };
     let message = format!("the plan would delete `{key}`, and {by} delete no such object (prune: {prune})");
     let is_listed = key.kind.is_endpoint() || config.kinds.contains(&key.kind);
+    let rest = |run| {
+        let flags = settings::of_recorded(context, plan, None);
+        format!("to roll back the rest: trueup rollback {run}{flags} --only NAMESPACE/NAME")
+    };
     let hint = match namespaces.contains(&key.namespace) {
-        _ if plan.undone().is_some() => "to roll back the rest: --only".to_owned(),
+        _ if let Some(run) = plan.undone() => rest(run),
         _ if prune == Prune::None => again.to_owned(),
         false => format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace),
         true if !is_listed => format!("a delete needs `{}` under `kinds:`", key.kind),

@@ -44,7 +44,12 @@ fn a_policy_without_deletes_stops_those_of_a_resume_and_of_a_rollback() {
     let stage = stage(&service, "prune: none\n");
     let rolled_back = stage.run("rollback last --yes --policy ../policy.yaml");
     rolled_back.code(6).stderr_contains("would delete `shop/").does_not_say("a delete needs");
-    rolled_back.stderr_contains("to roll back the rest: --only").does_not_say("plan again");
+    rolled_back.stderr_contains("to roll back the rest: trueup rollback ").does_not_say("plan again");
+    rolled_back.stderr_contains(" --only NAMESPACE/NAME\n");
+    // A saved one is applied whole.
+    stage.run("rollback last -o back.json").code(0);
+    let saved = stage.run("apply back.json --yes --policy ../policy.yaml");
+    saved.code(6).stderr_contains("to roll back the rest: trueup rollback ");
     service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
     stage.run("apply . --yes --quiet").code(1);
     service.misbehave("rules: []");
@@ -99,6 +104,11 @@ fn a_refusal_proposes_no_consent_that_the_policy_forbids() {
         refused.code(6).stderr_contains(forbidden).does_not_say("to allow it");
     }
     stage.run("apply . --yes").code(6).stderr_contains("to allow it: --allow empty-namespace");
+    // Nor does a remark propose one that is given.
+    let asked = "to allow it: --allow empty-namespace";
+    stage.run("plan . --format github").code(0).stdout_contains(asked);
+    let allowed = stage.run("plan . --format github --allow empty-namespace");
+    allowed.code(0).stdout_contains("; allowed").does_not_say(asked);
 }
 
 #[test]
