@@ -434,7 +434,7 @@ fn configuration(context: &Context, plan: &Plan) -> Result<Config> {
             _ => None,
         };
         let error = error.hint_each(made_for.map(|how| format!("the plan was made {how}")));
-        return Err(error.hint(settings::stack_of(context, &plan.source.origin.to_string())).hint("nothing was sent"));
+        return Err(error.hint(settings::stack_of(context, plan)).hint("nothing was sent"));
     }
     policy::check_plan(context, (&config, settings::directory(context)), plan)?;
     Ok(config)

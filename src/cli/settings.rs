@@ -471,18 +471,23 @@ fn root_of(directory: &Path) -> Option<PathBuf> {
     load::root(directory, &load::LoadOptions::default()).ok()
 }
 
-/// How to name the stack of a plan that was made for `directory`, as the plan says.
-pub fn stack_of(context: &Context, directory: &str) -> String {
+/// How to name the stack of a plan from a file or a journal.
+pub fn stack_of(context: &Context, plan: &Plan) -> String {
     if let Some((_, source)) = stack_text(&context.global, &context.environment) {
         return format!("`{source}` names that one, whatever a configuration says");
     }
-    let file = Path::new(directory).join(config::FILE);
-    let is_used = || root(context, self::directory(context)).ok() == root_of(Path::new(directory));
-    if file.is_file() && !is_used() {
-        let file = file.strip_prefix(".").unwrap_or(&file);
-        return format!("to use its configuration: --config {}", safe::shell(&slashed(file)));
+    let options = LoadOptions { environment: plan.source.environment.clone(), ..Default::default() };
+    let there = root_of_recorded(plan, &options).filter(|there| names_stack_of(plan, there, &options));
+    match there.filter(|there| root(context, directory(context)).ok().as_ref() != Some(there)) {
+        Some(there) => {
+            let file = format!("{}{}", context.environment.shown_from_here(&there), config::FILE);
+            format!("to use its configuration: --config {}", safe::shell(&file))
+        }
+        None => {
+            let name = plan.stack.as_deref().map(|name| format!(" {}", safe::shell(name))).unwrap_or_default();
+            format!("name its configuration with --config DIR/{}, or its stack with --stack{name}", config::FILE)
+        }
     }
-    format!("name its configuration with --config DIR/{}, or its stack with --stack", config::FILE)
 }
 
 /// How a plan from a file or a journal is drawn: the commands that it proposes name the directory that it was made for,
@@ -565,6 +570,12 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
         let is_same = |sandbox| sandbox_of_runs(context).as_deref() == Some(sandbox);
         place.is_some_and(|place| place.base_url().as_str() == url) && sandbox.is_none_or(is_same)
     });
+    // The directory of a stack can be gone, or have another name by now.
+    let unnamed = plan.stack.clone().filter(|name| stack(context, &config).ok().flatten().as_ref() != Some(name));
+    let call = match unnamed {
+        Some(name) => call.with("stack", [name]),
+        None => call,
+    };
     let flags = match flag_of(context, url, sandbox).filter(|_| !leads_there) {
         Some(flag) => format!("{} {flag}", call.with("base_url", []).with("sandbox", []).settings()),
         None => call.settings(),
@@ -575,10 +586,7 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
 /// Where the stack of a recorded plan is: in the directory that the plan was made for, else in the only one of the
 /// repository of the working directory. A rollback and a move name no directory.
 fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
-    let is_it = |root: &PathBuf| {
-        let names_it = |config: Config| config.stack.is_some_and(|stack| Some(stack.as_str()) == plan.stack.as_deref());
-        root.join(config::FILE).is_file() && load::settings(root, options).is_ok_and(names_it)
-    };
+    let is_it = |root: &PathBuf| names_stack_of(plan, root, options);
     let made_for = root_of(Path::new(match &plan.source.origin {
         PlanOrigin::Directory(directory) => directory.as_str(),
         PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => ".",
@@ -592,6 +600,12 @@ fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
         (Some(one), None) => Some(one),
         _ => made_for,
     }
+}
+
+/// Whether the configuration in `root` names the stack of a plan.
+fn names_stack_of(plan: &Plan, root: &Path, options: &LoadOptions) -> bool {
+    let names_it = |config: Config| config.stack.is_some_and(|stack| Some(stack.as_str()) == plan.stack.as_deref());
+    root.join(config::FILE).is_file() && load::settings(root, options).is_ok_and(names_it)
 }
 
 #[cfg(test)]

@@ -593,6 +593,49 @@ fn what_is_proposed_about_a_run_or_a_plan_names_its_environment_and_its_director
 }
 
 #[test]
+fn what_is_proposed_about_a_run_or_a_plan_names_a_stack_that_no_configuration_names_any_more() {
+    let service = Service::start();
+    let set_up = |name: &str| {
+        let stage = Stage::new()
+            .at(&service)
+            .file("s/trueup.yaml", &format!("stack: {name}\nnamespaces: [{name}]\n"))
+            .file("s/a.yaml", &definition(&format!("{name}/a"), 80))
+            .committed();
+        stage.run("plan s -o plan.json").code(0);
+        stage.run("apply s --yes --quiet").code(0);
+        stage
+    };
+    let removed = set_up("removed");
+    std::fs::remove_dir_all(removed.path("s")).expect("removed");
+    let renamed = set_up("renamed");
+    renamed.edit("s/trueup.yaml", "stack: renamed", "stack: other");
+    for (stage, name) in [(&removed, "removed"), (&renamed, "renamed")] {
+        let proposed = |words: &str, label: &str| -> String {
+            let ran = stage.run(words);
+            let line = ran.code(0).text().lines().find_map(|line| Some(line.split_once(label)?.1.to_owned()));
+            line.unwrap_or_else(|| panic!("no `{label}` in {}", ran.text())).trim_start().to_owned()
+        };
+        for (words, label) in [("history", "undo it:   trueup"), ("show last", "undo with:  trueup")] {
+            let undo = proposed(words, label);
+            assert!(undo.ends_with(&format!(" --stack {name}")), "{undo}");
+            stage.run(&format!("{undo} -o back.json --allow empty-namespace")).code(0);
+        }
+        let apply = proposed("show plan.json", "Apply exactly this:  trueup");
+        stage.run(&apply).code(0).stdout_contains("already as wanted").stderr_ignored();
+        // Its own directory has no configuration, or that of another stack.
+        let run = stage.run("history --format json").json()["runs"][0]["run"].clone();
+        let refused = stage.run(&format!("rollback {}", run.as_str().expect("a run")));
+        refused.code(6).stderr_contains(&format!("or its stack with --stack {name}\n"));
+    }
+    // A directory with another name is found.
+    let moved = set_up("moved");
+    std::fs::rename(moved.path("s"), moved.path("t")).expect("renamed");
+    let run = moved.run("history --format json").json()["runs"][0]["run"].clone();
+    let refused = moved.run(&format!("rollback {}", run.as_str().expect("a run")));
+    refused.code(6).stderr_contains("to use its configuration: --config t/trueup.yaml\n");
+}
+
+#[test]
 fn a_run_of_which_a_later_one_leaves_nothing_is_superseded_and_no_longer_open() {
     let service = Service::start();
     let stage = stage(&service);
