@@ -159,3 +159,18 @@ fn who_refers_is_kept_on_request_and_holds_deletes_back() {
         .stderr_contains("nothing was written");
     assert!(!stage.path("other.json").exists());
 }
+
+#[test]
+fn what_a_run_made_after_a_snapshot_was_taken_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("a.yaml", &definition("shop/a", 80)).applied(".");
+    stage.run("snapshot . -o ../old.json").code(0);
+    stage.write("b.yaml", &definition("shop/b", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("drift . --live ../old.json").code(2).stdout_contains("not there  new, b.yaml:1");
+    stage.run("plan . --live ../old.json").code(0).stdout_contains("create  shop/b").does_not_say("deleted outside");
+    // What one made before was.
+    service.delete("shop/b");
+    stage.run("snapshot . -o ../new.json").code(0);
+    stage.run("drift . --live ../new.json").code(3).stdout_contains("deleted outside");
+}

@@ -10,7 +10,7 @@ use crate::cli::commits::base::{self, LookupError};
 use crate::cli::{Context, Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
-use crate::journal::{self, RunOwner};
+use crate::journal::{self, LastAction, RunOwner};
 use crate::model::{Key, RunId};
 use crate::plan::{NamedCommits, Plan};
 
@@ -57,8 +57,11 @@ pub async fn judge_missing(
     let actions = actions.map_err(|error| settings::store_failed(context, error))?;
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
     let is_noted = check.is_some() || !commits.is_empty();
+    let taken = plan.source.snapshot.as_deref().and_then(|taken| taken.parse::<Timestamp>().ok());
+    // What a run left in place after a snapshot was taken cannot be in it.
+    let is_shown = |last: &&LastAction| !last.left_in_place || taken.is_none_or(|taken| last.at <= taken);
     plan.judge_missing(|key| {
-        let last = actions.get(key).filter(|_| depends_on_runs(key)).copied();
+        let last = actions.get(key).filter(|_| depends_on_runs(key)).filter(is_shown).copied();
         let (git, seen) = (past(key), last_seen(key));
         let at = |in_place| last.filter(|last| last.left_in_place == in_place).map(|last| last.at);
         match (Past { git, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
