@@ -174,3 +174,14 @@ fn what_a_run_made_after_a_snapshot_was_taken_was_not_deleted_outside() {
     stage.run("snapshot . -o ../new.json").code(0);
     stage.run("drift . --live ../new.json").code(3).stdout_contains("deleted outside");
 }
+
+#[test]
+fn what_is_proposed_against_a_snapshot_names_the_service_that_nothing_else_names() {
+    let service = Service::start();
+    let stage = moved_on(&service);
+    stage.run("snapshot . -o live.json").code(0);
+    let flag = format!(" --base-url {}", service.url());
+    let offline = offline(&stage);
+    offline.run("plan . --live live.json").code(0).stdout_contains(&format!("trueup apply .{flag} --digest"));
+    offline.run("drift . --live live.json").code(2).stdout_contains(&format!("apply:  trueup apply .{flag}\n"));
+}

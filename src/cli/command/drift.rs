@@ -177,7 +177,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     check.drift_state = kept.is_kept().then_some(drift_state);
     check.shard = session.shard.map(|shard| (shard.index, shard.of));
     let check = acknowledged.iter().fold(check, Check::accepting);
-    Ok((session.stack.call(), check))
+    Ok((session.view().call, check))
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements> {
