@@ -184,4 +184,15 @@ fn what_is_proposed_against_a_snapshot_names_the_service_that_nothing_else_names
     let offline = offline(&stage);
     offline.run("plan . --live live.json").code(0).stdout_contains(&format!("trueup apply .{flag} --digest"));
     offline.run("drift . --live live.json").code(2).stdout_contains(&format!("apply:  trueup apply .{flag}\n"));
+    // The name of each of several files begins with the service.
+    let two = Stage::new();
+    for name in ["a", "b"] {
+        two.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"));
+        two.write(&format!("{name}/x.yaml"), &definition(&format!("{name}/x"), 80));
+    }
+    two.write("live/x.json", "");
+    for command in ["plan", "drift"] {
+        let ran = two.run(&format!("{command} a b --live live"));
+        ran.code(1).stderr_contains("no service is named").stderr_contains("--base-url").does_not_say("cannot read");
+    }
 }

@@ -118,7 +118,7 @@ async fn several(
         fleet::have_own_files(&members)?;
     }
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
-        let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
+        let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let options = SessionOptions { live: live.as_deref(), ..SessionOptions::default() };
         check(arguments, Session::open(&member.context, &scope, options).await?, Some(member)).await
     })

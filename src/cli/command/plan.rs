@@ -119,7 +119,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         fleet::have_own_files(&members)?;
     }
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
-        let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
+        let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
         if output.is_some() {
             session.stamp(&mut plan);

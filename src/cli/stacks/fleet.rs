@@ -380,6 +380,17 @@ impl Member {
         with_slashes(directory.join(format!("{}.json", file_stem(&url, &stack, self.target.environment()))))
     }
 
+    /// The same of a directory with snapshots, if the call names one.
+    ///
+    /// # Errors
+    /// No service is named, and the name of the file begins with it.
+    pub fn snapshot_in(&self, directory: Option<&Path>) -> Result<Option<PathBuf>> {
+        if let (Some(_), Some(config)) = (directory, self.config()) {
+            settings::place(&self.context, config)?;
+        }
+        Ok(directory.map(|directory| self.file_in(directory)))
+    }
+
     /// Its settings in the environment of the call, if they can be read.
     pub fn config(&self) -> Option<&Config> {
         self.settings.as_ref().filter(|_| self.missing_environment.is_none())
