@@ -7,6 +7,7 @@ use super::facts::edits;
 use super::facts::notes;
 use super::facts::plan::{self as facts, Item, Part, Rank};
 use super::facts::reason::{block_reason, of_cause, reason, reason_since};
+use super::line::moment;
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::load::{Diagnostic, Severity};
 use crate::model::SourceLocation;
@@ -76,6 +77,8 @@ findings! {
     Read = "definition-note", Notice;
     /// A namespace could not be read: nothing is concluded about it.
     Unknown = "unknown-read", Error;
+    /// What was compared is a snapshot, as the service was then.
+    Snapshot = "snapshot", Notice;
     /// A stack of a fleet that could not be checked.
     Unchecked = "not-checked", Error;
     /// More endpoints would be deleted or replaced than the guard allows.
@@ -137,6 +140,7 @@ findings! {
 pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
     let mut all: Vec<Annotation> = plan.setting_changes.iter().map(of_setting).collect();
     all.extend(unknown(plan));
+    all.extend(snapshot(plan));
     for guard in &plan.guards {
         let finding = match guard.name {
             GuardName::MassChange => Finding::MassChange,
@@ -169,7 +173,7 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
 
 /// The remarks on a check: what was changed outside, what could not be read, what was accepted too long ago.
 pub fn of_check(check: &Check) -> Vec<Annotation> {
-    let mut all: Vec<Annotation> = unknown(&check.plan).collect();
+    let mut all: Vec<Annotation> = unknown(&check.plan).chain(snapshot(&check.plan)).collect();
     let mut rows = check::rows(check);
     // Both before drift before pending, creates last.
     rows.sort_by_key(|row| std::cmp::Reverse((row.state.is_outside(), row.change.map(Rank::of))));
@@ -297,6 +301,12 @@ fn unknown(plan: &Plan) -> impl Iterator<Item = Annotation> {
         let message = format!("could not read the list: {reason}");
         Annotation::new(Finding::Unknown, format!("incomplete: {namespace}"), message)
     })
+}
+
+fn snapshot(plan: &Plan) -> Option<Annotation> {
+    let taken = moment(plan.source.snapshot.as_deref()?);
+    let message = line!["against the snapshot of ", taken, ", not the service"].unescaped();
+    Some(Annotation::new(Finding::Snapshot, "snapshot", message))
 }
 
 fn of_change(change: &Change) -> Vec<Annotation> {

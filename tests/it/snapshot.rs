@@ -196,3 +196,19 @@ fn what_is_proposed_against_a_snapshot_names_the_service_that_nothing_else_names
         ran.code(1).stderr_contains("no service is named").stderr_contains("--base-url").does_not_say("cannot read");
     }
 }
+
+#[test]
+fn every_format_of_a_check_says_that_a_snapshot_was_checked() {
+    let service = Service::start();
+    let stage = moved_on(&service);
+    stage.run("snapshot . -o live.json").code(0);
+    let taken = serde_json::from_str::<Value>(&stage.read("live.json")).expect("JSON")["snapshot"]["taken"].clone();
+    let taken: jiff::Timestamp = taken.as_str().expect("a time").parse().expect("a time");
+    let said = format!("against the snapshot of {}", taken.strftime("%Y-%m-%d %H:%M UTC"));
+    let offline = offline(&stage);
+    for format in ["text", "markdown", "html", "github", "sarif"] {
+        offline.run(&format!("plan . --live live.json --format {format}")).code(0).stdout_contains(&said);
+        offline.run(&format!("drift . --live live.json --format {format}")).code(2).stdout_contains(&said);
+        stage.run(&format!("plan . --format {format}")).code(0).does_not_say("against the snapshot");
+    }
+}
