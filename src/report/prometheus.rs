@@ -163,7 +163,9 @@ const METRICS: [(&str, &str, Sample); 8] = [
         }
     }),
     ("trueup_drift_check_timestamp_seconds", "When the check was made, in seconds since 1970.", |text, check| {
-        let seconds = u64::try_from(check.now.as_second()).unwrap_or(0);
+        // Against a snapshot it is of the service as it was then.
+        let taken = check.plan.source.snapshot.as_deref().map(|taken| taken.parse::<Timestamp>().unwrap_or_default());
+        let seconds = u64::try_from(taken.unwrap_or(check.now).as_second()).unwrap_or(0);
         text.sample(&[], seconds);
     }),
 ];

@@ -211,4 +211,9 @@ fn every_format_of_a_check_says_that_a_snapshot_was_checked() {
         offline.run(&format!("drift . --live live.json --format {format}")).code(2).stdout_contains(&said);
         stage.run(&format!("plan . --format {format}")).code(0).does_not_say("against the snapshot");
     }
+    // An alarm about old checks goes by the time of what was seen.
+    let metrics = offline.run("drift . --live live.json --format prometheus");
+    let seen = |line: &&str| line.starts_with("trueup_drift_check_timestamp_seconds{");
+    let seen = metrics.code(2).text().lines().find(seen).expect("a sample");
+    assert!(seen.ends_with(&format!(" {}", taken.as_second())), "{seen}");
 }
