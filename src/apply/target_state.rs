@@ -162,7 +162,11 @@ impl<'a> TargetState<'a> {
         }
         fields.sort();
         fields.dedup();
-        Conflict::new(reason, fields, [before, now, self.wanted.as_ref()])
+        // Reports show no ownership annotation among the fields.
+        let owner = now.and_then(|now| self.foreign_stack(now));
+        let new = owner.filter(|owner| before.is_some_and(|before| self.foreign_stack(before).as_ref() != Some(owner)));
+        let owned = new.map(|owner| format!(", and owned by the stack `{owner}`")).unwrap_or_default();
+        Conflict::new(&format!("{reason}{owned}"), fields, [before, now, self.wanted.as_ref()])
     }
 
     /// Whether the object was not written since `before` was read.

@@ -294,6 +294,28 @@ fn a_renamed_stack_takes_its_endpoints_along_in_either_order() {
     }
 }
 
+#[test]
+fn a_conflict_with_a_move_names_the_new_owner() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", &settings("old"))
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80))
+        .file("stays.yaml", &definition("shop/stays", 80))
+        .applied(".");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.run("plan . -o replace.json").code(0);
+    stage.edit("cart.yaml", "port: 81", "port: 80");
+    stage.remove("search.yaml");
+    stage.run("plan . -o delete.json").code(0);
+    stage.run("move --from old --to new shop/cart shop/search --yes --quiet").code(0);
+    for (plan, key) in [("replace", "shop/cart"), ("delete", "shop/search")] {
+        let said = format!("conflict: {key} changed by someone else, and owned by the stack `new`\n");
+        stage.run(&format!("apply {plan}.json --yes --quiet")).code(6).stdout_contains(&said);
+    }
+}
+
 /// Two repositories: each knows only its own stack.
 #[test]
 fn a_repository_is_split_and_merged_again_in_either_order_without_a_delete() {
