@@ -125,7 +125,12 @@ fn nothing_is_kept_of_an_incomplete_read_and_what_was_not_kept_is_unknown() {
         .stderr_contains("could not read `pay`")
         .stderr_contains("nothing was written");
     assert!(!stage.path("live.json").exists());
-    stage.run("snapshot -n shop -o live.json").code(0).stdout_contains("3 endpoints of 1 namespace ");
+    let narrower = stage.run("snapshot -n shop -o live.json");
+    // A plan of the stack against it is incomplete.
+    narrower.code(0).stdout_contains("3 endpoints of 1 namespace ").stdout_contains("Next:  trueup show live.json\n");
+    stage.run("show live.json").code(0).stdout_contains("shop/cart");
+    service.misbehave("rules: []");
+    stage.run("snapshot . --kind healthcheck -o kinds.json").code(0).stdout_contains("Next:  trueup show kinds.json\n");
     let output = stage.run("plan . --live live.json");
     output.code(5).stdout_contains("could not read `pay`: it is not in the snapshot").does_not_say("pay/news");
     stage.run("drift . --live live.json").code(5).stdout_contains("UNKNOWN");

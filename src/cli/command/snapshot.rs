@@ -40,6 +40,13 @@ pub struct SnapshotArgs {
     pub referrers: bool,
 }
 
+impl SnapshotArgs {
+    /// Whether all that a plan of the stack compares is read: of other namespaces or kinds it may lack some.
+    fn is_of_stack(&self) -> bool {
+        self.namespace.is_empty() && self.kind.is_empty()
+    }
+}
+
 impl Execute for SnapshotArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         match targets::of(context, &self.paths, self.stacks)? {
@@ -47,7 +54,7 @@ impl Execute for SnapshotArgs {
                 let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
                 let snapshot = take(self, context, &directory).await?;
                 let digest = write(&self.output, &snapshot)?;
-                summarise(context, &self.output, &directory, (&snapshot, &digest));
+                summarise(self, context, &directory, (&snapshot, &digest));
                 Ok(ExitStatus::Done)
             }
             Targets::Several(targets) => several(self, context, targets).await,
@@ -87,7 +94,7 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
     let call = targets::call(context);
     let directory = arguments.output.display().to_string();
     context.output.answer_line(&format!("{written} of {} stacks written.", members.len()));
-    if written > 0 {
+    if written > 0 && arguments.is_of_stack() {
         context.output.answer_line(&format!("Next:  trueup plan {call} --live {}", safe::shell(&directory)));
     }
     Ok(status)
@@ -136,12 +143,16 @@ fn write(path: &Path, snapshot: &Snapshot) -> Result<String> {
     Ok(digest)
 }
 
-fn summarise(context: &Context, path: &Path, directory: &Path, (snapshot, digest): (&Snapshot, &str)) {
-    let (kept, url, shown) = (counted(snapshot), &snapshot.base_url, path.display());
+fn summarise(arguments: &SnapshotArgs, context: &Context, directory: &Path, (snapshot, digest): (&Snapshot, &str)) {
+    let (kept, url, shown) = (counted(snapshot), &snapshot.base_url, arguments.output.display());
     context.output.answer_line(&format!("Kept {kept} of {url} in {shown}, digest {}.", &digest[..32]));
-    let [path, directory] = [path, directory].map(|path| safe::shell(&path.display().to_string()));
+    let [path, directory] = [&arguments.output, directory].map(|path| safe::shell(&path.display().to_string()));
     let flags = context.call.settings();
-    context.output.answer_line(&format!("Next:  trueup plan {directory} --live {path}{flags}"));
+    let next = match arguments.is_of_stack() {
+        true => format!("trueup plan {directory} --live {path}{flags}"),
+        false => format!("trueup show {path}"),
+    };
+    context.output.answer_line(&format!("Next:  {next}"));
 }
 
 fn counted(snapshot: &Snapshot) -> String {
