@@ -32,7 +32,7 @@ impl Answer for HistoryReport<'_> {
             blocks.gap();
             let command = |words: &str| format!("trueup {words} {}{}", newest.run, view.flags);
             match runs.iter().find(|run| run.is_open()) {
-                Some(open) => blocks.command("resume with:", resume(open, view)),
+                Some(open) => blocks.command(to_resume(open), resume(open, view)),
                 None => {
                     blocks.command("show one:", command("show"));
                     blocks.command("undo it: ", command("rollback"));
@@ -161,7 +161,7 @@ impl Answer for RunDocument {
             Some(Verification::NotNeeded) | None => {}
         }
         match run.is_open() {
-            true => blocks.command("resume with:", resume(run, view)),
+            true => blocks.command(to_resume(run), resume(run, view)),
             false => blocks.command("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
         }
         blocks
@@ -234,6 +234,11 @@ fn doubt(run: &RunSummary, before: &'static str) -> Option<Line<'static>> {
 /// The command that resumes a run, with the consents that it takes from no journal.
 fn resume(run: &RunSummary, view: &TextView) -> String {
     format!("trueup apply --resume {}{}{}", run.run, consents(run.allowed.iter()), view.flags)
+}
+
+/// The label of that command: a run without an end may be in progress, here or on another machine.
+fn to_resume(run: &RunSummary) -> &'static str {
+    if run.ended.is_some() { "resume with:" } else { "if nobody runs it any more, resume with:" }
 }
 
 /// That the newest run of a stack was not finished.

@@ -576,6 +576,10 @@ fn what_is_proposed_about_a_run_or_a_plan_names_its_environment_and_its_director
     stage.run("plan s --env prod -o plan.json").code(0);
     stage.run(&proposed("show plan.json", "Apply exactly this:  trueup")).code(0).stderr_ignored();
     cut_newest(&stage, 2, "");
+    // It may be in progress as well.
+    for words in ["history", "show last"] {
+        proposed(words, "if nobody runs it any more, resume with:  trueup");
+    }
     stage.run(&format!("{} --yes", proposed("history", "resume with:  trueup"))).code(0).stderr_ignored();
     let undone = ["history", "show last"].map(|words| {
         let label = if words == "history" { "undo it:   trueup" } else { "undo with:  trueup" };
