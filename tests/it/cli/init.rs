@@ -119,6 +119,8 @@ fn definitions_that_are_there_need_no_example() {
     let stage = Stage::example("01-first-endpoint");
     stage.run("init").code(0).does_not_say("example.yaml").stdout_contains("  trueup.yaml\n");
     stage.run("validate").code(0).stdout_contains("Valid: 1 endpoint ");
+    let stage = Stage::new().file("notes.yaml", "# nothing yet\n");
+    run_next(&stage, stage.run("init --sandbox").code(0).stdout_contains("  shop/example.yaml\n").text());
 }
 
 #[test]

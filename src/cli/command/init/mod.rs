@@ -64,7 +64,9 @@ impl Execute for InitArgs {
         let top = top(context, &directory);
         let existing = directory.is_dir().then(|| load::directory(&directory, &settings::load_options(context)));
         // What cannot be read is meant as definitions.
-        let is_empty = existing.as_ref().is_none_or(|found| found.as_ref().is_ok_and(|found| found.desired.files == 0));
+        let is_empty = existing
+            .as_ref()
+            .is_none_or(|found| found.as_ref().is_ok_and(|found| found.desired.definitions.is_empty()));
         let existing = existing.and_then(Result::ok);
         let (stack, forge, defaults) = request(self, context, existing.as_ref(), (&directory, &top))?;
         let mut written = InitFiles::default();
