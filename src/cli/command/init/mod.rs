@@ -172,6 +172,10 @@ fn full(directory: &Path) -> Result<PathBuf> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
     let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
     let rest = directory.strip_prefix(there).unwrap_or(directory);
+    if rest.components().any(|part| part == std::path::Component::ParentDir) {
+        let problem = error!(Usage, "`{}` goes up from a directory that does not exist", directory.display());
+        return Err(problem.hint("give it without `..`").hint("nothing was written"));
+    }
     let full = real_path(there)
         .with_context(|| format!("cannot read `{}`", directory.display()))
         .with_status(ExitStatus::Failed)?;
