@@ -74,7 +74,9 @@ fn flags_decide_and_a_second_time_nothing_is_overwritten() {
     again
         .code(0)
         .stdout_contains("Left as they are, because they exist:\n  mesh/trueup.yaml\n")
-        .does_not_say("Written");
+        .does_not_say("Written")
+        .stdout_contains("  trueup doctor mesh --base-url https://t.example.net/api --stack s\n");
+    run_next(&stage, again.text());
     assert_eq!(stage.read("mesh/trueup.yaml"), "stack: mine\nnamespaces: [pay]\n");
     stage.run("init mesh").code(0).does_not_say("By default");
 }
@@ -140,6 +142,12 @@ fn the_settings_list_what_the_definitions_are_of() {
     let stage = Stage::new().file("a/card.yaml", &definition("pay/card", 80));
     stage.run("init a --sandbox --namespaces pay,shop").code(0);
     assert!(stage.read("a/trueup.yaml").ends_with("namespaces: [pay, shop]\n"));
+    stage.run("init b --sandbox -n shop,pay --namespace shop").code(0);
+    assert!(stage.read("b/trueup.yaml").ends_with("namespaces: [shop, pay]\n"));
+    stage.write("c/trueup.yaml", "stack: mine\nnamespaces: [shop]\n");
+    let ran = stage.run("init c --sandbox --namespaces pay");
+    ran.code(0).stdout_contains("  c/shop/example.yaml\n");
+    run_next(&stage, ran.text());
 }
 
 #[test]

@@ -4,10 +4,12 @@ mod files;
 
 use files::{NewFile, NewStack};
 
+use std::collections::BTreeSet;
+
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
 use crate::file::{FileMode, real_path};
-use crate::load::{self, Config, Loaded, config};
+use crate::load::{self, Config, Loaded, StackFile, config};
 use crate::model::{Name, Namespace};
 
 /// The namespace of the example where none is given.
@@ -85,11 +87,12 @@ impl Execute for InitArgs {
         written.report(context);
         done?;
         // Settings that exist decide, and no default does.
-        if written.written.contains(&shown(&directory, &files::settings(&stack))) {
+        let is_new = written.written.contains(&shown(&directory, &files::settings(&stack)));
+        if is_new {
             context.output.answer(&defaults);
         }
         let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
-        context.output.answer(&next(self, context, (&stack, forge), example.as_deref()));
+        context.output.answer(&next(self, context, (&stack, forge, is_new), example.as_deref()));
         Ok(ExitStatus::Done)
     }
 }
@@ -106,12 +109,15 @@ fn request(
     let given = settings::stack(context, &Config::default())?.and_then(|name| Name::parse(&name).ok());
     let name = given.clone().unwrap_or_else(|| stack_name(directory));
     let defined: Vec<Namespace> = existing.into_iter().flat_map(Loaded::namespaces).collect();
-    let namespaces = match (arguments.namespaces.as_slice(), defined) {
-        ([], defined) if defined.is_empty() => {
-            vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))]
-        }
-        ([], defined) => defined,
-        (given, _) => given.to_vec(),
+    let mut listed = arguments.namespaces.clone();
+    let mut seen = BTreeSet::new();
+    listed.retain(|namespace| seen.insert(namespace.clone()));
+    // Settings that exist decide.
+    let is_stack = existing.is_some_and(|found| found.stack == StackFile::Found);
+    let namespaces = match (listed.is_empty(), defined.is_empty()) {
+        (true, true) => vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))],
+        (is_unnamed, false) if is_unnamed || is_stack => defined,
+        _ => listed,
     };
     let kinds = existing.into_iter().flat_map(Loaded::kinds).filter(|kind| !kind.is_endpoint()).collect();
     let forge = arguments.pipeline.unwrap_or_else(|| likely_forge(top));
@@ -247,15 +253,23 @@ impl InitFiles {
 }
 
 /// What to do next; the last line is a command that works as it is printed.
-fn next(arguments: &InitArgs, context: &Context, (stack, forge): (&NewStack, Forge), example: Option<&str>) -> String {
+fn next(
+    arguments: &InitArgs,
+    context: &Context,
+    (stack, forge, is_new): (&NewStack, Forge, bool),
+    example: Option<&str>,
+) -> String {
     let directory = safe::shell(&arguments.directory.display().to_string());
     let Context { global, call, .. } = context;
-    // What is in the settings now need not be repeated.
-    let others = ["base_url", "stack", "sandbox"].into_iter().fold(call.clone(), |call, id| call.with(id, []));
-    let others = others.settings();
+    let without = |ids: &[&str]| ids.iter().fold(call.clone(), |call, id| call.with(id, [])).settings();
+    // What is in the settings now need not be repeated; where they were there before, they may say something else.
+    let (others, sandbox) = match is_new {
+        true => (without(&["base_url", "stack", "sandbox"]), without(&["base_url", "stack", "sandbox"])),
+        false => (without(&["sandbox"]), without(&["base_url", "sandbox"])),
+    };
     let sandbox = match &global.sandbox {
-        Some(_) => others.clone() + &call.flags("sandbox"),
-        None => format!("{others} --sandbox"),
+        Some(_) => sandbox + &call.flags("sandbox"),
+        None => format!("{sandbox} --sandbox"),
     };
     let mut text = String::new();
     if let Some(before) = files::before_pipelines(forge) {
