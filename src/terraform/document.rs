@@ -10,6 +10,7 @@ use crate::kind::KindName;
 
 /// What some editors begin a file with.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const UTF_16_MARK: &[u8] = b"\xff\xfe";
 /// The format of states since Terraform 0.12.
 const STATE_VERSION: u64 = 4;
 /// Arguments of every resource that make more of it than one object.
@@ -126,6 +127,12 @@ impl Document {
     /// # Errors
     /// The file contains no resources of Terraform. Nothing of its content is in the error.
     pub fn read(bytes: &[u8]) -> Result<Self, TerraformError> {
+        // As the `>` of PowerShell writes what Terraform prints.
+        let utf16 = bytes.strip_prefix(UTF_16_MARK).and_then(|units| {
+            let units: Vec<u16> = units.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
+            String::from_utf16(&units).ok()
+        });
+        let bytes = utf16.as_deref().map_or(bytes, str::as_bytes);
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         // What `terraform state pull` prints where there is no state.
         if bytes.iter().all(u8::is_ascii_whitespace) {

@@ -267,7 +267,12 @@ fn files_without_resources_are_files_of_terraform() {
         assert!(Document::read(empty.as_bytes()).expect(empty).resources.is_empty(), "{empty}");
     }
     let marked = format!("\u{feff}{}", state(&[json!({"attributes": attributes("cart")})]));
-    assert_eq!(Document::read(marked.as_bytes()).expect("a state").resources.len(), 1);
+    let utf16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for bytes in [marked.as_bytes(), &utf16] {
+        assert_eq!(Document::read(bytes).expect("a state").resources.len(), 1);
+    }
+    let cut = Document::read(&utf16[..utf16.len() / 2]).err().expect("an error");
+    assert!(matches!(cut, TerraformError::Syntax { .. }), "{cut}");
 }
 
 #[test]
