@@ -93,7 +93,9 @@ fn counts_are_bars() {
 fn a_field_that_the_service_does_not_count_is_an_error_before_the_query() {
     let (service, stage) = staged();
     let ran = stage.run("events --since 1d --by as_org");
-    ran.code(64).stderr_contains("the service does not count events by `as_org`").stderr_contains("--all");
+    ran.code(64)
+        .stderr_contains("the service does not count events by `as_org`")
+        .stderr_contains("another one: `--all --format ndjson`,");
     assert_eq!(service.requests("POST"), 0);
     let listed = stage.run("events --since 1d --all --format ndjson");
     assert!(lines(listed.code(0)).iter().any(|event| event["as_org"] == "Bay Broadband"));

@@ -97,7 +97,7 @@ fn counted(field: &str) -> Result<&str> {
     let near = near.iter().take(3).map(|(_, known)| format!("`{known}`")).collect::<Vec<_>>().join(", ");
     Err(error!(Usage, "the service does not count events by `{field}`")
         .hint(format!("it counts by {near} and {} more fields", COUNTED_FIELDS.len() - 3))
-        .hint("to count by another one: `--all --fields FIELD --format ndjson`, and a tool such as jq"))
+        .hint("to count by another one: `--all --format ndjson`, and a tool such as jq"))
 }
 
 #[cfg(test)]
