@@ -203,7 +203,14 @@ fn the_files_beside_a_call_that_names_namespaces_are_no_definitions() {
         .file("compose.yaml", "services: {web: {image: nginx}}\n")
         .file("values.yaml", "replicas: 3\n");
     stage.run("doctor -n shop").code(0).does_not_say("definitions");
-    stage.run("doctor").code(1).stdout_contains("definitions");
+    stage.run("doctor").code(1).stdout_contains("definitions").stdout_contains("fix: trueup init .\n");
+    // An init is refused around a stack.
+    stage.write("the shop/trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    stage
+        .run("doctor --state runs")
+        .code(1)
+        .stdout_contains("fix: for the stacks below: trueup doctor './the shop' --state runs\n")
+        .does_not_say("trueup init");
 }
 
 #[test]

@@ -95,7 +95,16 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
         health.add("settings", HealthStatus::Ok, format!("{file}: {stack}, namespaces: {names}"));
     } else {
         let message = "there is no trueup.yaml: without a stack, nothing is deleted";
-        health.add("settings", HealthStatus::Note, message).fix(format!("trueup init {shown}"));
+        // Around a stack there can be no other.
+        let below = load::stacks_below(directory).unwrap_or_default();
+        let fix = match below.first() {
+            Some(stack) => {
+                let stack = safe::shell(&stack.display().to_string());
+                format!("for the stacks below: trueup doctor {stack}{}", context.call.settings())
+            }
+            None => format!("trueup init {shown}"),
+        };
+        health.add("settings", HealthStatus::Note, message).fix(fix);
     }
     Some(config)
 }
