@@ -96,6 +96,13 @@ fn a_missing_token_or_url_does_not_hide_the_other_checks() {
     unbound.run("doctor").code(0).stdout_contains(&format!("TRUEUP_TOKEN_URL={}\n", service.url()));
     let elsewhere = stage().at(&service).env("TRUEUP_TOKEN_URL", "https://elsewhere.example.net");
     elsewhere.run("doctor").code(1).stdout_contains("binds the token of `TRUEUP_TOKEN` to").does_not_say(TOKEN);
+    for (text, problem) in [("\n", "the token is empty"), ("two words\n", "the token")] {
+        with_url.write("token", text);
+        let ran = with_url.run("doctor --token-file token");
+        ran.code(1)
+            .stdout_contains(&format!("failed  token            {problem}"))
+            .stdout_contains("HTTP, on this machine");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod service;
 
+use crate::api::Secret;
 use crate::cli::command::prelude::*;
 use crate::cli::service::token;
 use crate::cli::settings::{ServiceLocation, VARIABLES};
@@ -173,7 +174,11 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
         return true;
     };
     let Context { global, environment, .. } = context;
-    let given = token::given((global, environment), config.token_variable.as_deref(), address);
+    let given = token::given((global, environment), config.token_variable.as_deref(), address).and_then(|given| {
+        // What cannot be sent is no token, and hides none of the checks that need none.
+        given.as_ref().map(|token| Secret::new(&token.text)).transpose().with_status(ExitStatus::Invalid)?;
+        Ok(given)
+    });
     let Some(given) = checked(health, "token", given) else { return false };
     let (status, message, fix) = match given {
         None if global.client_cert.is_some() || global.client_p12.is_some() => {
