@@ -10,6 +10,15 @@ fn run_next(stage: &Stage, printed: &str) {
     stage.run(command).code(0);
 }
 
+/// Runs each command of the first hour that `init` printed.
+#[track_caller]
+fn run_all(stage: &Stage, printed: &str) {
+    for line in printed.lines().filter_map(|line| line.strip_prefix("  trueup ")) {
+        let line = if line.starts_with("apply") { format!("{line} --yes --quiet") } else { line.to_owned() };
+        stage.run(&line).code(0);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn on_a_terminal_it_asks_nothing_and_prints_its_defaults() {
@@ -29,12 +38,20 @@ fn a_first_hour_without_a_tenant() {
     ran.code(0).stdout_contains("Written:\n  endpoints/trueup.yaml\n  endpoints/shop/example.yaml\n");
     run_next(&stage, ran.text());
     assert!(stage.read("endpoints/trueup.yaml").contains("stack: endpoints\n"));
-    for line in ran.text().lines().filter_map(|line| line.strip_prefix("  trueup ")) {
-        let line = if line.starts_with("apply") { format!("{line} --yes --quiet") } else { line.to_owned() };
-        stage.run(&line).code(0);
-    }
+    run_all(&stage, ran.text());
     stage.run("get shop --sandbox").code(0).stdout_contains("shop/example  example.com");
     stage.run("fmt --check endpoints").code(0);
+}
+
+#[test]
+fn what_it_proposes_names_an_environment_only_where_there_is_one() {
+    let stage = Stage::new();
+    let ran = stage.run("init new --sandbox --env prod --var region=eu");
+    run_all(&stage, ran.code(0).text());
+    stage.write("old/trueup.yaml", "environments: {prod: {stack: shop-prod, namespaces: [shop]}}\n");
+    let ran = stage.run("init old --sandbox=old.redb --env prod");
+    ran.code(0).stdout_contains("  trueup plan old --env prod --sandbox=old.redb\n");
+    run_all(&stage, ran.text());
 }
 
 #[test]

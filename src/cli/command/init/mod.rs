@@ -262,15 +262,18 @@ fn next(
     let directory = safe::shell(&arguments.directory.display().to_string());
     let Context { global, call, .. } = context;
     let without = |ids: &[&str]| ids.iter().fold(call.clone(), |call, id| call.with(id, [])).settings();
-    // What is in the settings now need not be repeated; where they were there before, they may say something else.
+    let and_sandbox = |flags: String| match &global.sandbox {
+        Some(_) => flags + &call.flags("sandbox"),
+        None => flags + " --sandbox",
+    };
+    // What is in the settings now need not be repeated, and they have no environment; where they were there before, they
+    // may say something else.
+    let no_stack = without(&["base_url", "stack", "sandbox", "config", "env", "var"]);
     let (others, sandbox) = match is_new {
-        true => (without(&["base_url", "stack", "sandbox"]), without(&["base_url", "stack", "sandbox"])),
+        true => (no_stack.clone(), no_stack.clone()),
         false => (without(&["sandbox"]), without(&["base_url", "sandbox"])),
     };
-    let sandbox = match &global.sandbox {
-        Some(_) => sandbox + &call.flags("sandbox"),
-        None => format!("{sandbox} --sandbox"),
-    };
+    let (sandbox, of_namespace) = (and_sandbox(sandbox), and_sandbox(no_stack));
     let mut text = String::new();
     if let Some(before) = files::before_pipelines(forge) {
         text.push_str(&format!("\n{before}"));
@@ -281,7 +284,7 @@ fn next(
             "\nA first hour without a tenant (--sandbox is an embedded service with data of its own):\n  \
              trueup plan {directory}{sandbox}\n  \
              trueup apply {directory}{sandbox}\n  \
-             trueup get {namespace}{sandbox}\n"
+             trueup get {namespace}{of_namespace}\n"
         ));
     }
     let has_token = global.token_file.is_some() || global.client_cert.is_some() || global.client_p12.is_some();
