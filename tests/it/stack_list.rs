@@ -399,11 +399,9 @@ fn a_removed_environment_is_listed_with_what_nothing_deletes_any_more() {
 fn a_removed_stack_is_listed_with_what_it_left_without_an_environment_and_in_those_that_a_selector_selects() {
     let stage = repository();
     let of = |name: &str| format!("stack: envs-{name}, namespaces: [{name}], variables: {{ns: {name}}}");
-    let (test, prod) = (of("test"), of("prod"));
-    stage.write(
-        "envs/trueup.yaml",
-        &format!("{{{}, environments: {{test: {{{test}}}, prod: {{{prod}, labels: {{ring: last}}}}}}}}\n", of("dev")),
-    );
+    let (dev, test, prod) = (of("dev").replace(", ", "\n"), of("test"), of("prod"));
+    let environments = format!("environments:\n  test: {{{test}}}\n  prod: {{{prod}, labels: {{ring: last}}}}\n");
+    stage.write("envs/trueup.yaml", &format!("{dev}\n{environments}"));
     stage.write("envs/x.yaml", "metadata: {name: x, namespace: '${ns}'}\nspec: {ip: 10.0.0.7, port: 80}\n");
     commit(&stage, "environments");
     git(&stage, "checkout -q -b change");
