@@ -40,6 +40,17 @@ fn one_cart(service: &Service) -> Stage {
         .applied("one")
 }
 
+/// Stack two, which defines what stack one has applied with port 80: `shop/cart` with this port, `shop/search` with another.
+fn defined_twice(service: &Service, port: u16) -> Stage {
+    Stage::stack(service, "one")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80))
+        .applied(".");
+    Stage::stack(service, "two")
+        .file("cart.yaml", &definition("shop/cart", port))
+        .file("search.yaml", &definition("shop/search", 81))
+}
+
 fn move_definitions(stage: &Stage) {
     for name in names() {
         std::fs::rename(stage.path(&format!("one/{name}.yaml")), stage.path(&format!("two/{name}.yaml")))
@@ -451,13 +462,7 @@ fn a_move_that_is_not_clear_is_refused_and_sends_nothing() {
 #[test]
 fn a_glob_allows_to_take_over_what_it_matches_and_nothing_else() {
     let service = Service::start();
-    Stage::stack(&service, "one")
-        .file("cart.yaml", &definition("shop/cart", 80))
-        .file("search.yaml", &definition("shop/search", 80))
-        .applied(".");
-    let two = Stage::stack(&service, "two")
-        .file("cart.yaml", &definition("shop/cart", 81))
-        .file("search.yaml", &definition("shop/search", 81));
+    let two = defined_twice(&service, 81);
     for wrong in ["foreign-stack=", "foreign-stack=shop/[", "protected=shop/*", "unverified=*"] {
         two.run(&format!("plan . --allow {wrong}")).code(64).stderr_contains("names nothing that can be allowed");
     }
@@ -485,13 +490,7 @@ fn a_glob_allows_to_take_over_what_it_matches_and_nothing_else() {
 #[test]
 fn what_an_apply_takes_from_another_stack_is_shown_as_that_and_bound_by_the_policy() {
     let service = Service::start();
-    Stage::stack(&service, "one")
-        .file("cart.yaml", &definition("shop/cart", 80))
-        .file("search.yaml", &definition("shop/search", 80))
-        .applied(".");
-    let two = Stage::stack(&service, "two")
-        .file("cart.yaml", &definition("shop/cart", 80))
-        .file("search.yaml", &definition("shop/search", 81))
+    let two = defined_twice(&service, 80)
         .file("pay.yaml", &definition("shop/pay", 81))
         .file("../policy.yaml", "stacks: [two]\n");
     service.create(&json!({"metadata": {"name": "pay", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}}));
