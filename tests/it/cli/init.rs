@@ -130,10 +130,11 @@ fn a_directory_in_a_stack_and_wrong_flags_are_refused_before_anything_is_written
     stage.run("init new --namespaces Shop").code(64).stderr_contains("the namespace `Shop` ");
     stage.run("init new --url http://elsewhere.example.net").code(1).stderr_contains("use https");
     stage.run("init new --stack ../x").code(64).stderr_contains("`--stack` is `../x`");
-    stage
-        .run("init new/../beside")
-        .code(64)
-        .stderr_contains("`new/../beside` goes up from a directory that does not exist");
+    // On Windows `new/..` is where `new` would be, whether it is there or not.
+    if cfg!(unix) {
+        let refused = "`new/../beside` goes up from a directory that does not exist";
+        stage.run("init new/../beside").code(64).stderr_contains(refused);
+    }
     assert!(!stage.path("new").exists() && !stage.path("mesh/inner").exists());
 }
 
