@@ -91,6 +91,8 @@ pub struct FleetPart<'a> {
     pub directory: String,
     /// Its environment, if the call is about several.
     pub environment: Option<String>,
+    /// Which stack it is, where another one of a merged report has its directory.
+    pub apart: Option<String>,
     /// What makes it this stack, whatever a call names it: a digest of its service, its name and its environment.
     pub id: String,
     /// The words of a command that names it alone.
@@ -172,8 +174,8 @@ impl FleetPart<'_> {
             Ok(StackReport::Checked(check)) => check.shard.map(|(index, of)| format!("shard {index}/{of}")),
             _ => None,
         };
-        let details: Vec<&str> = self.environment.as_deref().into_iter().chain(shard.as_deref()).collect();
-        name(&self.directory, &details)
+        let details = [self.environment.as_deref(), self.apart.as_deref(), shard.as_deref()];
+        name(&self.directory, &details.into_iter().flatten().collect::<Vec<_>>())
     }
 
     /// How its own report is drawn: as `view`, with the commands that name it alone.

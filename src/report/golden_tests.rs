@@ -138,6 +138,7 @@ fn part<'a>(directory: &str, call: &str, outcome: Result<StackReport<'a>, NoResu
     FleetPart {
         directory: directory.to_owned(),
         environment: (directory != "tenants/one").then(|| "prod".to_owned()),
+        apart: None,
         id: "5f0a4c58".to_owned(),
         call: call.to_owned(),
         flags: String::new(),

@@ -2,7 +2,6 @@
 //! missing, too old, in two files or not readable is reported at its place, and then the whole is unknown: nothing is
 //! concluded from input that is not whole. No IO; the clock is passed in.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -41,7 +40,8 @@ impl MergeInput {
 /// The checks of several files.
 #[derive(Debug)]
 pub struct MergedChecks {
-    parts: Vec<SavedStack>,
+    /// Each with what [`FleetPart::apart`] is.
+    parts: Vec<(SavedStack, Option<String>)>,
     problems: Vec<InputProblem>,
     from: MergedFrom,
 }
@@ -88,12 +88,15 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
     let checked = period(&documents);
     let names: Vec<String> = documents.iter().map(|(name, _)| name.clone()).collect();
     let mut parts = Vec::new();
-    for (id, found) in by_stack(documents) {
+    let stacks = by_stack(documents);
+    let alike = alike(stacks.iter().map(|(id, _)| id));
+    for (id, found) in stacks {
+        let apart = id.apart(&alike);
+        let result = whole_and_recent(the_one(found, &names, &id.name(&alike), &mut problems), now, max_age);
         let StackId { directory, environment, .. } = id;
-        let result = the_one(found, &names, &directory, &mut problems);
-        parts.push(SavedStack { directory, environment, id: None, result: whole_and_recent(result, now, max_age) });
+        parts.push((SavedStack { directory, environment, id: None, result }, apart));
     }
-    let is_checked = |part: &SavedStack| !matches!(part.result, Err(NoResult::Skipped(_)));
+    let is_checked = |(part, _): &(SavedStack, _)| !matches!(part.result, Err(NoResult::Skipped(_)));
     if problems.is_empty() && !parts.iter().any(is_checked) {
         problems.push(InputProblem { place: ".".to_owned(), message: "no file contains a check".to_owned() });
     }
@@ -150,8 +153,9 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
     }
     let problem = |place| InputProblem { place, message: "no file contains it".to_owned() };
     let mut problems = Vec::new();
+    let alike = alike(seen.keys().filter_map(|(id, _)| id.as_ref()));
     for ((id, of), seen) in &seen {
-        let of_what = id.as_ref().map(|id| format!(" of {}", id.name())).unwrap_or_default();
+        let of_what = id.as_ref().map(|id| format!(" of {}", id.name(&alike))).unwrap_or_default();
         let absent: Vec<u32> = (1..=*of).filter(|index| !seen.shards.contains(index)).collect();
         problems.extend(absent.iter().take(MOST_NAMED).map(|index| problem(format!("shard {index}/{of}{of_what}"))));
         if let Some(more @ 1..) = absent.len().checked_sub(MOST_NAMED) {
@@ -205,9 +209,27 @@ impl StackId {
         }
     }
 
-    fn name(&self) -> Cow<'_, str> {
-        fleet::name(&self.directory, self.environment.as_deref().as_slice())
+    /// Which stack it is, if another one has its directory and its environment: jobs in repositories of their own are `.`.
+    fn apart(&self, alike: &BTreeSet<(String, Option<String>)>) -> Option<String> {
+        let Some(StackIdentity::Named(url, stack)) = &self.identity else { return None };
+        let is_alike = alike.contains(&(self.directory.clone(), self.environment.clone()));
+        is_alike.then(|| stack.as_ref().map_or_else(|| url.clone(), |stack| format!("{stack} at {url}")))
     }
+
+    fn name(&self, alike: &BTreeSet<(String, Option<String>)>) -> String {
+        let apart = self.apart(alike);
+        let details: Vec<&str> = self.environment.as_deref().into_iter().chain(apart.as_deref()).collect();
+        fleet::name(&self.directory, &details).into_owned()
+    }
+}
+
+/// The directories, with their environments, that several stacks have.
+fn alike<'i>(ids: impl Iterator<Item = &'i StackId>) -> BTreeSet<(String, Option<String>)> {
+    let mut known: BTreeMap<_, BTreeSet<&Option<StackIdentity>>> = BTreeMap::new();
+    for StackId { directory, environment, identity, .. } in ids {
+        known.entry((directory.clone(), environment.clone())).or_default().insert(identity);
+    }
+    known.into_iter().filter(|(_, stacks)| stacks.len() > 1).map(|(name, _)| name).collect()
 }
 
 /// The entry that counts: the newest check, if there are several.
@@ -261,18 +283,19 @@ impl CheckDocument {
 impl MergedChecks {
     /// The report over all of them.
     pub fn fleet(&self) -> Fleet<'_> {
-        let parts = self.parts.iter().map(SavedStack::part).collect();
+        let parts = self.parts.iter().map(|(part, apart)| part.part(apart.clone())).collect();
         let problems = self.problems.clone();
         Fleet { problems, merged: Some(self.from), ..Fleet::new(FleetCommand::Drift, parts) }
     }
 }
 
 impl SavedStack {
-    fn part(&self) -> FleetPart<'_> {
+    fn part(&self, apart: Option<String>) -> FleetPart<'_> {
         let flags = self.environment.as_ref().map(|name| format!(" --env {}", safe::shell(name))).unwrap_or_default();
         FleetPart {
             directory: self.directory.clone(),
             environment: self.environment.clone(),
+            apart,
             id: String::new(),
             call: format!("{}{flags}", safe::shell(&self.directory)),
             flags,

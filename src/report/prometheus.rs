@@ -259,6 +259,7 @@ mod tests {
         let part = |environment: &str, check| FleetPart {
             directory: ".".to_owned(),
             environment: Some(environment.to_owned()),
+            apart: None,
             id: String::new(),
             call: String::new(),
             flags: String::new(),

@@ -69,7 +69,7 @@ impl Random {
             if self.failed { Err(NoResult::Failed("no token".to_owned())) } else { Ok(StackReport::Checked(found)) };
         let directory = format!("t{number}");
         let (id, flags) = (format!("id-{number}"), String::new());
-        FleetPart { call: directory.clone(), directory, environment: None, id, flags, outcome }
+        FleetPart { call: directory.clone(), directory, environment: None, apart: None, id, flags, outcome }
     }
 }
 
@@ -148,7 +148,7 @@ impl Listed {
         let outcome = if is_elsewhere { Err(NoResult::Elsewhere) } else { Ok(StackReport::Checked(check)) };
         let directory = format!("t{}", self.stack);
         let flags = String::new();
-        FleetPart { call: directory.clone(), directory, environment: None, id: self.id(), flags, outcome }
+        FleetPart { call: directory.clone(), directory, environment: None, apart: None, id: self.id(), flags, outcome }
     }
 }
 
@@ -479,8 +479,15 @@ fn checks_of_other_stacks_of_the_same_directory_are_not_taken_for_the_ones_that_
     stage
         .run("fleet report halves")
         .code(5)
-        .stdout_contains("== shard 2/2 of .\nINCOMPLETE  no file contains it")
-        .stdout_contains("== shard 1/2 of .\nINCOMPLETE  no file contains it");
+        .stdout_contains(&format!("== . (a at {0}, shard 1/2)  ({0})", service.url()))
+        .stdout_contains(&format!("== . (b at {0}, shard 2/2)  ({0})", service.url()))
+        .stdout_contains(&format!("== shard 2/2 of . (a at {})\nINCOMPLETE  no file contains it", service.url()))
+        .stdout_contains(&format!("== shard 1/2 of . (b at {})\nINCOMPLETE  no file contains it", service.url()));
+    // One cannot be told from the other by its directory, even where its check is too old.
+    for format in ["text", "markdown"] {
+        let old = stage.run(&format!("fleet report halves --max-age 0s --format {format}"));
+        old.code(5).stdout_contains(&format!(". (b at {})", service.url()));
+    }
     // The checkers of one stack read other lists of namespaces.
     stage.write("all/1.json", &check("a", "1/2"));
     stage.write("all/2.json", &check("a", "2/2"));

@@ -371,7 +371,7 @@ impl Member {
             _ => NoResult::Failed(error.to_string()),
         };
         let outcome = outcome.map_err(|none| none.map(failed));
-        FleetPart { directory, environment, id: self.id(), call, flags, outcome }
+        FleetPart { directory, environment, apart: None, id: self.id(), call, flags, outcome }
     }
 
     /// The file of a directory that is for this stack: by service, stack and environment.

@@ -153,6 +153,7 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
     let part = |directory: &str, outcome| FleetPart {
         directory: directory.to_owned(),
         environment: None,
+        apart: None,
         id: String::new(),
         call: directory.to_owned(),
         flags: String::new(),

@@ -305,6 +305,7 @@ fn fleet_of<'p>(plans: &[(&str, &'p Plan)]) -> Fleet<'p> {
     let part = |(directory, plan): &(&str, &'p Plan)| FleetPart {
         directory: (*directory).to_owned(),
         environment: None,
+        apart: None,
         id: String::new(),
         call: (*directory).to_owned(),
         flags: String::new(),
