@@ -10,8 +10,8 @@ pub(super) fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }
 
-/// A larger number counts nothing, and 65,536 of those that are not may be added.
-pub const MOST_COUNTED: u64 = 1 << 48;
+/// A larger number counts nothing, and no answer has room for as many others as overflow when they are added.
+pub const MOST_COUNTED: u64 = 1 << 40;
 
 /// An integer as a number or as a text of digits, below [`MOST_COUNTED`]; anything else is nothing.
 pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
