@@ -68,8 +68,11 @@ fn tally(fields: &[String], page: &EventPage) -> Result<(u64, Vec<FieldCounts>)>
     };
     let fields: Vec<FieldCounts> = fields.iter().enumerate().map(field).collect::<Result<_>>()?;
     let has_events = !page.events.is_empty() || fields.iter().any(|field| !field.values.is_empty());
-    if page.total_hits.is_none() && has_events {
-        return Err(error!(Failed, "the service did not count the events: its answer has no `total_hits`"));
+    if total == 0 && has_events {
+        return Err(error!(
+            Failed,
+            "the service did not count the events: its answer has no `total_hits`, or 0 beside events"
+        ));
     }
     Ok((total, fields))
 }
@@ -123,11 +126,16 @@ mod tests {
             7
         );
         assert_eq!(tally(serde_json::json!({"events": [], "aggs": null})).expect("nothing").0, 0);
+        let most = serde_json::json!({"key": "DE", "count": (1_u64 << 48) - 1});
+        let many = serde_json::json!({"by_0": {"field_aggregation": {"buckets": vec![most; 70_000]}}});
         for answer in [
+            serde_json::json!({"events": event, "total_hits": (1_u64 << 48) - 1, "aggs": many}),
             serde_json::json!({"events": [], "aggs": counted}),
             serde_json::json!({"events": event, "aggs": {"by_0": {"field_aggregation": {}}}}),
             serde_json::json!({"events": event, "total_hits": 500, "aggs": null}),
             serde_json::json!({"events": [], "total_hits": 500}),
+            serde_json::json!({"events": [], "total_hits": "0", "aggs": counted}),
+            serde_json::json!({"events": event, "total_hits": 0, "aggs": {"by_0": {"field_aggregation": {}}}}),
         ] {
             assert!(tally(answer.clone()).is_err(), "{answer}");
         }
