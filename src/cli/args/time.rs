@@ -74,21 +74,22 @@ impl TimeRange {
         match (self.since, self.until) {
             (None, None) => format!("last {reach}"),
             (None, Some(until)) => format!("the {reach} until {}", to_second(until)),
-            (Some(since), None) => format!("last {}", length(now.duration_since(since))),
+            (Some(since), None) => length(now.duration_since(since))
+                .map_or_else(|| format!("since {}", to_second(since)), |length| format!("last {length}")),
             (Some(since), Some(until)) => format!("{} to {}", to_second(since), to_second(until)),
         }
     }
 }
 
-/// A length of time in its largest units: `hour`, `2 hours`, `90 minutes`.
-fn length(time: SignedDuration) -> String {
+/// A length of time in its largest units: `hour`, `2 hours`, `90 minutes`. Nothing where they are more than a reader can take in.
+fn length(time: SignedDuration) -> Option<String> {
     let seconds = time.as_secs();
     let units = [(7 * 86_400, "week"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
     let whole = |(unit, _): &&(i64, &str)| seconds >= *unit && seconds % unit == 0;
     match units.iter().find(whole) {
-        Some((unit, name)) if seconds == *unit => (*name).to_owned(),
-        Some((unit, name)) => format!("{} {name}s", seconds / unit),
-        None => "moment".to_owned(),
+        Some((unit, name)) if seconds == *unit => Some((*name).to_owned()),
+        Some((unit, name)) => Some(seconds / unit).filter(|units| *units < 200).map(|units| format!("{units} {name}s")),
+        None => Some("moment".to_owned()),
     }
 }
 
@@ -162,6 +163,7 @@ mod tests {
         assert_eq!(words(None, None), "last 10 minutes");
         assert_eq!(words(Some("1h"), None), "last hour");
         assert_eq!(words(Some("90m"), None), "last 90 minutes");
+        assert_eq!(words(Some("2026-11-21T10:59:59+01:00"), None), "since 2026-11-21T09:59:59Z");
         assert_eq!(words(Some("2d"), Some("1d")), "2026-11-19T12:00:00Z to 2026-11-20T12:00:00Z");
     }
 }
