@@ -74,8 +74,8 @@ fn found(
     if let Some(name) = named {
         return configured(environment, name, address).map(Some);
     }
-    if let Some(text) = of_variable(environment, VARIABLE)? {
-        return token(text, VARIABLE, is_bound(environment, VARIABLE, address)?);
+    if let Some((text, source)) = of_variable(environment, VARIABLE)? {
+        return token(text, &source, is_bound(environment, VARIABLE, address)?);
     }
     match environment.variable(FOREIGN_VARIABLE) {
         Some(text) => token(text.to_owned(), FOREIGN_VARIABLE, false),
@@ -83,14 +83,14 @@ fn found(
     }
 }
 
-/// The token of a variable, or of the file that `NAME_FILE` names.
-fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<String>> {
+/// The token of a variable, or of the file that `NAME_FILE` names, with the variable that it is from.
+fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<(String, String)>> {
     let file = format!("{name}_FILE");
     match (environment.variable(name), environment.path(&file)) {
         (Some(_), Some(_)) => Err(error!(Invalid, "`{name}` and `{file}` are both set")
             .hint(format!("unset one of them: {file} names a file"))),
-        (None, Some(path)) => read(&path).map(Some),
-        (text, None) => Ok(text.map(str::to_owned)),
+        (None, Some(path)) => Ok(Some((read(&path)?, file))),
+        (text, None) => Ok(text.map(|text| (text.to_owned(), name.to_owned()))),
     }
 }
 
@@ -116,7 +116,7 @@ fn check_name(variable: &str) -> Result<()> {
 /// The token of the variable that the configuration names.
 fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<GivenToken> {
     check_name(name)?;
-    let Some(text) = of_variable(environment, name)? else {
+    let Some((text, source)) = of_variable(environment, name)? else {
         return Err(error!(Invalid, "`token_variable` names `{name}`, which is not set")
             .hint(format!("set {name}, or {name}_FILE to the path of a file, or give --token-file")));
     };
@@ -126,7 +126,7 @@ fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -
         return Err(error!(Invalid, "`{name}` is bound to no service: `{name}_URL` is not set")
             .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
     }
-    Ok(GivenToken { text, name: name.to_owned(), bound })
+    Ok(GivenToken { text, name: source, bound })
 }
 
 /// Whether `VARIABLE_URL` says that the token of `variable` is for this service.

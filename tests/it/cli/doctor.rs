@@ -69,6 +69,11 @@ fn a_set_up_that_works_has_a_line_for_each_check() {
     let after = service.log().iter().filter(|entry| entry.method != "GET").count();
     assert_eq!(writes, after, "nothing is written");
     stage.run("doctor --sandbox").code(0).stdout_contains("the embedded one");
+    let stage = stage.env("TRUEUP_TOKEN", "").env("TRUEUP_TOKEN_URL", "").file("../token", TOKEN);
+    let stage = stage.env("TRUEUP_TOKEN_FILE", "../token");
+    let fix = format!("fix: to send it to no other service: TRUEUP_TOKEN_URL={}\n", service.url());
+    let ran = stage.run("doctor");
+    ran.code(0).stdout_contains("from TRUEUP_TOKEN_FILE, which is bound to no URL").stdout_contains(&fix);
 }
 
 #[test]

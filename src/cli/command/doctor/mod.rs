@@ -190,7 +190,8 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
         }
         Some(token) if token.bound => (HealthStatus::Ok, format!("from {}, bound to this URL", token.name), None),
         Some(token) if token.name.starts_with("TRUEUP_TOKEN") => {
-            let fix = format!("to send it to no other service: {}_URL={}", token.name, address.url);
+            let variable = token.name.trim_end_matches("_FILE");
+            let fix = format!("to send it to no other service: {variable}_URL={}", address.url);
             (HealthStatus::Note, format!("from {}, which is bound to no URL", token.name), Some(fix))
         }
         Some(token) => (HealthStatus::Ok, format!("from {}", token.name), None),
