@@ -204,6 +204,8 @@ fn a_state_directory_that_others_can_write_is_a_failure() {
     let stage = stage().file("state/x", "");
     std::fs::set_permissions(stage.path("state"), std::fs::Permissions::from_mode(0o777)).expect("a mode");
     stage.run("doctor --sandbox=x.redb --state state").code(1).stdout_contains("failed  state directory");
+    let ran = stage.run("doctor --sandbox=x.redb --state trueup.yaml/state");
+    ran.code(1).stdout_contains("state`: Not a directory (os error 20)").stdout_contains("fix: name another directory");
 }
 
 #[test]

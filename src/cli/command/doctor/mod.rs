@@ -243,11 +243,13 @@ fn directory(path: &Path, health: &mut Health) -> bool {
         runs.replace(PROBE, b"", FileMode::Private)?;
         runs.remove(Path::new(PROBE))
     });
-    if let Err(error) = written {
-        health.add("state directory", HealthStatus::Failed, error.to_string());
-        health.fix(error.hint().unwrap_or("name another directory with --state or TRUEUP_STATE"));
-        return false;
+    let written = written.map_err(|error| {
+        let other = error.hint().is_none().then_some("name another directory with --state or TRUEUP_STATE");
+        CommandError::new(ExitStatus::Failed, error).hint_each(other)
+    });
+    let is_written = checked(health, "state directory", written).is_some();
+    if is_written {
+        health.add("state directory", HealthStatus::Ok, path.display().to_string());
     }
-    health.add("state directory", HealthStatus::Ok, path.display().to_string());
-    true
+    is_written
 }
