@@ -91,7 +91,7 @@ pub struct FleetPart<'a> {
     pub directory: String,
     /// Its environment, if the call is about several.
     pub environment: Option<String>,
-    /// Which stack it is, where another one of a merged report has its directory.
+    /// Which stack it is, where another one of a merged report has its directory, and the shard if it is of a single stack.
     pub apart: Option<String>,
     /// What makes it this stack, whatever a call names it: a digest of its service, its name and its environment.
     pub id: String,
@@ -168,14 +168,10 @@ pub struct SharedReason<'a> {
 }
 
 impl FleetPart<'_> {
-    /// The directory, with the environment if the call is about several, and the shard if it is of a single stack.
+    /// The directory, with the environment if the call is about several, and what else distinguishes it.
     pub fn name(&self) -> Cow<'_, str> {
-        let shard = match &self.outcome {
-            Ok(StackReport::Checked(check)) => check.shard.map(|(index, of)| format!("shard {index}/{of}")),
-            _ => None,
-        };
-        let details = [self.environment.as_deref(), self.apart.as_deref(), shard.as_deref()];
-        name(&self.directory, &details.into_iter().flatten().collect::<Vec<_>>())
+        let details: Vec<&str> = self.environment.iter().chain(&self.apart).map(String::as_str).collect();
+        name(&self.directory, &details)
     }
 
     /// How its own report is drawn: as `view`, with the commands that name it alone.

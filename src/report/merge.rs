@@ -210,15 +210,23 @@ impl StackId {
     }
 
     /// Which stack it is, if another one has its directory and its environment: jobs in repositories of their own are `.`.
+    /// And the shard, if it is of a single stack.
     fn apart(&self, alike: &BTreeSet<(String, Option<String>)>) -> Option<String> {
-        let Some(StackIdentity::Named(url, stack)) = &self.identity else { return None };
         let is_alike = alike.contains(&(self.directory.clone(), self.environment.clone()));
-        is_alike.then(|| stack.as_ref().map_or_else(|| url.clone(), |stack| format!("{stack} at {url}")))
+        let stack = match &self.identity {
+            Some(StackIdentity::Named(url, Some(stack))) if is_alike => Some(format!("{stack} at {url}")),
+            Some(StackIdentity::Named(url, None)) if is_alike => Some(url.clone()),
+            Some(StackIdentity::Digest(id)) if is_alike => Some(format!("id {}", safe::line(id))),
+            _ => None,
+        };
+        let shard = self.shard.map(|(index, of)| format!("shard {index}/{of}"));
+        let all: Vec<String> = stack.into_iter().chain(shard).collect();
+        Some(all.join(", ")).filter(|all| !all.is_empty())
     }
 
     fn name(&self, alike: &BTreeSet<(String, Option<String>)>) -> String {
         let apart = self.apart(alike);
-        let details: Vec<&str> = self.environment.as_deref().into_iter().chain(apart.as_deref()).collect();
+        let details: Vec<&str> = self.environment.iter().chain(&apart).map(String::as_str).collect();
         fleet::name(&self.directory, &details).into_owned()
     }
 }

@@ -216,9 +216,14 @@ proptest! {
             let fleet = Fleet { shard: Some((shard, of)), ..Fleet::new(FleetCommand::Drift, parts) };
             files.push((number, rendered(&fleet, Format::Json)));
         }
-        if merged(files).fleet().whole() == Verdict::InSync {
+        let merged = merged(files);
+        if merged.fleet().whole() == Verdict::InSync {
             prop_assert_eq!(checked, named);
         }
+        // A collector refuses a file with two samples of one name.
+        let metrics = rendered(&merged.fleet(), Format::Prometheus);
+        let mut samples = BTreeSet::new();
+        prop_assert!(metrics.lines().filter(|line| !line.starts_with('#')).all(|line| samples.insert(line)));
     }
 }
 
@@ -452,6 +457,11 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         .code(2)
         .stdout_contains("== two (shard 1/2)  ")
         .stdout_contains("== two (shard 2/2)  ");
+    // Each has a sample of its own also without a check that counts: a collector refuses a file with two of one sample.
+    let old = stage.run("fleet report shards --max-age 0s --format prometheus");
+    old.code(5)
+        .stdout_contains("_unchecked{directory=\"two (shard 1/2)\"} 1\n")
+        .stdout_contains("two (shard 2/2)\"} 1\n");
     stage.remove("shards/2.json");
     stage.run("fleet report shards").code(5).stdout_contains("== shard 2/2 of two\nINCOMPLETE  no file contains it");
 }
