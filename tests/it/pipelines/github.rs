@@ -329,6 +329,15 @@ fn a_fork_is_planned_against_a_snapshot_without_a_token() {
     choose(&mut runner, shop);
     assert_eq!(runner.step(&step(&workflow("plan.yaml"), "fork", "Snapshot")).code, 0);
     assert_eq!(runner.stage.read("asked"), "run download 5 --name snapshot\n");
+    // A stack that the fork adds is in none.
+    choose(&mut runner, &json!({"directory": "new", "id": "new"}));
+    let ran = runner.step(&step(&workflow("plan.yaml"), "fork", "Snapshot"));
+    assert_eq!(
+        (ran.code, ran.errors.starts_with("::error::no snapshot contains this stack;")),
+        (1, true),
+        "{}",
+        ran.errors
+    );
 
     let base = runner.git("rev-parse HEAD");
     runner.stage.edit("change/shop/cart.yaml", "port: 80", "port: 81");
