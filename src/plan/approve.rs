@@ -33,8 +33,8 @@ pub enum ApprovalError {
     },
     /// The plan is not the one that was reviewed.
     #[error(
-        "this plan's digest is not {given}: the files, the service, the options or what was allowed are not those \
-         of the review"
+        "this plan's digest is not {given}: the files, the live objects, the service, the options or what was allowed \
+         are not those of the review"
     )]
     OtherDigest {
         /// What was given.

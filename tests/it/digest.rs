@@ -54,6 +54,9 @@ fn a_digest_is_shown_and_taken_with_128_bits_at_least() {
         .stdout_contains(&format!("--digest {}\n", &whole[..32]));
     stage.run(&format!("apply . --digest {}", &whole[..31])).code(64).stderr_contains("at least 32 hex digits");
     stage.run(&format!("apply . --digest {} --quiet", &whole[..32])).code(0);
+    // A job that is run again after its apply finds another plan, though nothing changed but live.
+    let again = format!("apply . --digest {} --quiet", &whole[..32]);
+    stage.run(&again).code(6).stderr_contains("the live objects, the service, ");
 }
 
 #[test]
