@@ -84,6 +84,7 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
     }
     let files = documents.len();
     keep_one_count(&mut documents, &mut problems);
+    name_alike(&mut documents);
     problems.extend(missing(&documents));
     let checked = period(&documents);
     let names: Vec<String> = documents.iter().map(|(name, _)| name.clone()).collect();
@@ -123,6 +124,29 @@ fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut V
         }
         _ => true,
     });
+}
+
+/// Gives a stack of a file that is no shard the digest of the one that it is in the shards of a list, if it is one.
+fn name_alike(documents: &mut [(String, CheckDocument)]) {
+    type Named = (String, Option<String>, Option<(String, Option<String>, Option<String>)>);
+    let named = |entry: &SavedStack| -> Named {
+        let plan = entry.result.as_ref().ok().map(|check| &check.plan);
+        let of = plan.map(|plan| (plan.service.base_url.clone(), plan.stack.clone(), plan.source.environment.clone()));
+        (entry.directory.clone(), entry.environment.clone(), of)
+    };
+    let mut digests: BTreeMap<Named, BTreeSet<String>> = BTreeMap::new();
+    for entry in documents.iter().flat_map(|(_, document)| &document.stacks) {
+        let Some(digest) = &entry.id else { continue };
+        let (directory, environment, of) = named(entry);
+        // One without a check is known by its directory alone.
+        digests.entry((directory.clone(), environment.clone(), None)).or_default().insert(digest.clone());
+        digests.entry((directory, environment, of)).or_default().insert(digest.clone());
+    }
+    for entry in documents.iter_mut().flat_map(|(_, document)| &mut document.stacks).filter(|entry| entry.id.is_none())
+    {
+        let known = digests.get(&named(entry)).filter(|known| known.len() == 1);
+        entry.id = known.and_then(|known| known.first().cloned());
+    }
 }
 
 /// What the files of the shards of one list, or of one stack, contain.

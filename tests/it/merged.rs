@@ -299,6 +299,31 @@ fn the_checks_of_all_shards_are_the_report_of_one_checker() {
 }
 
 #[test]
+fn a_stack_of_a_shard_and_of_a_file_of_its_own_is_one_stack() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    stage.write("tenants/t5/cart.yaml", "metadata: {}\n");
+    for index in 0..3 {
+        stage
+            .run(&format!("drift -R tenants --shard {index}/3 --format json --output checks/{index}.json"))
+            .stderr_ignored();
+    }
+    let sum = "6 stacks: 3 in sync, 1 pending, 1 changed outside, 1 not checked; ";
+    // The report in the directory that it is made of, and the job of one stack.
+    stage.run("fleet report checks --write json=checks/fleet.json").code(1).stdout_contains(sum);
+    stage
+        .run("fleet report checks")
+        .code(1)
+        .stdout_contains(sum)
+        .stdout_contains("4 files")
+        .stdout_contains("6 problems");
+    stage.remove("checks/fleet.json");
+    stage.run("drift tenants/t0 --format json --output checks/one.json").code(0);
+    let ran = stage.run("fleet report checks");
+    ran.code(1).stdout_contains(sum).stdout_contains("one.json have a result for it: the newest check is shown");
+}
+
+#[test]
 fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     let service = Service::start();
     let stage = fleet(&service);
