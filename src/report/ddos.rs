@@ -1,6 +1,8 @@
 //! The view of DDoS events: a table of them, one with its attachments, an edit before it is sent, and a conflict with an
 //! edit that was made meanwhile.
 
+use std::collections::BTreeSet;
+
 use super::text::draw;
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
@@ -113,17 +115,19 @@ pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view:
 /// The values that were changed by someone else after `shown` was read, beside those of the edit.
 pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &TextView) -> String {
     let mut table = Table::new(["field", "when shown", "now", "wanted"]).titled(Line::default(), 2);
-    let fields = |event: &DdosEvent| {
-        let end = event.end_time.clone().unwrap_or_default();
-        [event.name.clone(), event.description.clone(), end]
-    };
-    let wanted = [&wanted.name, &wanted.description, &wanted.end_time];
-    for (((field, before), after), wanted) in
-        ["name", "description", "end_time"].iter().zip(fields(shown)).zip(fields(now)).zip(wanted)
-    {
+    let [before, after] = [shown, now].map(|event| serde_json::json!(event));
+    let fields = [&before, &after].into_iter().filter_map(Json::as_object).flat_map(serde_json::Map::keys);
+    for field in fields.collect::<BTreeSet<_>>() {
+        let [before, after] = [&before, &after].map(|event| event.get(field).map(value_text).unwrap_or_default());
+        let wanted = match field.as_str() {
+            "name" => &wanted.name,
+            "description" => &wanted.description,
+            "end_time" => &wanted.end_time,
+            _ => &None,
+        };
         if before != after {
             let wanted = wanted.as_ref().map_or_else(|| line!["as it is"], |wanted| line![code(wanted)]);
-            table.row([line![*field], line![code(before)], line![code(after)], wanted]);
+            table.row([line![foreign(field)], line![code(before)], line![code(after)], wanted]);
         }
     }
     let title = line!["DDoS event ", code(&shown.id), " was changed by someone else after it was shown"];
@@ -131,4 +135,28 @@ pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &Te
     blocks.gap();
     blocks.table(table);
     draw::blocks(&blocks, view)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_conflict_shows_whatever_was_changed() {
+        let event = |event: Json| -> DdosEvent { serde_json::from_value(event).expect("an event") };
+        let shown = event(json!({"id": "6c1d", "name": "a"}));
+        let now =
+            event(json!({"id": "6c1d", "name": "b", "severity": "high", "attachments": [{"attachment_id": "a1"}]}));
+        let edit = DdosEdit { name: Some("mine".to_owned()), ..DdosEdit::default() };
+        insta::assert_snapshot!(conflict(&shown, &now, &edit, &TextView::default()), @r#"
+        conflict: DDoS event 6c1d was changed by someone else after it was shown
+
+          field        when shown  now                                                      wanted
+          attachments  []          [{"attachment_id":"a1","attachment_type":"","name":""}]  as it is
+          name         a           b                                                        mine
+          severity                 high                                                     as it is
+        "#);
+    }
 }
