@@ -33,6 +33,14 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
             .hint("apply one environment at a time: --env NAME"));
     }
     context.output.leave_run_files();
+    if let Some(file) = arguments.decision.write.iter().find(|written| written.path.is_file()) {
+        return Err(error!(
+            Usage,
+            "`{}` is a file, and the documents of several stacks are in a directory",
+            file.path.display()
+        )
+        .hint("name a directory with --write"));
+    }
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
     // What names no stack is an error before anything is read.
     waves(arguments, &members, |_| true)?;
