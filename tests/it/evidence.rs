@@ -149,16 +149,20 @@ fn a_document_that_cannot_be_written_makes_an_apply_fail_visibly_and_several_sta
     stage.edit("cart.yaml", "port: 80", "port: 81");
     stage.write("blocking", "a file");
     stage
-        .run("apply . --yes --write json=blocking/out.json --quiet")
+        .run("apply . --yes --write prometheus=blocking/out.prom --write json=out.json --quiet")
         .code(7)
         .stderr_contains("cannot write the document of the run");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+    assert_eq!(evidence(&stage, "out.json")["plan"]["stack"], "shop", "one that cannot be written costs no other");
     let many = Stage::new()
         .at(&service)
         .file("one/trueup.yaml", "stack: one\nnamespaces: [one]\n")
         .file("one/a.yaml", &definition("one/a", 80))
         .file("two/trueup.yaml", "stack: two\nnamespaces: [two]\n")
         .file("two/a.yaml", &definition("two/a", 80));
+    many.write("out.json", "the document of one stack");
+    many.run("apply one two --yes --write json=out.json --quiet").code(64).stderr_contains("`out.json` is a file");
+    assert_eq!(service.requests("POST"), 2, "those of the stage alone");
     std::fs::create_dir(many.path("evidence")).expect("a directory");
     many.run("apply one two --yes --write json=evidence --quiet").code(0);
     let mut stacks: Vec<String> = std::fs::read_dir(many.path("evidence"))

@@ -54,21 +54,21 @@ pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool
         let record = journal::find(store, &run.to_string()).map_err(|error| settings::store_failed(context, error))?;
         Ok(RunDocument::of(&record, None))
     });
-    let written = read.and_then(|document| {
-        let view = TextView::default();
-        for WrittenReport { format, path } in files {
-            let path = if is_one_of_several { path.join(file_name(&document, *format)) } else { path.clone() };
-            let report = Report::Answer(&document);
-            let options = ReportOptions::new(&view);
-            match format {
-                // What reads metrics is another user.
-                Format::Prometheus => file::replace(&path, |out| report::write(&report, *format, &options, out))?,
-                _ => file::write_private(&path, |out| report::write(&report, *format, &options, out))?,
-            }
-        }
-        Ok(())
-    });
-    if let Err(error) = written {
-        context.output.note_unwritten(format!("cannot write the document of the run: {error}"));
+    let note = |error| context.output.note_unwritten(format!("cannot write the document of the run: {error}"));
+    let document = match read {
+        Ok(document) => document,
+        Err(error) => return note(error),
+    };
+    let view = TextView::default();
+    // One that cannot be written costs no other.
+    for WrittenReport { format, path } in files {
+        let path = if is_one_of_several { path.join(file_name(&document, *format)) } else { path.clone() };
+        let (report, options) = (Report::Answer(&document), ReportOptions::new(&view));
+        let written = match format {
+            // What reads metrics is another user.
+            Format::Prometheus => file::replace(&path, |out| report::write(&report, *format, &options, out)),
+            _ => file::write_private(&path, |out| report::write(&report, *format, &options, out)),
+        };
+        written.unwrap_or_else(note);
     }
 }
