@@ -104,8 +104,8 @@ pub enum JournalError {
         /// "; there are runs of …", where there are any.
         there: String,
     },
-    /// A newer run of the stack cannot be read, so that it is unknown which run is the last.
-    #[error("`{}` is a later run of the stack and cannot be read, so an earlier one is not taken for the last", path.display())]
+    /// A newer run, of the stack where a command is about one, cannot be read, so that it is unknown which run is the last.
+    #[error("`{}` is a later run and cannot be read, so an earlier one is not taken for the last", path.display())]
     LaterUnreadable {
         /// The later run.
         path: PathBuf,

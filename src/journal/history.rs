@@ -220,21 +220,25 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
 /// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`load`].
 pub fn find(state: &StateStore, text: &str) -> Result<RunRecord, JournalError> {
     let run = match text {
-        "last" => newest_readable(state)?.ok_or_else(|| no_run(state, text))?,
+        "last" => newest(state)?.ok_or_else(|| no_run(state, text))?,
         text => named(state, text)?,
     };
     load(state, &run)
 }
 
-/// The newest run that can be read.
-fn newest_readable(state: &StateStore) -> Result<Option<RunId>, JournalError> {
+/// The newest run that began.
+///
+/// # Errors
+/// It cannot be read: an earlier one is not taken for it.
+fn newest(state: &StateStore) -> Result<Option<RunId>, JournalError> {
     for path in stored::files(state)?.into_iter().rev() {
         let file = RunFile::new(state, path);
         match file.bytes().and_then(|bytes| parse(&file.path, &bytes)) {
             Ok(record) => return Ok(Some(record.header.run)),
             // The store does not answer: which run is the newest is not known.
             Err(error @ JournalError::State(_)) => return Err(error),
-            Err(_) => {}
+            Err(JournalError::NoHeader { .. }) => {}
+            Err(error) => return Err(JournalError::LaterUnreadable { path: file.path, source: Box::new(error) }),
         }
     }
     Ok(None)

@@ -171,6 +171,9 @@ async fn nothing_is_concluded_from_a_run_that_lacks_a_part() {
     let error = load(&state, &RunId::new(RUN).expect("an id")).expect_err("a gap");
     assert!(matches!(&error, JournalError::Gap { part, .. } if part == "00000001.jsonl"), "{error}");
     assert_eq!(history(&state).expect("read").unreadable.len(), 1);
+    // An earlier run is not shown as the last one either.
+    let error = find(&state, "last").expect_err("unreadable");
+    assert!(matches!(&error, JournalError::LaterUnreadable { .. }), "{error}");
 }
 
 #[test]
