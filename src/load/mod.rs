@@ -51,7 +51,7 @@ pub use suggestion::{Searches, nearest};
 pub use text::Position;
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -304,22 +304,27 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     let removed: BTreeMap<_, _> = removed.into_iter().collect();
     let definitions = unique(found, &origin, &context, &mut problems);
     problems.extend(variables.without_environment(&config));
+    // What another commit has is as it was.
     if matches!(origin, FileOrigin::Disk { .. }) {
         let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
-        let found = rules::ignored_in_vain(&config, &settings, is_defined);
+        let mut found = rules::ignored_in_vain(&config, &settings, is_defined);
+        if problems.is_empty() {
+            let names = |files: &[Arc<str>]| {
+                let texts = files.iter().filter_map(|file| origin.text(file, &options.limits).ok());
+                texts
+                    .flat_map(|text| variable::names(text.as_str()).into_iter().map(str::to_owned).collect::<Vec<_>>())
+                    .collect()
+            };
+            let own: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| names(&files));
+            // An overlay of another environment may use it, too.
+            let every = || format::files(&origin, &config, stack, &options.limits, &mut Vec::new());
+            let others: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| names(&every()));
+            let is_written = |name: &str| own.contains(name) || others.contains(name);
+            found.extend(variables.unused(&config, &settings, is_written));
+        }
         let (wrong, in_vain): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
         problems.extend(wrong);
         ineffective.extend(in_vain);
-    }
-    // What another commit defines is not what the call's variables are for.
-    if problems.is_empty() && matches!(origin, FileOrigin::Disk { .. }) {
-        // An overlay of another environment may use it, too.
-        let every = LazyCell::new(|| format::files(&origin, &config, stack, &options.limits, &mut Vec::new()));
-        let is_written = |variable: &str| {
-            let mut texts = files.iter().chain(every.iter()).filter_map(|file| origin.text(file, &options.limits).ok());
-            texts.any(|text| text.as_str().contains(variable))
-        };
-        problems.extend(variables.unknown(&config, is_written));
     }
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, count).below(root));

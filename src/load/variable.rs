@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::config::Config;
+use super::config::{Config, SettingPlaces};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, Value, ValueOrigin, resolve};
 use super::suggestion::{did_you_mean, nearest};
@@ -64,23 +64,30 @@ impl Variables {
         Some(Diagnostic::without_place(format!("the variable `{name}` is set in environments only"), help))
     }
 
-    /// The variables of `--var` that no definition uses and that the settings do not name. `is_written` is whether a file
-    /// contains a text: an overlay may replace the value that uses a variable.
-    pub(super) fn unknown(&self, config: &Config, is_written: impl Fn(&str) -> bool) -> Vec<Diagnostic> {
-        let used = |name: &str| self.texts.get(name).is_some_and(|variable| variable.used.load(Ordering::Relaxed));
-        let unknown = config.undeclared.iter().filter(|name| !used(name) && !is_written(&format!("${{{name}}}")));
+    /// The problems of variables in force that nothing uses: an error where only `--var` names one, else a note at its
+    /// place. `is_written` is whether a file contains `${name}`: an overlay may replace the value that uses a variable.
+    pub(super) fn unused<'s>(
+        &self,
+        config: &Config,
+        settings: &impl Deref<Target = SettingPlaces<'s>>,
+        is_written: impl Fn(&str) -> bool,
+    ) -> Vec<Diagnostic> {
+        let is_used = |name: &str| self.texts.get(name).is_some_and(|variable| variable.used.load(Ordering::Relaxed));
+        let unused = self.texts.keys().filter(|name| !is_used(name) && !is_written(name));
         let problem = |name: &String| {
-            let known = self
-                .texts
-                .keys()
-                .map(String::as_str)
-                .filter(|known| !config.undeclared.contains(*known) || used(known));
-            let help = did_you_mean(name, known, || {
-                format!("no definition uses `${{{name}}}`, and `variables:` does not name it")
+            let is_of_call = config.undeclared.contains(name);
+            let known = self.texts.keys().map(String::as_str);
+            let known = known.filter(|known| is_used(known) || is_of_call && !config.undeclared.contains(*known));
+            let help = did_you_mean(name, known, || match is_of_call {
+                true => format!("no definition uses `${{{name}}}`, and `variables:` does not name it"),
+                false => format!("no definition uses `${{{name}}}`"),
             });
-            Diagnostic::without_place(format!("`--var {name}` names a variable that nothing uses"), help)
+            match is_of_call {
+                true => Diagnostic::without_place(format!("`--var {name}` names a variable that nothing uses"), help),
+                false => settings.variable(name, format!("nothing uses the variable `{name}`"), help).into_note(),
+            }
         };
-        unknown.map(problem).collect()
+        unused.map(problem).collect()
     }
 }
 

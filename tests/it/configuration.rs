@@ -94,8 +94,9 @@ fn the_examples_of_settings_are_valid() {
     let examples: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(examples.len() > 1);
     for example in examples {
-        let definition = "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7}\n";
-        let stage = Stage::new().file("trueup.yaml", example).file("cart.yaml", definition);
+        let target = if example.contains("domain:") { "dns_name: 'cart.${domain}'" } else { "ip: 10.0.0.7" };
+        let definition = format!("metadata: {{name: cart, namespace: shop}}\nspec: {{{target}}}\n");
+        let stage = Stage::new().file("trueup.yaml", example).file("cart.yaml", &definition);
         stage.run("validate .").code(0).stderr("");
     }
 }

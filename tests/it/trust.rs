@@ -168,7 +168,33 @@ fn a_variable_or_an_environment_that_nothing_defines_is_an_error_that_names_it()
     describe("validate bare --env prod", "there is no environment `prod`");
     describe("plan stack --sandbox --var tier=web --var nosuch=x", "`--var nosuch`");
     // What is defined somewhere is good: used, declared, or of another environment.
-    stage.run("validate stack --var tier=web --var region=us --var zone=b").code(0).stdout_contains("Valid");
+    stage
+        .run("validate stack --var tier=web --var region=us --var zone=b")
+        .code(0)
+        .stdout_contains("Valid")
+        .stderr_contains("nothing uses the variable `zone`");
+}
+
+#[test]
+fn a_variable_of_the_settings_that_nothing_uses_is_noted_where_it_is_set() {
+    let settings = "stack: s\nvariables: {port: 80}\nenvironments:\n  prod:\n    variables: {prot: 443}\n  dev:\n    \
+                    variables: {zone: b}\n    overlay: dev\n";
+    let stage = Stage::new()
+        .file("trueup.yaml", settings)
+        .file("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec:\n  ip: 10.0.0.7\n  port: ${port}\n")
+        .file("dev/cart.yaml", "metadata:\n  name: cart\n  namespace: shop\n  description: in ${zone}\n");
+    stage
+        .run("validate . --env prod")
+        .code(0)
+        .stderr_contains("note: nothing uses the variable `prot`\n --> trueup.yaml:5:17")
+        .stderr_contains("did you mean `port`?");
+    let line = "note  trueup.yaml:5: nothing uses the variable `prot`";
+    stage.run("plan . --env prod --sandbox").code(0).stdout_contains(line);
+    // What the overlay of another environment uses is used.
+    stage.write("trueup.yaml", &settings.replace("{port: 80}", "{port: 80, zone: a}").replace("prot", "port"));
+    for line in ["validate .", "validate . --env prod", "validate . --env dev"] {
+        stage.run(line).code(0).stderr("");
+    }
 }
 
 #[test]

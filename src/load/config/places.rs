@@ -8,6 +8,9 @@ use crate::load::diagnostic::Diagnostic;
 use crate::load::item::{Item, TextSpan, Value};
 use crate::load::text::SourceText;
 
+/// The key of the places of variables, which no setting has.
+const VARIABLE: &str = "${}";
+
 /// The first place of each text by its key, a list standing for its items, and of each rule of `ignore:` by its object and field.
 #[derive(Default)]
 pub(in crate::load) struct SettingPlaces<'s>(HashMap<(String, String), TextSpan<'s>>);
@@ -29,10 +32,20 @@ impl<'s> SettingPlaces<'s> {
             let rule = rule(object.text().unwrap_or_default(), field.text().unwrap_or_default());
             self.0.entry((key.to_owned(), rule)).or_insert(object.span);
         }
-        item.entries().iter().for_each(|entry| self.take(&entry.key, &entry.item));
+        for entry in item.entries() {
+            if key == "variables" {
+                self.0.entry((VARIABLE.to_owned(), entry.key.clone().into_owned())).or_insert(entry.key_at);
+            }
+            self.take(&entry.key, &entry.item);
+        }
         if let Value::List(items) = &item.value {
             items.iter().for_each(|one| self.take(key, one));
         }
+    }
+
+    /// An error about a variable, where it is set first.
+    pub(in crate::load) fn variable(&self, name: &str, message: impl AsRef<str>, label: impl AsRef<str>) -> Diagnostic {
+        self.error(VARIABLE, name, message).with_help(label)
     }
 
     /// An error about the value of a key, at its place.
