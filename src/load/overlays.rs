@@ -88,7 +88,10 @@ impl<'s> Overlays<'s> {
                     conceal([&secrets], &mut problems[first_problem..]);
                     continue;
                 }
-                let removal = item.as_mut().and_then(|item| removal(item, problems));
+                let removal = item.as_mut().and_then(|item| {
+                    variable::substitute_mappings(item, variables);
+                    removal(item, problems)
+                });
                 let key = item.as_ref().and_then(|item| key_of(item, variables));
                 if let (Some(item), None) = (&item, &key) {
                     let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
@@ -164,6 +167,9 @@ impl<'s> Overlays<'s> {
         }
         let Some(key) = key_of(item, variables) else { return Default::default() };
         let overlays = self.of(&key);
+        if !overlays.is_empty() {
+            variable::substitute_mappings(item, variables);
+        }
         (overlays, onto(item, &key, overlays, problems))
     }
 

@@ -111,7 +111,7 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
                 substitute(&mut entry.item, variables, problems);
             }
         }
-        Value::Text(text, style) if contains(text) => {
+        Value::Text(text, style) if contains(text) && item.origin != ValueOrigin::Variable => {
             if let Some(name) = whole(text).filter(|_| *style == TextStyle::Plain) {
                 match lookup(name, &at, variables, problems) {
                     Some(value) => *item = again(value, at, problems),
@@ -132,6 +132,22 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
             }
         }
         Value::Text(..) | Value::Refused => {}
+    }
+}
+
+/// Puts in the variables that are mappings, so that overlays are merged with them as with any other mapping.
+pub(super) fn substitute_mappings<'s>(item: &mut Item<'s>, variables: &'s Variables) {
+    let at = item.span;
+    match &mut item.value {
+        Value::Map(entries) => entries.iter_mut().for_each(|entry| substitute_mappings(&mut entry.item, variables)),
+        Value::Text(text, TextStyle::Plain) if contains(text) => {
+            let value = whole(text).and_then(|name| lookup(name, &at, variables, &mut Vec::new()));
+            let mapping = value.map(|value| again(value, at, &mut Vec::new()));
+            if let Some(mapping) = mapping.filter(|read| matches!(read.value, Value::Map(_))) {
+                *item = mapping;
+            }
+        }
+        Value::Text(..) | Value::List(_) | Value::Refused => {}
     }
 }
 

@@ -178,6 +178,23 @@ fn cart_overlay(port: u16) -> String {
 }
 
 #[test]
+fn an_overlay_is_merged_with_a_mapping_that_a_variable_contains() {
+    let cart = |annotations: &str, rest: &str| {
+        format!("metadata:\n  name: cart\n  namespace: shop\n  annotations: {annotations}\n{rest}")
+    };
+    let settings = "variables: {notes: '{team: a, tier: web, odd: \"${x}\"}'}\nenvironments: {prod: {overlay: prod}}\n";
+    for (base, overlay, tier) in [("${notes}", "{tier: db}", "db"), ("{tier: db}", "${notes}", "web")] {
+        let stage = overlaid(settings)
+            .file("cart.yaml", &cart(base, "spec: {ip: 10.0.0.7}\n"))
+            .file("prod/cart.yaml", &cart(overlay, ""));
+        let plan = stage.run("plan . --sandbox --env prod --format json").code(0).json();
+        let annotations = &plan["plan"]["changes"][0]["action"]["create"]["wanted"]["metadata"]["annotations"];
+        // What was put in is not looked through again.
+        assert_eq!(*annotations, json!({"team": "a", "tier": tier, "odd": "${x}"}), "{base} {overlay}");
+    }
+}
+
+#[test]
 fn an_overlay_inside_of_another_one_is_of_its_own_environment_alone() {
     let settings = "environments:\n  prod: {overlay: o/prod}\n  eu: {overlay: o/prod/eu}\n  \
         both: {extends: prod, overlay: o/prod/eu}\n";
