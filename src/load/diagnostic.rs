@@ -115,6 +115,11 @@ impl Diagnostic {
         Self::new(Severity::Error, message).with_help(help)
     }
 
+    /// Whether it says that something is not there.
+    pub(super) fn is_about_absence(&self) -> bool {
+        self.message.ends_with(" is missing") || self.message.starts_with("none of `")
+    }
+
     /// The same as a note: it stops nothing.
     #[must_use]
     pub(super) fn into_note(mut self) -> Self {

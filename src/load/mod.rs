@@ -464,9 +464,15 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
                 });
             }
             definition::Examined::Skipped => {}
-            _ => {
+            examined => {
+                let from = read.problems.len();
                 read.problems.push(overlay.without_base(key, &defined));
-                conceal([&overlay.secrets], read.problems.last_mut());
+                if let (definition::Examined::Bad { problems }, false) = (examined, overlay.is_about_removal()) {
+                    // What is missing is meant to be in a definition.
+                    let wrong = problems.into_iter().filter(|problem| !problem.is_about_absence());
+                    read.problems.extend(inner.into_iter().chain(wrong));
+                }
+                conceal(context.overlays.secrets(key), &mut read.problems[from..]);
             }
         }
     }

@@ -294,6 +294,28 @@ fn an_overlay_of_a_kind_that_there_is_not_touches_no_other_object() {
 }
 
 #[test]
+fn what_is_wrong_with_a_whole_object_of_an_environment_is_said_at_its_place() {
+    let stage = overlaid("environments: {prod: {overlay: o}}\n");
+    let card = "metadata: {namespace: shop, name: card}";
+    for (spec, said) in [
+        ("spec: {ip: 10.0.0.8, prot: 80}", "unknown field `prot`\n --> o/card.yaml:2:22"),
+        ("spec: {ip: 10.0.0.8, port: 70000}", "o/card.yaml:2:28"),
+        ("spec: {ip: 10.0.0.8, port: '${prot}'}", "the variable `prot` is not defined"),
+    ] {
+        stage.write("o/card.yaml", &format!("{card}\n{spec}\n"));
+        stage.run("validate . --env prod").code(1).stderr_contains(said).stderr_contains("2 errors in");
+    }
+    // It may also be a change of another one.
+    stage.write("o/card.yaml", &format!("{card}\nspec: {{port: 70000}}\n"));
+    stage
+        .run("validate . --env prod")
+        .code(1)
+        .stderr_contains("did you mean `shop/cart`?")
+        .stderr_contains("o/card.yaml:2:14")
+        .stderr_contains("2 errors in");
+}
+
+#[test]
 fn what_is_missing_because_of_an_overlay_is_said_with_its_line() {
     let stage = overlaid("environments:\n  prod: {overlay: o}\n");
     let overlay = "metadata: {namespace: shop, name: cart}\n";
