@@ -50,6 +50,15 @@ impl Level {
         }
     }
 
+    /// Whether it is of messages with something that no answer shows, such as a secret.
+    pub(super) fn hides(self) -> bool {
+        match self {
+            Level::Message(message) => message.hides(),
+            Level::Several(field) => Level::of_one(field).hides(),
+            _ => false,
+        }
+    }
+
     /// Whether a key in snake case may be written here, or nothing says that it may not.
     pub(super) fn knows(self, key: &str) -> bool {
         match self {

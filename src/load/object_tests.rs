@@ -55,7 +55,7 @@ fn every_problem_of_an_object_is_found_at_its_place_in_one_go() {
         "9: `port` and `lb_port` cannot both be set [one of them]",
         "10: unknown field `healthchek` [did you mean `healthcheck`?]",
         "11: unknown value `LOCAL_PREFERED` for `endpoint_selection` [did you mean `LOCAL_PREFERRED`?]",
-        "12: `use_tls` is `5`, not a mapping [a mapping is needed here]",
+        "12: `use_tls` is (not shown), not a mapping [a mapping is needed here]",
         "13: `loadbalancer_algorithm` is a list, not a word [a word is needed here]",
     ];
     let found = found(&text);
@@ -74,7 +74,11 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
         ("origin_pool", "spec: {healthcheck: [{nane: a}]}", "unknown field `nane`"),
         ("origin_pool", "spec: {healthcheck: [{name: [a]}]}", "`name` is a list, not a text"),
         ("code_base_integration", "spec: {code_base_integration: {githb: {}}}", "unknown field `githb`"),
-        ("code_base_integration", "spec: {code_base_integration: {github: 5}}", "`github` is `5`, not a mapping"),
+        (
+            "code_base_integration",
+            "spec: {code_base_integration: {github: 5}}",
+            "`github` is (not shown), not a mapping",
+        ),
         ("origin_pool", "specs: {}", "unknown field `specs`"),
         ("orign_pool", "spec: {origin_servers: []}", "unknown kind `orign_pool` [did you mean `origin_pool`?]"),
         ("endpoints", "spec: {prot: 1}", "unknown kind `endpoints` [did you mean `endpoint`?]"),
@@ -159,6 +163,56 @@ fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
     let problems = sources(vec![file], &LoadOptions::default()).expect_err("no secret");
     let drawn = problems.render(&super::RenderOptions::default());
     assert!(!drawn.contains("hunter2"), "{drawn}");
+}
+
+/// Specs that have a text, or a list with one, where a mapping with a secret at any depth belongs.
+fn texts_instead(
+    message: &'static kind::Message,
+    around: &dyn Fn(Json) -> Json,
+    seen: &mut Vec<*const kind::Message>,
+    specs: &mut Vec<Json>,
+) {
+    seen.push(message);
+    specs.extend([json!("hunter2"), json!(["hunter2"])].map(around));
+    for field in message.fields.iter().filter(|field| !field.is(Flag::Secret)) {
+        let below = field.below().filter(|id| !id.is_empty()).map(kind::message);
+        let Some(below) = below.filter(|below| below.hides() && !seen.contains(&std::ptr::from_ref(*below))) else {
+            continue;
+        };
+        let around = |value: Json| {
+            around(match field.kind {
+                _ if field.is_list => json!({field.name: [value]}),
+                FieldKind::Map(_) => json!({field.name: {"a": value}}),
+                _ => json!({field.name: value}),
+            })
+        };
+        texts_instead(below, &around, seen, specs);
+    }
+}
+
+#[test]
+fn a_text_instead_of_what_has_a_secret_is_not_shown() {
+    let mut count = 0;
+    for kind in kind::all().filter(|kind| kind.message().hides()) {
+        let mut specs = Vec::new();
+        texts_instead(kind.message(), &|value| value, &mut Vec::new(), &mut specs);
+        for spec in specs {
+            let object = json!({"kind": kind.name, "metadata": {"name": "a", "namespace": "shop"}, "spec": spec});
+            for (path, text) in
+                [("a.json", object.to_string()), ("a.yaml", serde_yaml::to_string(&object).expect("YAML"))]
+            {
+                let file = SourceFile { path: path.to_owned(), bytes: text.clone().into_bytes() };
+                let problems = sources(vec![file], &LoadOptions::default()).expect_err("no mapping");
+                let drawn = problems.render(&super::RenderOptions::default());
+                assert!(!drawn.contains("hunter2"), "{text}\n{drawn}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 800, "{count}");
+    // A word that is no secret is worth its line.
+    let text = found(&pool("  origin_servers: [{public_ip: {ip: 192.0.2.4}}]\n  use_tls: true\n"));
+    assert!(text[0].contains("`use_tls` is `true`, not a mapping"), "{text:?}");
 }
 
 #[test]

@@ -176,6 +176,13 @@ impl Search<'_, '_> {
     fn part(&mut self, id: NodeId, level: Level, depth: usize) {
         let node = self.tree.node(id);
         let is_null = matches!(&node.shape, NodeShape::Scalar { text, style: TextStyle::Plain } if is_null(text));
+        // What is written instead of the mapping with a secret was perhaps meant as the secret.
+        let is_instead = match &node.shape {
+            NodeShape::Scalar { text, .. } => level.hides() && !matches!(text.as_ref(), "true" | "false"),
+            NodeShape::List { .. } => level.hides() && !matches!(level, Level::Several(_)),
+            _ => false,
+        };
+        let level = if is_instead { Level::Secret } else { level };
         if matches!(level, Level::Secret) && !is_null {
             self.secrets.places.push(node.range.clone());
         }
