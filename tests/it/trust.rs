@@ -186,8 +186,10 @@ fn a_variable_of_the_settings_that_nothing_uses_is_noted_where_it_is_set() {
     stage
         .run("validate . --env prod")
         .code(0)
-        .stderr_contains("note: nothing uses the variable `prot`\n --> trueup.yaml:5:17")
-        .stderr_contains("did you mean `port`?");
+        .stderr_contains("note: nothing uses the variable `prot`\n--> trueup.yaml:5:17")
+        .stderr_contains("did you mean `port`?")
+        // It may be meant for a secret.
+        .does_not_say("443");
     let line = "note  trueup.yaml:5: nothing uses the variable `prot`";
     stage.run("plan . --env prod --sandbox").code(0).stdout_contains(line);
     // What the overlay of another environment uses is used.

@@ -43,9 +43,11 @@ impl<'s> SettingPlaces<'s> {
         }
     }
 
-    /// An error about a variable, where it is set first.
+    /// An error about a variable, where it is set first. What it contains may be meant for a secret.
     pub(in crate::load) fn variable(&self, name: &str, message: impl AsRef<str>, label: impl AsRef<str>) -> Diagnostic {
-        self.error(VARIABLE, name, message).with_help(label)
+        let mut error = self.error(VARIABLE, name, message).with_help(label);
+        error.hide_source();
+        error
     }
 
     /// An error about the value of a key, at its place.
