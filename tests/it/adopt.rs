@@ -208,12 +208,27 @@ fn an_overlay_that_another_environment_extends_is_written_with_a_warning() {
     stage.run("apply . --env prod --yes --quiet").code(0);
     let by_hand = |port: u16| service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(port));
     by_hand(81);
-    let warning = "warning: the overlay o/prod also changes `prod-eu`, which extends `prod`\n";
+    let warning = "warning: the overlay o/prod also changes `prod-eu`, which uses it, too\n";
     stage.run("pull --drift . --env prod --into overlay").code(0).stderr_contains(warning);
     // Nothing extends the other one.
     stage.run("apply . --env prod-eu --yes --quiet --allow foreign-stack=shop/cart").code(0);
     by_hand(82);
     stage.run("pull --drift . --env prod-eu --into overlay").code(0).does_not_say("warning");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_overlay_that_another_environment_has_by_a_link_is_written_with_the_same_warning() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nenvironments:\n  prod: {stack: shop, overlay: o/prod}\n  prod-eu: {stack: shop-eu, \
+                    overlay: o/eu}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
+    stage.write("o/prod/cart.yaml", &definition("shop/cart", 80));
+    std::os::unix::fs::symlink("prod", stage.path("o/eu")).expect("a link");
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(81));
+    let warning = "warning: the overlay o/prod also changes `prod-eu`, which uses it, too\n";
+    stage.run("pull --drift . --env prod --into overlay").code(0).stderr_contains(warning);
 }
 
 #[test]

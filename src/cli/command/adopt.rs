@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api;
 use crate::cli::command::prelude::*;
-use crate::file::{Directory, FileMode};
+use crate::file::{Directory, FileMode, real_path_or_given};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, Loaded, SourceMap};
@@ -128,18 +128,18 @@ fn overlay<'l>(arguments: &AdoptArgs, context: &Context, loaded: &'l Loaded) -> 
     }
 }
 
-/// Says which other environments an overlay changes: those that extend its own.
+/// Says which other environments an overlay changes: those that extend its own, or have its directory by whatever path.
 fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
+    let real = |overlay: &str| real_path_or_given(&loaded.root.join(overlay));
+    let here = real(directory);
     let environments = loaded.config.environments.iter();
     let others = environments.filter(|(other, _)| *other != name);
-    let others = others.filter(|(_, config)| config.overlays.iter().any(|overlay| overlay == directory));
+    let others = others.filter(|(_, config)| config.overlays.iter().any(|overlay| real(overlay) == here));
     let others: Vec<String> = others.map(|(other, _)| format!("`{other}`")).collect();
     if !others.is_empty() {
-        let verb = if others.len() == 1 { "extends" } else { "extend" };
-        context.output.notice(&format!(
-            "warning: the overlay {directory} also changes {}, which {verb} `{name}`",
-            others.join(", ")
-        ));
+        let verb = if others.len() == 1 { "uses" } else { "use" };
+        let others = others.join(", ");
+        context.output.notice(&format!("warning: the overlay {directory} also changes {others}, which {verb} it, too"));
     }
 }
 
