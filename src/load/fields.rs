@@ -102,7 +102,7 @@ impl Decoder {
         let label = match &item.value {
             // `port:80` is one text.
             Value::Text(text, TextStyle::Plain) if wanted == "a mapping" && text.contains(':') => {
-                format!("a space is missing after `{}:`", text.split(':').next().unwrap_or_default())
+                "a space is missing after the first `:`".to_owned()
             }
             Value::Text(_, TextStyle::Quoted) if item.origin == ValueOrigin::Variable && is_collection => {
                 IN_QUOTES.to_owned()

@@ -173,7 +173,7 @@ fn texts_instead(
     specs: &mut Vec<Json>,
 ) {
     seen.push(message);
-    specs.extend([json!("hunter2"), json!(["hunter2"])].map(around));
+    specs.extend([json!("hunter2"), json!("hunter2:key"), json!(["hunter2"])].map(around));
     for field in message.fields.iter().filter(|field| !field.is(Flag::Secret)) {
         let below = field.below().filter(|id| !id.is_empty()).map(kind::message);
         let Some(below) = below.filter(|below| below.hides() && !seen.contains(&std::ptr::from_ref(*below))) else {
