@@ -35,7 +35,7 @@ pub struct RehearseArgs {
     pub live: LiveArgs,
     /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
     #[arg(long, value_name = "FAULTS", default_value = "none")]
-    pub faults: crate::cli::run::rehearsal::FaultOption,
+    pub faults: String,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
     pub format: Format,
@@ -46,7 +46,7 @@ impl Execute for RehearseArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let stack = stack::open(context, &self.scope)?;
-        let scenario = self.faults.scenario()?;
+        let scenario = rehearsal::scenario(&self.faults)?;
         let options = SessionOptions { live: self.live.live.as_deref(), change: Some(&self.change), shard: None };
         let session = Session::compare(context, stack, options).await?;
         let (snapshot, mut plan) = copy(context, &session).await?;
@@ -63,7 +63,7 @@ impl Execute for RehearseArgs {
         let source = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
         let mut second = session.plan_against(&source).await?;
         session.attribute(&mut second)?;
-        let faults = InjectedFaults { chosen: self.faults.name(), met };
+        let faults = InjectedFaults { chosen: self.faults.clone(), met };
         let rehearsal = Rehearsal { plan, outcome, second, faults };
         let view = session.view();
         context.output.report_with(&Report::Answer(&rehearsal), self.format, &ReportOptions::new(&view));

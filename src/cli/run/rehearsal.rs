@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::path::Path;
 
 use crate::cli::{CommandResult as _, ExitStatus, Result};
 use crate::kind::KindName;
@@ -27,51 +26,17 @@ rules:
   - {operation: '*-list', for: 1, truncate: {}}
 ";
 
-/// The faults of a rehearsal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FaultOption {
-    /// None.
-    None,
-    /// The set that is built in.
-    Rough,
-    /// A scenario in a file.
-    File(PathBuf),
-}
-
-impl FromStr for FaultOption {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text {
-            "none" => FaultOption::None,
-            "rough" => FaultOption::Rough,
-            path => FaultOption::File(PathBuf::from(path)),
-        })
-    }
-}
-
-impl FaultOption {
-    /// The name of them in a report.
-    pub fn name(&self) -> String {
-        match self {
-            FaultOption::None => "none".to_owned(),
-            FaultOption::Rough => "rough".to_owned(),
-            FaultOption::File(path) => path.display().to_string(),
-        }
-    }
-
-    /// The scenario.
-    ///
-    /// # Errors
-    /// A file without a scenario.
-    pub fn scenario(&self) -> Result<Scenario> {
-        let read = match self {
-            FaultOption::None => return Ok(Scenario::default()),
-            FaultOption::Rough => Scenario::parse(ROUGH),
-            FaultOption::File(path) => Scenario::read(path),
-        };
-        read.with_status(ExitStatus::Invalid).hint("docs/sandbox.md describes scenarios; or use --faults rough")
-    }
+/// The scenario of `--faults`: none, the one that is built in, or that of a file.
+///
+/// # Errors
+/// A file without a scenario.
+pub fn scenario(faults: &str) -> Result<Scenario> {
+    let read = match faults {
+        "none" => return Ok(Scenario::default()),
+        "rough" => Scenario::parse(ROUGH),
+        path => Scenario::read(Path::new(path)),
+    };
+    read.with_status(ExitStatus::Invalid).hint("docs/sandbox.md describes scenarios; or use --faults rough")
 }
 
 /// The copy of what was kept, with what else refers to the objects that the plan deletes.
@@ -190,8 +155,9 @@ mod tests {
 
     #[test]
     fn the_faults_that_are_built_in_are_a_scenario() {
-        assert!(FaultOption::Rough.scenario().is_ok());
-        assert_eq!("faults.yaml".parse(), Ok(FaultOption::File(PathBuf::from("faults.yaml"))));
+        assert!(scenario("rough").is_ok() && scenario("none").is_ok());
+        let absent = scenario("absent/faults.yaml").expect_err("there is no such file");
+        assert!(absent.to_string().contains("absent/faults.yaml"), "{absent}");
     }
 
     #[test]
