@@ -29,7 +29,7 @@ use crate::transport::Proxies;
 
 /// What every command receives.
 pub struct Context {
-    /// The global flags.
+    /// The global flags, with the environment of the configuration that a variable chooses where no flag does.
     pub global: GlobalArgs,
     /// The call as it was typed.
     pub call: Call,
@@ -72,8 +72,9 @@ pub struct PolicyFile {
 
 impl Context {
     /// The context of a command in this process; its policy is not read yet.
-    pub fn new(global: GlobalArgs, call: Call) -> Self {
+    pub fn new(mut global: GlobalArgs, call: Call) -> Self {
         let environment = ProcessEnvironment::read();
+        global.env = global.env.or_else(|| environment.variable("TRUEUP_ENV").map(str::to_owned));
         let output = Output::new(&global, &environment);
         Self {
             global,
@@ -111,11 +112,6 @@ impl Context {
         }
     }
 
-    /// The environment of the configuration that the call chooses.
-    pub fn chosen_environment(&self) -> Option<String> {
-        self.global.env.clone().or_else(|| self.environment.variable("TRUEUP_ENV").map(str::to_owned))
-    }
-
     /// The context of one of several stacks, with the environment of it that the call chooses. Its messages go to
     /// `output`. It starts no embedded service: the stacks share that of this one.
     pub fn of_stack(&self, environment: &StackEnvironment, output: Output, tenants: &Rc<Tenants>) -> Self {
@@ -136,7 +132,6 @@ impl Context {
         if let StackEnvironment::Chosen(name) = environment {
             context.global.env.clone_from(name);
             context.call = context.call.with("env", name.clone());
-            context.environment = context.environment.without("TRUEUP_ENV");
         }
         context
     }

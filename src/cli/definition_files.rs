@@ -83,7 +83,7 @@ impl<'a> DefinitionTarget<'a> {
         let defined = definitions.into_iter().map(|(key, definition)| (key, definition.file)).collect();
         let below = full.strip_prefix(root).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
-        let environment = context.chosen_environment();
+        let environment = context.global.env.clone();
         Ok(Self { arguments, config, environment, below, defined, files, removed, call })
     }
 

@@ -109,13 +109,6 @@ impl ProcessEnvironment {
         }
     }
 
-    /// The same without a variable.
-    #[must_use]
-    pub fn without(mut self, name: &str) -> Self {
-        self.variables.remove(name);
-        self
-    }
-
     /// The text of a variable; nothing if it is not set or empty. One that is not UTF-8 is set, to what is no name, address or
     /// token: what it should have said is not left out.
     pub fn variable(&self, name: &str) -> Option<&str> {

@@ -176,13 +176,13 @@ pub async fn permits_changes(
     pruned: &BTreeSet<Namespace>,
 ) -> Result<()> {
     let again = "plan again with the settings in force";
-    let (made, chosen) = (&plan.source.environment, context.chosen_environment());
-    if *made != chosen {
+    let (made, chosen) = (&plan.source.environment, &context.global.env);
+    if made != chosen {
         let named = |name: &Option<String>| match name {
             Some(name) => format!("the environment `{name}`"),
             None => "no environment".to_owned(),
         };
-        let error = error!(Refused, "the plan is of {}, and the call names {}", named(made), named(&chosen));
+        let error = error!(Refused, "the plan is of {}, and the call names {}", named(made), named(chosen));
         let flag = made.as_ref().map(|name| format!("to apply it: --env {}", safe::shell(name)));
         let none = || "to apply it: neither --env nor TRUEUP_ENV".to_owned();
         return Err(error.hint(flag.unwrap_or_else(none)).hint("nothing was sent"));

@@ -247,7 +247,7 @@ impl Session<'_> {
             service: &service,
             source: &PlanSource {
                 origin: PlanOrigin::Directory(stack.directory.clone()),
-                environment: context.chosen_environment(),
+                environment: context.global.env.clone(),
                 filters: stack.filters.clone(),
                 snapshot: source.taken(),
                 kinds: stack.loaded.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
@@ -428,7 +428,7 @@ fn configuration(context: &Context, plan: &Plan) -> Result<Config> {
         let named =
             |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
         let error = error!(Refused, "the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
-        let made_for = match (&plan.source.environment, context.chosen_environment()) {
+        let made_for = match (&plan.source.environment, &context.global.env) {
             (Some(made), chosen) if chosen.as_ref() != Some(made) => Some(format!("with --env {}", safe::shell(made))),
             (None, Some(_)) => Some("without --env".to_owned()),
             _ => None,

@@ -29,7 +29,7 @@ use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 /// The options of every load, from flags and environment.
 pub fn load_options(context: &Context) -> LoadOptions {
     let variables = context.global.var.iter().cloned().collect();
-    let (environment, config) = (context.chosen_environment(), context.global.config.clone());
+    let (environment, config) = (context.global.env.clone(), context.global.config.clone());
     LoadOptions { variables, environment, config, ..LoadOptions::default() }
 }
 
@@ -447,7 +447,7 @@ pub fn sandbox_in(file: PathBuf) -> String {
 
 /// Whose runs are those of this stack and service, with the data that the call names.
 pub fn run_owner(context: &Context, stack: Option<String>, base_url: String) -> RunOwner {
-    let (sandbox, environment) = (sandbox_of_runs(context), context.chosen_environment());
+    let (sandbox, environment) = (sandbox_of_runs(context), context.global.env.clone());
     RunOwner { stack, base_url, sandbox, environment }
 }
 
@@ -556,9 +556,8 @@ pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<St
 /// where the working directory has others, with the environment of the plan, and with its service and the sandbox of its
 /// run, where the call names no service or another one.
 pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> String {
-    let chosen = context.chosen_environment();
-    let environment = plan.source.environment.clone().or_else(|| chosen.clone());
-    let call = match environment == chosen {
+    let environment = plan.source.environment.clone().or_else(|| context.global.env.clone());
+    let call = match environment == context.global.env {
         true => context.call.clone(),
         false => context.call.clone().with("env", environment.clone()),
     };

@@ -104,7 +104,7 @@ fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Resul
     if settings.is_empty() && !known.iter().any(|known| begins(known) || known.ends_with(&path)) {
         return Err(unknown(asked, &known));
     }
-    Ok(Explanation { environment: context.chosen_environment(), settings: Some(settings), ..Explanation::default() })
+    Ok(Explanation { environment: context.global.env.clone(), settings: Some(settings), ..Explanation::default() })
 }
 
 /// The error of what is neither a setting nor a kind.

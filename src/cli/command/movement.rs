@@ -156,7 +156,7 @@ async fn arrange(
         settings: settings::plan_settings(&own.config, false),
         source: PlanSource {
             origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
-            environment: session.context.chosen_environment(),
+            environment: session.context.global.env.clone(),
             filters: arguments.globs.iter().map(|glob| safe::shell(glob)).collect(),
             kinds: kinds.iter().copied().filter(|kind| !kind.is_endpoint()).collect(),
             ..PlanSource::default()

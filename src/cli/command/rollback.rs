@@ -67,7 +67,7 @@ impl Execute for RollbackArgs {
         plan.source.environment = match &record.header.in_force {
             Some(_) => record.header.plan.source.environment.clone(),
             // A run of an earlier version does not say.
-            None => context.chosen_environment(),
+            None => context.global.env.clone(),
         };
         policy::permits_changes(context, &config, &plan, &BTreeSet::new()).await?;
         plan.consent(&allow, context.environment.person().as_deref());

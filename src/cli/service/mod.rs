@@ -92,7 +92,7 @@ pub async fn connect_with(context: &Context, config: &Config, token_use: TokenUs
     };
     settings.ids = context.ids();
     let stack = settings::stack(context, config).ok().flatten();
-    let source = context.output.line_source(stack, context.chosen_environment());
+    let source = context.output.line_source(stack, context.global.env.clone());
     let shown = Activity::new(context.output.clone(), source.clone());
     let Context { global, environment, output, .. } = context;
     settings.listener = Some(activity::listener(global, environment, output, source));

@@ -125,8 +125,8 @@ pub async fn open(
 
 /// Why a stack does not have the environment that the call names; nothing if it has it.
 fn missing_environment(context: &Context, target: &Target, settings: &Config) -> Option<MissingEnvironment> {
-    let name = context.chosen_environment().filter(|_| target.environment == StackEnvironment::OfCall)?;
-    if settings.environments.contains_key(&name) {
+    let name = context.global.env.as_ref().filter(|_| target.environment == StackEnvironment::OfCall)?;
+    if settings.environments.contains_key(name) {
         return None;
     }
     let names: Vec<&str> = settings.environments.keys().map(String::as_str).collect();
@@ -142,10 +142,10 @@ fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<()> 
     if members.iter().any(|member| member.missing_environment.is_none()) {
         return Ok(());
     }
-    let name = context.chosen_environment().unwrap_or_default();
+    let name = context.global.env.as_deref().unwrap_or_default();
     let settings = members.iter().filter_map(|member| member.settings.as_ref());
     let names: BTreeSet<&str> = settings.flat_map(|config| config.environments.keys().map(String::as_str)).collect();
-    let hint = match load::nearest(&name, names.iter().copied()) {
+    let hint = match load::nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if names.is_empty() => "none of them has `environments:`".to_owned(),
         None => format!("they have: {}", names.into_iter().collect::<Vec<_>>().join(", ")),
@@ -335,7 +335,7 @@ pub fn parts<'m, T>(
 impl Member {
     /// The directory of its stack, and its environment.
     fn root(&self) -> Option<(PathBuf, Option<String>)> {
-        Some((settings::root(&self.context, self.target.path()).ok()?, self.context.chosen_environment()))
+        Some((settings::root(&self.context, self.target.path()).ok()?, self.context.global.env.clone()))
     }
 
     /// Where it defines an endpoint: the file alone, if it cannot be read any more.
@@ -411,7 +411,7 @@ impl Member {
 
     /// A digest of what makes it this stack, its environment included where the call names one for all.
     fn id(&self) -> String {
-        let environment = self.context.chosen_environment().unwrap_or_default();
+        let environment = self.context.global.env.clone().unwrap_or_default();
         let words = self.identity_by(self.config()).into_iter().chain([environment]);
         let digest = words.fold(Sha256::new(), |digest, word| digest.chain_update(word).chain_update([0])).finalize();
         HEXLOWER.encode(&digest[..8])

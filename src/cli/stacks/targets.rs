@@ -65,7 +65,7 @@ impl Target {
 /// A path that cannot be read, or a directory without a stack below it.
 pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Targets> {
     let recursive = stacks.recursive;
-    let all = context.chosen_environment().is_some_and(|name| name == ALL);
+    let all = context.global.env.as_deref() == Some(ALL);
     if !recursive && !all && paths.len() == 1 {
         return Ok(Targets::One(paths.to_vec()));
     }
