@@ -12,9 +12,8 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, RequestIds, Secret};
+use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, RequestIds, Secret, TraceParent};
 use crate::cli::args::GlobalArgs;
-use crate::cli::output::activity;
 use crate::cli::stacks::declared::{self, Declared};
 use crate::cli::{Call, Output, ProcessEnvironment};
 use crate::git::{GitEnvironment, GitError, Repository};
@@ -26,6 +25,10 @@ use crate::report::TextView;
 use crate::sandbox::Running;
 use crate::state::StateStore;
 use crate::transport::Proxies;
+
+/// The variable by which a caller passes its trace on (W3C Trace Context).
+const TRACEPARENT: &str = "TRACEPARENT";
+const TRACESTATE: &str = "TRACESTATE";
 
 /// What every command receives.
 pub struct Context {
@@ -92,9 +95,18 @@ impl Context {
         }
     }
 
-    /// The ids of the requests of the command.
+    /// The ids of the requests of the command, in the trace of the caller. A trace that is not valid is left out with a note.
     pub fn ids(&self) -> Arc<RequestIds> {
-        Arc::clone(self.ids.get_or_init(|| activity::ids(&self.environment, &self.output)))
+        let ids = self.ids.get_or_init(|| {
+            let given = self.environment.variable(TRACEPARENT);
+            let parent = given.and_then(TraceParent::parse);
+            if given.is_some() && parent.is_none() {
+                self.output.message(&format!("note: `{TRACEPARENT}` is not a valid trace and is not passed on"));
+            }
+            let state = self.environment.variable(TRACESTATE).unwrap_or_default();
+            Arc::new(RequestIds::new(self.environment.chance(), parent.map(|parent| parent.with_state(state))))
+        });
+        Arc::clone(ids)
     }
 
     /// The proxies of the environment.
@@ -300,5 +312,22 @@ impl Tenants {
             settings.pool = Some(tenant.pool.insert(pool).clone());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::command::Arguments;
+
+    impl Context {
+        /// The context of a call with these flags, and with just these variables, for tests.
+        pub fn of(flags: &[&str], environment: &[(&str, &str)]) -> Self {
+            let words = ["trueup", "man"].iter().chain(flags);
+            let global = Arguments::try_parse_from(words).expect("a command line").global;
+            Self { environment: ProcessEnvironment::with(environment), ..Self::new(global, Call::default()) }
+        }
     }
 }

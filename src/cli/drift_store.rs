@@ -48,7 +48,7 @@ impl<'c> DriftStore<'c> {
     /// A file for a check with filters: what is left out would be taken for fixed.
     pub fn of(context: &'c Context, file: Option<PathBuf>, stack: &Stack, base_url: &str) -> Result<Self> {
         let is_whole = stack.selection.is_all();
-        let is_named = settings::named_state(&context.global, &context.environment).is_some();
+        let is_named = settings::named_state(context).is_some();
         let owner = owner(context, stack, base_url)?;
         let place = match (file, &owner.stack) {
             (Some(_), _) if !is_whole => {

@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
-use crate::cli::args::GlobalArgs;
 use crate::cli::stacks::declared;
 use crate::cli::{
     CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside, diagnostics,
@@ -20,7 +19,7 @@ use crate::file::{FileError, real_path, real_path_or_given, slashed};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
-use crate::model::policy::{Policy, Violation, consents};
+use crate::model::policy::{Violation, consents};
 use crate::model::{Layout, Name};
 use crate::plan::{self, Allowances, Ignore, Plan, PlanOrigin};
 use crate::report::{TextView, safe};
@@ -104,15 +103,13 @@ pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation> {
 /// # Errors
 /// One is not a URL, or environment and configuration name different ones.
 pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocation>> {
-    let Context { global, environment, .. } = context;
     if let Some(file) = sandbox(context)? {
-        if global.base_url.is_some() {
+        if context.global.base_url.is_some() {
             return Err(error!(Usage, "`--sandbox` and `--base-url` name two services; give one"));
         }
         return Ok(Some(ServiceLocation::Sandbox(file)));
     }
-    let policy = context.policy.as_ref().map(|file| &file.policy);
-    Ok(address((global, environment), policy, config.base_url.as_deref())?.map(ServiceLocation::At))
+    Ok(address(context, config.base_url.as_deref())?.map(ServiceLocation::At))
 }
 
 /// The file of the embedded service that the call names.
@@ -160,15 +157,7 @@ pub fn concurrency(context: &Context, config: &Config) -> usize {
 /// # Errors
 /// A text that is not a valid name.
 pub fn stack(context: &Context, config: &Config) -> Result<Option<String>> {
-    if let Some(given) = stack_named(&context.global, &context.environment)? {
-        return Ok(Some(given));
-    }
-    Ok(config.stack.as_ref().map(ToString::to_string))
-}
-
-/// The stack of the flag or of the environment.
-fn stack_named(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>> {
-    let Some((name, source)) = stack_text(global, environment) else { return Ok(None) };
+    let Some((name, source)) = stack_text(context) else { return Ok(config.stack.as_ref().map(ToString::to_string)) };
     match Name::parse(name) {
         Ok(name) => Ok(Some(name.to_string())),
         Err(error) => Err(error!(Usage, "`{source}` is `{name}`, which {error}")
@@ -177,9 +166,9 @@ fn stack_named(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<
 }
 
 /// What names the stack of the call, and by what.
-fn stack_text<'c>(global: &'c GlobalArgs, environment: &'c ProcessEnvironment) -> Option<(&'c str, &'static str)> {
-    let flag = global.stack.as_deref().map(|name| (name, "--stack"));
-    flag.or_else(|| environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")))
+fn stack_text(context: &Context) -> Option<(&str, &'static str)> {
+    let flag = context.global.stack.as_deref().map(|name| (name, "--stack"));
+    flag.or_else(|| context.environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")))
 }
 
 /// The settings that flags and variables of the process override, each with its value and the source.
@@ -276,19 +265,15 @@ pub struct Address {
 ///
 /// # Errors
 /// One is not a URL, two of environment and configuration differ, or the policy forbids it.
-pub fn address(
-    (global, environment): (&GlobalArgs, &ProcessEnvironment),
-    policy: Option<&Policy>,
-    configured: Option<&str>,
-) -> Result<Option<Address>> {
-    if let Some(text) = &global.base_url {
+pub fn address(context: &Context, configured: Option<&str>) -> Result<Option<Address>> {
+    if let Some(text) = &context.global.base_url {
         let url = self::url(text, "`--base-url`")?;
-        listed(policy, &url)?;
+        listed(context, &url)?;
         return Ok(Some(Address { url, pinned: true }));
     }
     let mut named = Vec::new();
     for variable in VARIABLES {
-        if let Some(text) = environment.variable(variable) {
+        if let Some(text) = context.environment.variable(variable) {
             let source = format!("`{variable}`");
             named.push((url(text, &source)?, source));
         }
@@ -307,7 +292,7 @@ pub fn address(
         )
         .hint("make them equal, or name the service with --base-url"));
     }
-    let in_policy = listed(policy, url)?;
+    let in_policy = listed(context, url)?;
     Ok(Some(Address { url: url.clone(), pinned: in_environment || in_policy }))
 }
 
@@ -323,8 +308,9 @@ pub fn url(text: &str, source: &str) -> Result<BaseUrl> {
 ///
 /// # Errors
 /// It lists others.
-fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool> {
-    let Some(listed) = policy.and_then(|policy| policy.base_urls.as_ref()) else { return Ok(false) };
+fn listed(context: &Context, url: &BaseUrl) -> Result<bool> {
+    let listed = context.policy.as_ref().and_then(|file| file.policy.base_urls.as_ref());
+    let Some(listed) = listed else { return Ok(false) };
     if listed.iter().any(|text| BaseUrl::parse(text).is_ok_and(|allowed| allowed == *url)) {
         return Ok(true);
     }
@@ -362,8 +348,8 @@ pub fn state_store(context: &Context) -> Result<&StateStore> {
     if let Some(state) = context.state.get() {
         return Ok(state);
     }
-    let Context { global, environment, .. } = context;
-    let state = match named_state(global, environment) {
+    let environment = &context.environment;
+    let state = match named_state(context) {
         // An earlier version read it: what it recorded would not be found.
         None if environment.variable("TRUEUP_STATE_DIR").is_some() => {
             let hint = "set TRUEUP_STATE to the same directory";
@@ -389,9 +375,9 @@ pub fn state_store(context: &Context) -> Result<&StateStore> {
 }
 
 /// What names the state store, and by what; nothing where the state directory is used.
-pub fn named_state<'c>(global: &'c GlobalArgs, environment: &'c ProcessEnvironment) -> Option<(&'c str, &'static str)> {
-    let flag = global.state.as_deref().map(|text| (text, "--state"));
-    flag.or_else(|| environment.variable("TRUEUP_STATE").map(|text| (text, "TRUEUP_STATE")))
+pub fn named_state(context: &Context) -> Option<(&str, &'static str)> {
+    let flag = context.global.state.as_deref().map(|text| (text, "--state"));
+    flag.or_else(|| context.environment.variable("TRUEUP_STATE").map(|text| (text, "TRUEUP_STATE")))
 }
 
 fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming> {
@@ -473,7 +459,7 @@ fn root_of(directory: &Path) -> Option<PathBuf> {
 
 /// How to name the stack of a plan from a file or a journal.
 pub fn stack_of(context: &Context, plan: &Plan) -> String {
-    if let Some((_, source)) = stack_text(&context.global, &context.environment) {
+    if let Some((_, source)) = stack_text(context) {
         return format!("`{source}` names that one, whatever a configuration says");
     }
     let options = LoadOptions { environment: plan.source.environment.clone(), ..Default::default() };
@@ -609,15 +595,10 @@ fn names_stack_of(plan: &Plan, root: &Path, options: &LoadOptions) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
-    use crate::cli::command::Arguments;
 
     fn stack_of(flags: &[&str], environment: &[(&str, &str)]) -> Result<Option<String>, String> {
-        let words = ["trueup", "man"].iter().chain(flags);
-        let global = Arguments::try_parse_from(words).expect("a command line").global;
-        stack_named(&global, &ProcessEnvironment::with(environment)).map_err(|error| error.to_string())
+        stack(&Context::of(flags, environment), &Config::default()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -634,10 +615,7 @@ mod tests {
     }
 
     fn url(flags: &[&str], environment: &[(&str, &str)], configured: Option<&str>) -> Result<String, String> {
-        let words = ["trueup", "man"].iter().chain(flags);
-        let global = Arguments::try_parse_from(words).expect("a command line").global;
-        let environment = ProcessEnvironment::with(environment);
-        address((&global, &environment), None, configured)
+        address(&Context::of(flags, environment), configured)
             .map(|address| address.map_or_else(|| "none".to_owned(), |address| address.url.to_string()))
             .map_err(|error| error.to_string())
     }

@@ -51,7 +51,7 @@ impl Execute for SandboxArgs {
         if self.reset {
             return reset(context);
         }
-        let given = token::of_sandbox(&context.global, &context.environment)?;
+        let given = token::of_sandbox(context)?;
         let shown = given.is_none().then(|| context.environment.secret());
         let token = given.or_else(|| shown.clone()).unwrap_or_default();
         let storage = self.data.clone().map_or(Storage::Memory, Storage::File);

@@ -7,15 +7,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::api::{ClientProgress, Exchange, ExchangeListener, RequestIds, Retry, TraceParent};
-use crate::cli::args::GlobalArgs;
+use crate::api::{ClientProgress, Exchange, ExchangeListener, Retry};
 use crate::cli::output::Promise;
-use crate::cli::{Output, ProcessEnvironment};
+use crate::cli::{Context, Output};
 use crate::report::{LineSource, json_lines, safe, text};
-
-/// The variable by which a caller passes its trace on (W3C Trace Context).
-const TRACEPARENT: &str = "TRACEPARENT";
-const TRACESTATE: &str = "TRACESTATE";
 
 /// A read that is quicker is not shown.
 const DELAY: Duration = Duration::from_millis(400);
@@ -148,26 +143,10 @@ fn describe(state: &State) -> String {
     parts.join(": ")
 }
 
-/// The ids of all requests of a command, in the trace of the caller. A trace that is not valid is left out with a note.
-pub fn ids(environment: &ProcessEnvironment, output: &Output) -> Arc<RequestIds> {
-    let given = environment.variable(TRACEPARENT);
-    let parent = given.and_then(TraceParent::parse);
-    if given.is_some() && parent.is_none() {
-        output.message(&format!("note: `{TRACEPARENT}` is not a valid trace and is not passed on"));
-    }
-    let state = environment.variable(TRACESTATE).unwrap_or_default();
-    Arc::new(RequestIds::new(environment.chance(), parent.map(|parent| parent.with_state(state))))
-}
-
 /// Prints each exchange as the global flags ask for it.
-pub fn listener(
-    global: &GlobalArgs,
-    environment: &ProcessEnvironment,
-    output: &Output,
-    source: LineSource,
-) -> ExchangeListener {
-    let (verbose, log) = (global.verbose, global.log.is_some());
-    let (output, environment) = (output.clone(), environment.clone());
+pub fn listener(context: &Context, source: LineSource) -> ExchangeListener {
+    let (verbose, log) = (context.global.verbose, context.global.log.is_some());
+    let (output, environment) = (context.output.clone(), context.environment.clone());
     Arc::new(move |exchange| {
         if verbose {
             output.notice(&described(exchange));

@@ -81,10 +81,8 @@ pub async fn connect_with(context: &Context, config: &Config, token_use: TokenUs
     if settings.proxy().with_status(ExitStatus::Invalid)?.is_some() {
         context.report_unclear_exceptions(settings.base_url.as_str());
     }
-    settings.concurrency = match (context.global.concurrency, concurrency) {
-        (None, Some(shared)) => shared,
-        _ => settings::concurrency(context, config),
-    };
+    let shared = concurrency.filter(|_| context.global.concurrency.is_none());
+    settings.concurrency = shared.unwrap_or_else(|| settings::concurrency(context, config));
     settings.rate = match context.global.rate {
         None => settings.rate,
         Some(given) if given > 0.0 => Some(rate(given)),
@@ -94,8 +92,7 @@ pub async fn connect_with(context: &Context, config: &Config, token_use: TokenUs
     let stack = settings::stack(context, config).ok().flatten();
     let source = context.output.line_source(stack, context.global.env.clone());
     let shown = Activity::new(context.output.clone(), source.clone());
-    let Context { global, environment, output, .. } = context;
-    settings.listener = Some(activity::listener(global, environment, output, source));
+    settings.listener = Some(activity::listener(context, source));
     if !context.global.verbose {
         settings.progress = Some(Arc::new(move |progress| shown.show(progress)));
     }
@@ -199,7 +196,7 @@ pub fn clock() -> Clock {
 }
 
 fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>> {
-    let Some(token) = token::given((&context.global, &context.environment), variable, address)? else {
+    let Some(token) = token::given(context, variable, address)? else {
         if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
             return Ok(None);
         }

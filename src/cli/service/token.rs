@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::settings::{self, Address};
-use crate::cli::{ProcessEnvironment, Result, file};
+use crate::cli::{Context, ProcessEnvironment, Result, file};
 use crate::file::limit;
 use crate::load::config::DEFAULT_TOKEN_VARIABLE as VARIABLE;
 
@@ -29,13 +29,9 @@ pub struct GivenToken {
 /// # Errors
 /// A file that cannot be read, a variable that the configuration may not name, that is not set or that
 /// is bound to another service; in a pipeline, a service that only the repository names.
-pub fn given(
-    (global, environment): (&GlobalArgs, &ProcessEnvironment),
-    named: Option<&str>,
-    address: &Address,
-) -> Result<Option<GivenToken>> {
-    let Some(found) = found((global, environment), named, address)? else { return Ok(None) };
-    let pipeline = environment.pipeline();
+pub fn given(context: &Context, named: Option<&str>, address: &Address) -> Result<Option<GivenToken>> {
+    let Some(found) = found(context, named, address)? else { return Ok(None) };
+    let pipeline = context.environment.pipeline();
     if let Some(variable) = pipeline.filter(|_| !address.pinned && !found.bound) {
         return Err(error!(
             Invalid,
@@ -62,13 +58,10 @@ fn read(path: &Path) -> Result<String> {
         .map_err(|_| error!(Invalid, "the token file `{}` is not text", path.display()))
 }
 
-fn found(
-    (global, environment): (&GlobalArgs, &ProcessEnvironment),
-    named: Option<&str>,
-    address: &Address,
-) -> Result<Option<GivenToken>> {
+fn found(context: &Context, named: Option<&str>, address: &Address) -> Result<Option<GivenToken>> {
+    let environment = &context.environment;
     let token = |text, name: &str, bound| Ok(Some(GivenToken { text, name: name.to_owned(), bound }));
-    if let Some(text) = from_file(global)? {
+    if let Some(text) = from_file(&context.global)? {
         return token(text, "--token-file", false);
     }
     if let Some(name) = named {
@@ -149,31 +142,26 @@ const SANDBOX_VARIABLE: &str = "TRUEUP_SANDBOX_TOKEN";
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn of_sandbox(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>> {
-    let variable = || environment.variable(SANDBOX_VARIABLE).map(str::to_owned);
-    Ok(from_file(global)?.or_else(variable))
+pub fn of_sandbox(context: &Context) -> Result<Option<String>> {
+    let variable = || context.environment.variable(SANDBOX_VARIABLE).map(str::to_owned);
+    Ok(from_file(&context.global)?.or_else(variable))
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
+    use std::rc::Rc;
 
     use super::*;
-    use crate::cli::command::Arguments;
+    use crate::cli::context::PolicyFile;
     use crate::cli::settings::VARIABLES;
     use crate::model::policy::Policy;
 
     const OURS: &str = "https://ours.example.net";
     const EVIL: &str = "https://evil.example.net";
 
-    fn global(flags: &[&str]) -> GlobalArgs {
-        Arguments::try_parse_from(["trueup", "man"].iter().chain(flags)).expect("a command line").global
-    }
-
     fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>> {
         let address = Address { url: settings::url(OURS, "a test").expect("a URL"), pinned: true };
-        let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
-        given((&global, &environment), named, &address).map(|token| token.map(|token| token.text))
+        given(&Context::of(&[], environment), named, &address).map(|token| token.map(|token| token.text))
     }
 
     #[test]
@@ -208,8 +196,7 @@ mod tests {
                 fn $system() {
                     let address = Address { url: settings::url(EVIL, "a test").expect("a URL"), pinned: false };
                     let sent = |environment: &[(&str, &str)], address: &Address| {
-                        let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
-                        let token = given((&global, &environment), None, address);
+                        let token = given(&Context::of(&[], environment), None, address);
                         token.map(|token| token.map(|token| token.text))
                     };
                     let token = ("TRUEUP_TOKEN", "secret");
@@ -312,7 +299,7 @@ mod tests {
             let bindings = [("TRUEUP_TOKEN_URL", digit(5)), ("TRUEUP_TOKEN_B_URL", digit(6))];
             environment.extend(bindings.iter().filter_map(|(name, url)| Some((*name, (*url)?))));
             let flags: Vec<&str> = flag.map_or_else(Vec::new, |url| vec!["--base-url", url]);
-            let global = global(&flags);
+            let mut context = Context::of(&flags, &[]);
             for (ci, source, policy) in
                 [("", 0, 0), ("true", 0, 0), ("false", 1, 0), ("1", 1, 1), ("true", 2, 0), ("true", 0, 1)]
             {
@@ -321,12 +308,15 @@ mod tests {
                         [source];
                 let mut environment = environment.clone();
                 environment.extend([("CI", ci), (variable, "secret")]);
-                let environment = ProcessEnvironment::with(&environment);
-                let policy =
-                    (policy == 1).then(|| Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() });
-                let address = settings::address((&global, &environment), policy.as_ref(), configured);
+                context.environment = ProcessEnvironment::with(&environment);
+                context.policy = (policy == 1).then(|| {
+                    let policy = Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() };
+                    Rc::new(PolicyFile { path: "policy.yaml".into(), sha256: String::new(), policy })
+                });
+                let (environment, policy) = (&context.environment, &context.policy);
+                let address = settings::address(&context, configured);
                 let Ok(Some(address)) = address else { continue };
-                let sent = given((&global, &environment), named, &address).ok().flatten().is_some();
+                let sent = given(&context, named, &address).ok().flatten().is_some();
                 let url = address.url.to_string();
                 let says = |text: Option<&str>| text == Some(url.as_str());
                 let binding = if source == 2 { None } else { bindings[source].1 };
@@ -338,7 +328,12 @@ mod tests {
                 let in_pipeline = matches!(ci, "true" | "1");
                 let chosen_by_repository = named.is_some();
                 let safe = !contradicted && (!in_pipeline || named_outside) && (!chosen_by_repository || says(binding));
-                assert_eq!(sent, safe, "{environment:?} flag {flag:?} configured {configured:?} policy {policy:?}");
+                assert_eq!(
+                    sent,
+                    safe,
+                    "{environment:?} flag {flag:?} configured {configured:?} policy {}",
+                    policy.is_some()
+                );
                 given_count += usize::from(sent);
                 refused += usize::from(!sent);
             }

@@ -173,8 +173,8 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
         health.add("token", HealthStatus::Ok, "the embedded service makes one up");
         return true;
     };
-    let Context { global, environment, .. } = context;
-    let given = token::given((global, environment), config.token_variable.as_deref(), address).and_then(|given| {
+    let global = &context.global;
+    let given = token::given(context, config.token_variable.as_deref(), address).and_then(|given| {
         // What cannot be sent is no token, and hides none of the checks that need none.
         given.as_ref().map(|token| Secret::new(&token.text)).transpose().with_status(ExitStatus::Invalid)?;
         Ok(given)
