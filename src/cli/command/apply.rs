@@ -29,13 +29,11 @@ impl Execute for ApplyArgs {
                 apply_file(self, context, &path, plan).await
             }
             None => match targets::of(context, &self.scope.paths, self.stacks)? {
-                Targets::One(_) if self.waves.is_some() => {
+                Targets::One if self.waves.is_some() => {
                     Err(error!(Usage, "`--waves` is for several stacks, and the call names one")
                         .hint("give the directories of several, or --recursive for every stack below one"))
                 }
-                Targets::One(_) => {
-                    PendingRun::of_definitions(self, context, &self.scope).await?.approve_and_apply().await
-                }
+                Targets::One => PendingRun::of_definitions(self, context, &self.scope).await?.approve_and_apply().await,
                 Targets::Several(targets) => rollout::run(self, context, targets).await,
             },
         }

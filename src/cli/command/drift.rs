@@ -68,16 +68,15 @@ impl Execute for DriftArgs {
         report_files::check_budget(context, self.format, &self.files.write)?;
         let shard = shard::given(&context.environment, self.shard)?;
         match targets::of(context, &self.scope.paths, self.stacks)? {
-            Targets::One(paths) => one(self, context, &paths, shard).await,
+            Targets::One => one(self, context, shard).await,
             Targets::Several(targets) => several(self, context, targets, shard).await,
         }
     }
 }
 
-async fn one(arguments: &DriftArgs, context: &Context, paths: &[PathBuf], shard: Option<Shard>) -> Result<ExitStatus> {
-    let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
+async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> Result<ExitStatus> {
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
-    let session = Session::open(context, &scope, options).await?;
+    let session = Session::open(context, &arguments.scope, options).await?;
     let (call, check) = check(arguments, session, None).await?;
     let view = TextView { call, ..context.timed_view() };
     if arguments.format == Format::Text

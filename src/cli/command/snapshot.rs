@@ -50,11 +50,11 @@ impl SnapshotArgs {
 impl Execute for SnapshotArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         match targets::of(context, &self.paths, self.stacks)? {
-            Targets::One(paths) => {
-                let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
-                let snapshot = take(self, context, &directory).await?;
+            Targets::One => {
+                let directory = &self.paths[0];
+                let snapshot = take(self, context, directory).await?;
                 let digest = write(&self.output, &snapshot)?;
-                summarise(self, context, &directory, (&snapshot, &digest));
+                summarise(self, context, directory, (&snapshot, &digest));
                 Ok(ExitStatus::Done)
             }
             Targets::Several(targets) => several(self, context, targets).await,

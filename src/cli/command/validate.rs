@@ -28,7 +28,7 @@ impl Execute for ValidateArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         match targets::of(context, &self.scope.paths, self.stacks)? {
-            Targets::One(_) => {
+            Targets::One => {
                 let checked = check(self.format, context, &self.scope)?;
                 context.output.report(&Report::Answer(&checked), self.format);
                 Ok(status(&checked))

@@ -16,8 +16,8 @@ pub const ALL: &str = "all";
 
 /// What a command is about.
 pub enum Targets {
-    /// One stack, by these paths of it.
-    One(Vec<PathBuf>),
+    /// One stack, to which all paths of the call belong.
+    One,
     /// Several.
     Several(Vec<Target>),
 }
@@ -67,12 +67,11 @@ pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Ta
     let recursive = stacks.recursive;
     let all = context.global.env.as_deref() == Some(ALL);
     if !recursive && !all && paths.len() == 1 {
-        return Ok(Targets::One(paths.to_vec()));
+        return Ok(Targets::One);
     }
     let found = if recursive { below(paths)? } else { by_root(context, paths)? };
-    match found.as_slice() {
-        [one] if !recursive && !all => return Ok(Targets::One(one.clone())),
-        _ => {}
+    if found.len() == 1 && !recursive && !all {
+        return Ok(Targets::One);
     }
     let mut targets = Vec::new();
     for paths in found {
