@@ -12,7 +12,7 @@ use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, base_settings, dropped};
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::stacks::shard::Shard;
+use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, Result, Stack, file, plan_errors, policy, service, settings,
     stack,
@@ -21,7 +21,7 @@ use crate::drift::DriftState;
 use crate::file::limit;
 use crate::journal::{JournalError, RunOwner};
 use crate::kind::KindName;
-use crate::load::{Config, Diagnostic, SourceMap};
+use crate::load::{self, Config, Diagnostic, SourceMap};
 use crate::model::policy::Prune;
 use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
@@ -118,10 +118,7 @@ impl<'c> Session<'c> {
     /// its own.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         let all = &self.stack.loaded.namespaces() | &self.pruned;
-        match self.shard {
-            Some(shard) => shard.namespaces(all, &self.source.service().base_url),
-            None => all,
-        }
+        shard::namespaces(self.shard, all, &self.source.service().base_url)
     }
 
     /// Adds what git knows: commits, and with a base whose change each difference is. A call that asks for this change
@@ -339,10 +336,9 @@ async fn connect(
     shard: Option<Shard>,
 ) -> Result<(Stack, Connection, PendingLists)> {
     let early = async {
-        match stack::settings(context, scope) {
-            Some(config) => ask(context, &config, shard).await.ok(),
-            None => None,
-        }
+        // What is wrong with them is an error of the load.
+        let config = load::settings(&scope.paths[0], &settings::load_options(context)).ok()?;
+        ask(context, &config, shard).await.ok()
     };
     let (stack, early) = tokio::join!(stack::open_aside(context, scope), early);
     let stack = stack?;
@@ -361,10 +357,7 @@ async fn connect(
 async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result<(Connection, PendingLists)> {
     let connection = service::connect(context, config).await?;
     let listed = config.namespaces.iter().cloned().collect();
-    let namespaces = match shard {
-        Some(shard) => shard.namespaces(listed, &connection.service().base_url),
-        None => listed,
-    };
+    let namespaces = shard::namespaces(shard, listed, &connection.service().base_url);
     let reader = connection.reader()?;
     Ok((connection, PendingLists::of(reader).and(&namespaces, &config.kinds_with_endpoint())))
 }

@@ -256,12 +256,6 @@ fn matched_in(selection: &Selection, loaded: &Loaded) -> MatchedFilters {
     matched
 }
 
-/// The settings of the stack that a call names, if they can be read; [`open`] reports the
-/// problems of others.
-pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
-    load::settings(&scope.paths[0], &settings::load_options(context)).ok()
-}
-
 impl Stack {
     /// The words of the call for the commands that a report proposes. Of several stacks, without the filters that another
     /// one matches: alone, this stack would refuse them.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::cli::stacks::shard::Shard;
+use crate::cli::stacks::shard::{self, Shard};
 use crate::cli::{Context, Stack, aside, settings};
 use crate::drift::DriftState;
 use crate::git::GitError;
@@ -52,9 +52,7 @@ pub fn scopes(
     }
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
     namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
-    if let Some(shard) = shard {
-        namespaces = shard.namespaces(namespaces, &plan.service.base_url);
-    }
+    let namespaces = shard::namespaces(shard, namespaces, &plan.service.base_url);
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
     let is_reached = |scope: &Scope| stack.selection.reaches(scope, &stack.loaded.desired);
     let of = |namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>| -> BTreeSet<Scope> {

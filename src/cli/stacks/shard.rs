@@ -73,12 +73,10 @@ pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Re
     }
 }
 
-impl Shard {
-    /// Those of the namespaces of a service that it reads.
-    pub fn namespaces(self, all: BTreeSet<Namespace>, base_url: &str) -> BTreeSet<Namespace> {
-        let Shard { index, of } = self;
-        all.into_iter().filter(|namespace| owner([base_url, namespace.as_str()], of) == index).collect()
-    }
+/// Those of the namespaces of a service that a checker reads: all of them where it shares them with no other.
+pub fn namespaces(shard: Option<Shard>, all: BTreeSet<Namespace>, base_url: &str) -> BTreeSet<Namespace> {
+    let Some(Shard { index, of }) = shard else { return all };
+    all.into_iter().filter(|namespace| owner([base_url, namespace.as_str()], of) == index).collect()
 }
 
 /// The checker, from 1, of the stack with this identity.
@@ -118,7 +116,7 @@ mod tests {
         let all = names(20);
         for of in 1..=25 {
             for url in URLS {
-                let shards = (1..=of).map(|index| Shard { index, of }.namespaces(all.clone(), url));
+                let shards = (1..=of).map(|index| namespaces(Some(Shard { index, of }), all.clone(), url));
                 let mut together: Vec<Namespace> = shards.flatten().collect();
                 together.sort();
                 assert_eq!(together, all.iter().cloned().collect::<Vec<_>>(), "{of}");
@@ -131,7 +129,7 @@ mod tests {
         let (few, more) = (names(40), names(41));
         for of in 1..=7 {
             for index in 1..=of {
-                let shard = |all: &BTreeSet<Namespace>| Shard { index, of }.namespaces(all.clone(), URLS[0]);
+                let shard = |all: &BTreeSet<Namespace>| namespaces(Some(Shard { index, of }), all.clone(), URLS[0]);
                 let kept: BTreeSet<Namespace> = shard(&more).intersection(&few).cloned().collect();
                 assert_eq!(kept, shard(&few), "{index}/{of}");
             }
@@ -182,7 +180,7 @@ mod tests {
     fn many_namespaces_are_shared_about_evenly() {
         for url in URLS {
             for index in 1..=5 {
-                let share = Shard { index, of: 5 }.namespaces(names(500), url).len();
+                let share = namespaces(Some(Shard { index, of: 5 }), names(500), url).len();
                 assert!((70..=130).contains(&share), "{index}: {share}");
             }
         }
