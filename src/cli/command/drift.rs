@@ -9,7 +9,7 @@ use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::drift::{Acknowledgements, Check, CheckRecord, UnmanagedPolicy};
 use crate::file::limit;
-use crate::report::fleet::{Fleet, FleetCommand, StackReport};
+use crate::report::fleet::{FleetCommand, StackReport};
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
 ///
@@ -122,10 +122,9 @@ async fn several(
         check(arguments, Session::open(&member.context, &scope, options).await?, Some(member)).await
     })
     .await?;
-    fleet::print_errors(context, &members, &done);
-    let (parts, status) =
-        fleet::parts(&members, &done, |(call, check)| (StackReport::Checked(check), Some(call), ExitStatus::Done));
-    let mut fleet = Fleet::new(FleetCommand::Drift, parts);
+    let (mut fleet, status) = fleet::report(context, FleetCommand::Drift, (&members, &done), |(call, check)| {
+        (StackReport::Checked(check), Some(call), ExitStatus::Done)
+    });
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let view = TextView { call: targets::call(context), ..context.timed_view() };
     answer(arguments, context, &Report::Fleet(&fleet), &view)?;

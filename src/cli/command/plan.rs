@@ -5,7 +5,7 @@ use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::plan::{Digest, Plan};
-use crate::report::fleet::{Fleet, FleetCommand, StackReport};
+use crate::report::fleet::{FleetCommand, StackReport};
 use crate::report::left_out;
 
 /// Shows what would change.
@@ -131,12 +131,10 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     if let Some(output) = output {
         members.iter().zip(&done).try_for_each(|(member, made)| save(member, output, made))?;
     }
-    fleet::print_errors(context, &members, &done);
-    let (parts, status) = fleet::parts(&members, &done, |((call, _), plan)| {
+    let (mut report, status) = fleet::report(context, FleetCommand::Plan, (&members, &done), |((call, _), plan)| {
         (StackReport::Planned(plan), Some(call), self::status(plan, arguments.detailed_exitcode))
     });
     let call = targets::call(context) + &context.call.flags("adopt prune_namespace");
-    let mut report = Fleet::new(FleetCommand::Plan, parts);
     if report.failed() == 0 && is_one_environment && live.is_none() {
         let (digest, _) = Digest::of_all(report.plans().map(|(_, plan)| plan));
         report.plans = Some((digest, targets::call_of_plans(context)));

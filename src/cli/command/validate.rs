@@ -5,7 +5,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Targets};
 use crate::load::{Diagnostics, Loaded};
-use crate::report::fleet::{Fleet, FleetCommand, StackReport};
+use crate::report::fleet::{FleetCommand, StackReport};
 use crate::report::{StackSize, Validation};
 
 /// Checks the definitions, without the service.
@@ -38,10 +38,8 @@ impl Execute for ValidateArgs {
                 let scope = &self.scope.filter;
                 let work = async |member: &Member| check(self.format, &member.context, &member.scope(scope));
                 let done = fleet::all(&members, scope, work).await?;
-                fleet::print_errors(context, &members, &done);
-                let (parts, status) =
-                    fleet::parts(&members, &done, |checked| (StackReport::Validated(checked), None, status(checked)));
-                let fleet = Fleet::new(FleetCommand::Validate, parts);
+                let report = |checked| (StackReport::Validated(checked), None, status(checked));
+                let (fleet, status) = fleet::report(context, FleetCommand::Validate, (&members, &done), report);
                 context.output.report(&Report::Fleet(&fleet), self.format);
                 Ok(status)
             }

@@ -19,7 +19,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::file::with_slashes;
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
-use crate::report::fleet::{FleetPart, NoResult, StackReport};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::{safe, text};
 
 /// Stacks that an error about several names.
@@ -309,13 +309,15 @@ pub fn failed(error: &CommandError) -> ExitStatus {
     }
 }
 
-/// The parts of a report over the stacks, and the worst of their statuses. `report` gives what a report says of a result,
-/// the words of a command that names its stack, and its status.
-pub fn parts<'m, T>(
-    members: &[Member],
-    done: &'m [StackResult<T>],
+/// The report over the stacks, and the worst of their statuses; what went wrong with them is printed. `report` gives what
+/// a report says of a result, the words of a command that names its stack, and its status.
+pub fn report<'m, T>(
+    context: &Context,
+    command: FleetCommand,
+    (members, done): (&[Member], &'m [StackResult<T>]),
     report: impl Fn(&'m T) -> (StackReport<'m>, Option<&'m str>, ExitStatus),
-) -> (Vec<FleetPart<'m>>, ExitStatus) {
+) -> (Fleet<'m>, ExitStatus) {
+    print_errors(context, members, done);
     let (mut parts, mut worst) = (Vec::with_capacity(members.len()), ExitStatus::Done);
     for (member, done) in members.iter().zip(done) {
         let (part, status) = match done {
@@ -329,7 +331,7 @@ pub fn parts<'m, T>(
         worst = worst.worse(status);
         parts.push(part);
     }
-    (parts, worst)
+    (Fleet::new(command, parts), worst)
 }
 
 impl Member {
