@@ -79,26 +79,22 @@ async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> 
     let session = Session::open(context, &arguments.scope, options).await?;
     let (call, check) = check(arguments, session, None).await?;
     let view = TextView { call, ..context.timed_view() };
+    let (report, options) = (Report::Check(&check), report_options(arguments, context, &view));
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
         && let Some(error) = plan_errors::unread(&check.plan)
     {
-        let command = command(context, &view);
-        report_files::write_beside(&Report::Check(&check), &arguments.files, (&view, &command), context);
+        report_files::write_beside(&report, &arguments.files.write, &options, context);
         return Err(error);
     }
-    answer(arguments, context, &Report::Check(&check), &view)?;
+    report_files::write(&report, arguments.format, &arguments.files, &options, context)?;
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
-/// The command that makes the same check, but for what it keeps of it.
-fn command(context: &Context, view: &TextView) -> String {
-    format!("trueup drift {}{}", view.call, context.call.flags("unmanaged acknowledged shard live"))
-}
-
-fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) -> Result<()> {
-    let command = command(context, view);
-    report_files::write(report, arguments.format, &arguments.files, (view, &command), context)
+/// How the report is drawn, with the command that makes the same check, but for what it keeps of it.
+fn report_options<'v>(arguments: &DriftArgs, context: &Context, view: &'v TextView) -> ReportOptions<'v> {
+    let command = format!("trueup drift {}{}", view.call, context.call.flags("unmanaged acknowledged shard live"));
+    ReportOptions { budget: arguments.files.budget, command, ..ReportOptions::new(view) }
 }
 
 /// Checks every stack, whatever happens to the others.
@@ -127,7 +123,8 @@ async fn several(
     });
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let view = TextView { call: targets::call(context), ..context.timed_view() };
-    answer(arguments, context, &Report::Fleet(&fleet), &view)?;
+    let options = report_options(arguments, context, &view);
+    report_files::write(&Report::Fleet(&fleet), arguments.format, &arguments.files, &options, context)?;
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
 }
 

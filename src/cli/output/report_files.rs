@@ -7,7 +7,7 @@ use crate::cli::args::{ReportFileArgs, WrittenReport};
 use crate::cli::{Context, Result, file};
 use crate::report::{self, Format, Palette, Report, ReportOptions, TextView, left_out};
 
-/// Writes the report in `format` and in those of the files. `command` is the one that makes it.
+/// Writes the report in `format` and in those of the files.
 ///
 /// # Errors
 /// The file of the answer cannot be written.
@@ -15,13 +15,13 @@ pub fn write(
     report: &Report<'_>,
     format: Format,
     files: &ReportFileArgs,
-    (view, command): (&TextView, &str),
+    options: &ReportOptions<'_>,
     context: &Context,
 ) -> Result<()> {
-    write_beside(report, files, (view, command), context);
+    write_beside(report, &files.write, options, context);
     match &files.output {
-        Some(path) => into(path, report, format, files, (view, command))?,
-        None => context.output.report_with(report, format, &options(files, view, command)),
+        Some(path) => into(path, report, format, options)?,
+        None => context.output.report_with(report, format, options),
     }
     let formats = files.write.iter().map(|written| written.format).chain([format]);
     for words in formats.filter_map(|format| left_out(report, format)) {
@@ -63,26 +63,17 @@ pub fn check_budget(context: &Context, format: Format, beside: &[WrittenReport])
 
 /// Writes the report in the files that the call wants beside its answer. One that cannot be written is an error at the end
 /// of the command: the answer goes first.
-pub fn write_beside(report: &Report<'_>, files: &ReportFileArgs, drawn: (&TextView, &str), context: &Context) {
-    for WrittenReport { format, path } in &files.write {
-        if let Err(error) = into(path, report, *format, files, drawn) {
+pub fn write_beside(report: &Report<'_>, files: &[WrittenReport], options: &ReportOptions<'_>, context: &Context) {
+    for WrittenReport { format, path } in files {
+        if let Err(error) = into(path, report, *format, options) {
             context.output.note_unwritten(error.to_string());
         }
     }
 }
 
-fn into(
-    path: &Path,
-    report: &Report<'_>,
-    format: Format,
-    files: &ReportFileArgs,
-    (view, command): (&TextView, &str),
-) -> Result<()> {
+fn into(path: &Path, report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> Result<()> {
     // A file is no terminal.
-    let plain = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
-    file::replace(path, |out| report::write(report, format, &options(files, &plain, command), out))
-}
-
-fn options<'v>(files: &ReportFileArgs, view: &'v TextView, command: &str) -> ReportOptions<'v> {
-    ReportOptions { budget: files.budget, command: command.to_owned(), ..ReportOptions::new(view) }
+    let view = TextView { is_terminal: false, palette: Palette::default(), ..options.view.clone() };
+    let options = ReportOptions { view: &view, command: options.command.clone(), ..*options };
+    file::replace(path, |out| report::write(report, format, &options, out))
 }
