@@ -25,28 +25,21 @@ pub struct DriftStore<'c> {
 }
 
 enum Place<'c> {
-    Nowhere,
     /// A file that the call names.
     File(PathBuf),
     /// A file of the directory that the call names as its state.
-    Own {
-        directory: &'c PathBuf,
-        name: String,
-    },
+    Own { directory: &'c PathBuf, name: String },
     /// An object.
-    Object {
-        bucket: &'c Bucket,
-        name: String,
-    },
+    Object { bucket: &'c Bucket, name: String },
 }
 
 impl<'c> DriftStore<'c> {
-    /// The `file` of the call; else the state store, where the call names one and the check has no filter. There, a
-    /// stack needs a name: nothing else distinguishes two of them.
+    /// The `file` of the call; else the state store, where the call names one and the check has no filter; nothing where the
+    /// check is not recorded. In the state store a stack needs a name: nothing else distinguishes two of them.
     ///
     /// # Errors
     /// A file for a check with filters: what is left out would be taken for fixed.
-    pub fn of(context: &'c Context, file: Option<PathBuf>, stack: &Stack, base_url: &str) -> Result<Self> {
+    pub fn of(context: &'c Context, file: Option<PathBuf>, stack: &Stack, base_url: &str) -> Result<Option<Self>> {
         let is_whole = stack.selection.is_all();
         let is_named = settings::named_state(context).is_some();
         let owner = owner(context, stack, base_url)?;
@@ -58,13 +51,13 @@ impl<'c> DriftStore<'c> {
                 ));
             }
             (Some(file), _) => Place::File(file),
-            (None, _) if !is_named || !is_whole => Place::Nowhere,
+            (None, _) if !is_named || !is_whole => return Ok(None),
             (None, None) => {
                 context.output.notice(
                     "note: the stack has no name, so the state keeps no drift state of it: \
                      set `stack:`, or name a file with --drift-state",
                 );
-                Place::Nowhere
+                return Ok(None);
             }
             (None, Some(stack)) => {
                 let sandbox = settings::sandbox_of_runs(context).unwrap_or_default();
@@ -75,18 +68,7 @@ impl<'c> DriftStore<'c> {
                 }
             }
         };
-        Ok(Self { context, owner, place })
-    }
-
-    /// Nowhere: a check that leaves nothing behind.
-    pub fn nowhere(context: &'c Context) -> Self {
-        let owner = DriftStateOwner { service: String::new(), stack: None, directory: None };
-        Self { context, owner, place: Place::Nowhere }
-    }
-
-    /// Whether the check is recorded.
-    pub fn is_kept(&self) -> bool {
-        !matches!(self.place, Place::Nowhere)
+        Ok(Some(Self { context, owner, place }))
     }
 
     /// The drift state; an empty one if there is none yet.
@@ -100,7 +82,6 @@ impl<'c> DriftStore<'c> {
     /// The same with its version, if it is an object.
     async fn versioned(&self) -> Result<(DriftState, Option<Tag>)> {
         let (bytes, shown, tag) = match &self.place {
-            Place::Nowhere => return Ok((DriftState::default(), None)),
             Place::File(path) if !crate::file::exists(path) => (None, path.display().to_string(), None),
             Place::File(path) => (Some(file::read(path, limit::SAVED)?), path.display().to_string(), None),
             Place::Own { directory, name } => {
@@ -159,7 +140,7 @@ impl<'c> DriftStore<'c> {
 
     async fn lock(&self) -> Result<Option<std::fs::File>> {
         let locked = match &self.place {
-            Place::Nowhere | Place::Object { .. } => return Ok(None),
+            Place::Object { .. } => return Ok(None),
             Place::File(path) => {
                 let path = path.clone();
                 aside(move || crate::file::lock(&path)).await
@@ -176,7 +157,6 @@ impl<'c> DriftStore<'c> {
     async fn write(&self, drift_state: &DriftState, tag: Option<Tag>) -> Result<bool> {
         let text = drift_state.to_file();
         match &self.place {
-            Place::Nowhere => {}
             Place::File(path) => file::replace(path, |out| out.write_all(text.as_bytes()))?,
             Place::Own { directory, name } => {
                 let written = Directory::private(directory, DRIFT)

@@ -7,7 +7,7 @@ use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, Shard, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::drift::{Acknowledgements, Check, CheckRecord, UnmanagedPolicy};
+use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy};
 use crate::file::limit;
 use crate::report::fleet::{FleetCommand, StackReport};
 
@@ -143,10 +143,13 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     let acknowledged = acknowledged.as_deref().map(acknowledgements).transpose()?;
     let base_url = &session.source.service().base_url;
     let kept = match arguments.live.live {
-        Some(_) => DriftStore::nowhere(context),
+        Some(_) => None,
         None => DriftStore::of(context, state, stack, base_url)?,
     };
-    let mut drift_state = kept.read().await?;
+    let mut drift_state = match &kept {
+        Some(kept) => kept.read().await?,
+        None => DriftState::default(),
+    };
     let elsewhere = &stack.loaded.namespaces() - &session.namespaces();
     // Whatever is done to live from here on comes after what this check sees.
     let now = context.environment.now();
@@ -157,7 +160,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         UnmanagedArg::Note => UnmanagedPolicy::Note,
         UnmanagedArg::Fail => UnmanagedPolicy::Fail,
     });
-    if kept.is_kept() {
+    if let Some(kept) = &kept {
         let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
         match kept.update(|state| state.remember(record, now)).await {
             Ok(stored) => drift_state = stored,
@@ -169,7 +172,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         }
     }
     let mut check = Check { elsewhere, ..Check::new(plan, verdicts, now) };
-    check.drift_state = kept.is_kept().then_some(drift_state);
+    check.drift_state = kept.map(|_| drift_state);
     check.shard = session.shard.map(|shard| (shard.index, shard.of));
     let check = acknowledged.iter().fold(check, Check::accepting);
     Ok((session.view().call, check))
