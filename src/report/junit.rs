@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+
 use super::facts::check::{self as facts, Row};
 use super::facts::reason::of_cause;
-use super::fleet::Fleet;
+use super::fleet::{Fleet, FleetPart};
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::Key;
@@ -15,6 +17,9 @@ use crate::plan::{Note, ScopeRead};
 
 #[derive(Default)]
 struct Suite {
+    name: String,
+    /// When its check was made.
+    checked: Option<Timestamp>,
     cases: String,
     tests: usize,
     failures: usize,
@@ -24,29 +29,26 @@ struct Suite {
 
 /// The check as one XML document.
 pub fn report(check: &Check) -> String {
-    render_suites(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
+    render_suites(&of(check, ""))
 }
 
 /// The checks of several stacks as one XML document; the names of suites and classes begin with
 /// the directory of their stack.
 pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
-    let mut suites = Vec::new();
-    for (part, check) in fleet.checks() {
-        let of = of(check, &format!("{}: ", part.name()));
-        suites.extend(of.into_iter().map(|(name, suite)| (name, suite, Some(check))));
-    }
+    let of_part = |(part, check): (&FleetPart<'_>, _)| of(check, &format!("{}: ", part.name()));
+    let mut suites: Vec<Suite> = fleet.checks().flat_map(of_part).collect();
     let failures = fleet.failures().map(|(part, reason)| (part.name(), "failed", reason));
     let problems = fleet.problems.iter().map(|one| (one.place.as_str().into(), "incomplete", one.message.as_str()));
     for (name, kind, reason) in failures.chain(problems) {
-        let mut suite = Suite { errors: 1, ..Suite::default() };
+        let mut suite = Suite { name: name.to_string(), errors: 1, ..Suite::default() };
         suite.case(&name, "check", &format!("<error type=\"{kind}\" message=\"{}\"/>", xml(reason)));
-        suites.push((name.into_owned(), suite, None));
+        suites.push(suite);
     }
     render_suites(&suites)
 }
 
 /// The suites of a check, each namespace one, their names behind `prefix`.
-fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
+fn of(check: &Check, prefix: &str) -> Vec<Suite> {
     let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
     let in_sync = check.plan.in_sync_by_list();
     // Two cases of one class and one name may be read as one, whatever their suites are.
@@ -82,18 +84,16 @@ fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
         );
         suite.case(&class(row.key.namespace.as_str()), &case(row.key), &outcome);
     }
-    for note in check.plan.notes.iter().filter(|note| note.is_undecided()) {
-        let (namespace, reason) = match note {
-            Note::DeletesUnknown { key, reason } => (&key.namespace, reason),
-            Note::OutsideUnread { scope, reason } => (&scope.namespace, reason),
+    for note in &check.plan.notes {
+        let (namespace, name, reason) = match note {
+            Note::DeletesUnknown { key, reason } => (&key.namespace, format!("{} deleted outside", case(key)), reason),
+            Note::OutsideUnread { scope, reason } => {
+                (&scope.namespace, "objects outside of namespaces".to_owned(), reason)
+            }
             _ => continue,
         };
         let suite = suites.entry(namespace.as_str()).or_default();
         suite.skipped += 1;
-        let name = match note {
-            Note::DeletesUnknown { key, .. } => format!("{} deleted outside", case(key)),
-            _ => "objects outside of namespaces".to_owned(),
-        };
         suite.case(&class(namespace.as_str()), &name, &format!("<skipped message=\"not decided: {}\"/>", xml(reason)));
     }
     for entry in check.acknowledged.iter().filter(|entry| entry.status == AcknowledgementStatus::Silences) {
@@ -104,11 +104,12 @@ fn of(check: &Check, prefix: &str) -> Vec<(String, Suite)> {
         suite.skipped += 1;
         suite.case(&class(one.object.namespace.as_str()), &format!("{}{field}", case(&one.object)), &outcome);
     }
-    suites.into_iter().map(|(name, suite)| (format!("{prefix}{name}"), suite)).collect()
+    let named = |(name, suite)| Suite { name: format!("{prefix}{name}"), checked: Some(check.now), ..suite };
+    suites.into_iter().map(named).collect()
 }
 
-fn render_suites(suites: &[(String, Suite, Option<&Check>)]) -> String {
-    let sum = |number: fn(&Suite) -> usize| suites.iter().map(|(_, suite, _)| number(suite)).sum::<usize>();
+fn render_suites(suites: &[Suite]) -> String {
+    let sum = |number: fn(&Suite) -> usize| suites.iter().map(number).sum::<usize>();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         text,
@@ -118,12 +119,12 @@ fn render_suites(suites: &[(String, Suite, Option<&Check>)]) -> String {
         sum(|suite| suite.failures),
         sum(|suite| suite.errors)
     );
-    for (name, suite, check) in suites {
-        let time = check.map(|check| format!(" timestamp=\"{}\"", check.now.strftime("%Y-%m-%dT%H:%M:%S")));
+    for suite in suites {
+        let time = suite.checked.map(|time| format!(" timestamp=\"{}\"", time.strftime("%Y-%m-%dT%H:%M:%S")));
         let _ = writeln!(
             text,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"{}>",
-            xml(name),
+            xml(&suite.name),
             suite.tests,
             suite.failures,
             suite.errors,
