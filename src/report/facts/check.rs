@@ -190,12 +190,11 @@ fn since(seen: Option<SeenSince>, modified: Option<&str>, now: Timestamp) -> Lin
 /// How many of the objects of a check are live and not defined.
 pub fn undefined(check: &Check, verdicts: &Verdicts) -> usize {
     let changes = check.plan.by_key();
-    let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
-    let unnamed: BTreeSet<&Key> = check.plan.notes.iter().filter_map(Note::unnamed).map(|(key, ..)| key).collect();
-    let is_undefined = |key: &&Key| match (changes.get(key), blocked.get(key)) {
-        (Some(change), _) => matches!(change.action, Action::Delete { .. }),
-        (None, Some(held)) => matches!(held.change.as_ref().map(|change| &change.action), Some(Action::Delete { .. })),
-        (None, None) => !unnamed.contains(key),
+    let unnamed = check.plan.notes.iter().filter_map(Note::unnamed).map(|(key, ..)| key);
+    let others: BTreeSet<&Key> = check.plan.blocked.iter().map(|held| &held.key).chain(unnamed).collect();
+    let is_undefined = |key: &&Key| match changes.get(key) {
+        Some(change) => matches!(change.action, Action::Delete { .. }),
+        None => !others.contains(key),
     };
     verdicts.objects.keys().filter(is_undefined).count()
 }
