@@ -2,7 +2,6 @@
 //! is a part like any other and hides none.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -15,7 +14,7 @@ use super::line::{Line, Part};
 use super::view::View;
 use super::{Answer as _, TextView, Validation, sarif, time};
 use crate::drift::{Check, Verdict};
-use crate::model::{Key, SourceLocation, words};
+use crate::model::{SourceLocation, words};
 use crate::plan::{Digest, Plan};
 use crate::run::Outcome;
 
@@ -358,6 +357,3 @@ impl<'a> Fleet<'a> {
         all
     }
 }
-
-/// No change was made before this run.
-pub(super) static NOTHING_EARLIER: BTreeSet<Key> = BTreeSet::new();

@@ -340,17 +340,16 @@ impl Output {
     /// Writes the error as the document that the call promises, unless its one document is written, and where that of its
     /// run would be, unless the call is wrong.
     pub fn answer_error(&self, error: &CommandError) {
+        let document = report::error::json(&error.report());
         if error.ending() != ExitStatus::Usage {
-            self.answer_without_run(|out| out.write_all(report::error::json(&error.report()).as_bytes()));
+            self.answer_without_run(|out| out.write_all(document.as_bytes()));
         }
         let answered = self.progress().answered;
         match self.promise {
             None => {}
             Some(Promise::Document) if answered => {}
-            Some(Promise::Document) => self.answer(&report::error::json(&error.report())),
-            Some(Promise::Lines | Promise::RunEvents) => {
-                self.answer(&report::document::one_line(&report::error::json(&error.report())));
-            }
+            Some(Promise::Document) => self.answer(&document),
+            Some(Promise::Lines | Promise::RunEvents) => self.answer(&report::document::one_line(&document)),
         }
     }
 

@@ -1,12 +1,12 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
+use std::collections::BTreeSet;
+
 use super::{draw, drift, plan};
 use crate::report::TextView;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
-use crate::report::fleet::{
-    Fleet, FleetCommand, FleetPart, NAMES, NOTHING_EARLIER, NoResult, SharedReason, StackReport,
-};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, styled, took};
 use crate::report::{Answer as _, Applied, Role};
 
@@ -27,7 +27,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
             Ok(StackReport::Validated(checked)) => (None, checked.text(&view)),
             Ok(StackReport::Planned(made)) => (Some(&made.service.base_url), plan(made, None, &view)),
             Ok(StackReport::Applied(made, of)) => {
-                let report = Applied { outcome: made, plan: of, earlier: &NOTHING_EARLIER };
+                let report = Applied { outcome: made, plan: of, earlier: &BTreeSet::new() };
                 (Some(&of.service.base_url), report.text(&view))
             }
             Ok(StackReport::Checked(check)) => (Some(&check.plan.service.base_url), drift(check, &view)),
