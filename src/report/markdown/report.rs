@@ -2,6 +2,7 @@
 //! deletes, then replaces (those that overwrite changes made outside before those that follow from the files), then
 //! creates. Alarms, what is blocked and the names of deletes are never left out.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -16,7 +17,7 @@ use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, annotates, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removed};
 use crate::report::line::{Line, at, code, digits, key, moment_with_age};
-use crate::report::view::{Content, View};
+use crate::report::view::{Content, Table, View};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;
@@ -184,7 +185,7 @@ impl<'a> PlanReport<'_, 'a> {
     fn draw(&self, mut text: String) -> String {
         let plan = self.view.plan;
         let total = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).count();
-        let deletes = self.of_rank(Rank::Delete);
+        let deletes: Vec<&Change> = self.parts.iter().flat_map(|(_, items)| of_rank(items, Rank::Delete)).collect();
         // The end is made first, at its greatest length, so that its room is known.
         let reserve =
             self.foot(&ShownCount { shown: total, total, deletes: deletes.len(), has_notes: false, over: true }).len();
@@ -200,24 +201,12 @@ impl<'a> PlanReport<'_, 'a> {
         let mut room = Room { text, left };
         room.put(&namespaces(plan));
         let mut shown = deletes.len() + self.replaces(&mut room, total == 1);
-        for part in [Part::ThisChange, Part::BehindBase, Part::Others] {
-            let of_part = |change: &&Change| Part::of(change) == part;
-            let creates: Vec<&Change> = self.of_rank(Rank::Create).into_iter().filter(of_part).collect();
-            shown += self::creates(part, &creates, &mut room, total == 1);
+        for (part, items) in self.parts {
+            shown += creates(*part, &of_rank(items, Rank::Create), &mut room, total == 1);
         }
         let annotates = annotates(plan).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
         let has_notes = room.put(&annotates.collect::<String>()) & room.put(&notes(self.view));
         room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), has_notes, over })
-    }
-
-    /// The changes of a rank, part by part.
-    fn of_rank(&self, rank: Rank) -> Vec<&'a Change> {
-        let items = self.parts.iter().flat_map(|(_, items)| items).filter(|item| item.rank() == rank);
-        let changes = items.filter_map(|item| match item {
-            Item::Changes(fold) => Some(fold.changes.iter().copied()),
-            Item::Blocked(_) => None,
-        });
-        changes.flatten().collect()
     }
 
     /// The replaces as blocks, part by part, in each those that can hurt most first; how many of them are named. Whose
@@ -258,18 +247,16 @@ impl<'a> PlanReport<'_, 'a> {
     }
 
     /// The replaces with the index of their part, those that can hurt most first.
-    fn folds(&self) -> impl Iterator<Item = (usize, &FoldedChanges<'a>)> {
-        [Rank::Both, Rank::Drift, Rank::Pending].into_iter().flat_map(move |rank| {
-            self.parts.iter().enumerate().flat_map(move |(at, (_, items))| {
-                let of_rank = items.iter().filter(move |item| item.rank() == rank);
-                // Many endpoints with one edit take little room.
-                let folds = of_rank.clone().filter(|item| is_many(item)).chain(of_rank.filter(|item| !is_many(item)));
-                folds.filter_map(move |item| match item {
-                    Item::Changes(fold) => Some((at, fold)),
-                    Item::Blocked(_) => None,
-                })
-            })
-        })
+    fn folds(&self) -> Vec<(usize, &FoldedChanges<'a>)> {
+        let items = self.parts.iter().enumerate().flat_map(|(at, (_, items))| items.iter().map(move |item| (at, item)));
+        let folds = items.filter_map(|(at, item)| match item {
+            Item::Changes(fold) if (Rank::Pending..=Rank::Both).contains(&item.rank()) => Some((item.rank(), at, fold)),
+            Item::Changes(_) | Item::Blocked(_) => None,
+        });
+        let mut folds: Vec<_> = folds.collect();
+        // Many endpoints with one edit take little room.
+        folds.sort_by_key(|(rank, at, fold)| (Reverse(*rank), *at, fold.changes.len() == 1));
+        folds.into_iter().map(|(_, at, fold)| (at, fold)).collect()
     }
 
     fn foot(&self, shown: &ShownCount) -> String {
@@ -303,8 +290,13 @@ impl<'a> PlanReport<'_, 'a> {
     }
 }
 
-fn is_many(item: &Item<'_>) -> bool {
-    matches!(item, Item::Changes(fold) if fold.changes.len() > 1)
+/// The changes of a rank.
+fn of_rank<'a>(items: &[Item<'a>], rank: Rank) -> Vec<&'a Change> {
+    let changes = items.iter().filter(|item| item.rank() == rank).map(|item| match item {
+        Item::Changes(fold) => fold.changes.as_slice(),
+        Item::Blocked(_) => &[],
+    });
+    changes.flatten().copied().collect()
 }
 
 /// The creates: each with its values where all of them fit, else a table of their names; how many are named.
@@ -475,7 +467,8 @@ fn namespaces(plan: &Plan) -> String {
     for one in &plan.blocked {
         *held.entry((&one.key).into()).or_default() += 1;
     }
-    let mut rows = String::new();
+    let heads = ["namespace", "create", "replace", "delete", "blocked", "in sync"];
+    let mut table = Table::new(heads).right(1..heads.len());
     for (list, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
         let changes = |kind| changes.get(&(list.clone(), kind)).copied().unwrap_or_default();
         let held = held.get(list).copied().unwrap_or_default();
@@ -486,11 +479,10 @@ fn namespaces(plan: &Plan) -> String {
             ScopeRead::Complete { .. } => line![scope.in_sync],
             ScopeRead::Unknown { .. } => line!["unknown"],
         };
-        let [create, replace, delete, blocked] = numbers.map(|number| line![number]);
-        rows.push_str(&row(&[line![code(list.to_string())], create, replace, delete, blocked, in_sync]));
+        let numbers = numbers.map(|number| line![number]);
+        table.row([line![code(list.to_string())]].into_iter().chain(numbers).chain([in_sync]));
     }
-    let heads = "| namespace | create | replace | delete | blocked | in sync |\n|---|--:|--:|--:|--:|--:|\n";
-    if rows.is_empty() { rows } else { format!("{heads}{rows}\n") }
+    if table.rows.is_empty() { String::new() } else { super::table(&table) + "\n" }
 }
 
 /// The values of one change, or those of many with one edit, as far as they fit into `room` bytes.
