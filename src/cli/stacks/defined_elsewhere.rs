@@ -99,6 +99,10 @@ struct Definer {
 }
 
 impl Definer {
+    fn new(key: &Key, stack: Option<String>, environment: Option<&str>, problem: Option<&String>) -> Self {
+        Self { key: key.clone(), stack, environment: environment.map(str::to_owned), problem: problem.cloned() }
+    }
+
     /// Why the delete of what it defines is blocked.
     fn reason(self, context: &Context, plan: &Plan, directory: &str) -> BlockReason {
         let Self { stack, environment, problem, .. } = self;
@@ -136,7 +140,7 @@ impl Service<'_> {
             Err(reason) => {
                 let problem = format!("{}: {reason}", config::FILE);
                 let may = keys.iter().filter(|key| other.texts(directory).may_define(key));
-                return may.map(|key| Definer::unread(key, None, None, &problem)).collect();
+                return may.map(|key| Definer::new(key, None, None, Some(&problem))).collect();
             }
         };
         let has_environments = stacks.len() > 1;
@@ -154,17 +158,13 @@ impl Service<'_> {
             match other.defined(directory, environment).as_ref() {
                 Ok(all) => {
                     let defined = may.into_iter().filter(|key| all.contains(*key));
-                    found.extend(defined.map(|key| Definer {
-                        key: key.clone(),
-                        stack: stack.clone(),
-                        environment: environment.map(str::to_owned),
-                        problem: None,
-                    }));
+                    found.extend(defined.map(|key| Definer::new(key, stack.clone(), environment, None)));
                 }
                 // Files that only make sense in an environment are no stack without one.
                 Err(_) if environment.is_none() && has_environments => {}
                 Err(problem) => {
-                    found.extend(may.into_iter().map(|key| Definer::unread(key, stack.clone(), environment, problem)));
+                    let may = may.into_iter();
+                    found.extend(may.map(|key| Definer::new(key, stack.clone(), environment, Some(problem))));
                 }
             }
         }
@@ -205,13 +205,6 @@ impl Service<'_> {
             let is_it = |service: &str| BaseUrl::is_same(url, service);
             is_it(self.planned) || self.configured.is_some_and(is_it)
         })
-    }
-}
-
-impl Definer {
-    fn unread(key: &Key, stack: Option<String>, environment: Option<&str>, problem: &str) -> Self {
-        let (key, environment, problem) = (key.clone(), environment.map(str::to_owned), Some(problem.to_owned()));
-        Self { key, stack, environment, problem }
     }
 }
 
