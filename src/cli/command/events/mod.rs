@@ -80,7 +80,7 @@ impl Execute for EventsArgs {
                 .hint("leave out --fields, or give --format table"));
         }
         let question = EventsRequest::read(self, context.environment.now())?;
-        warn(self, context);
+        warn(self, &question.query.matches, context);
         let reader = session::service(context).await?.reader()?;
         if self.by.is_empty() {
             // It closes what it began to write.
@@ -124,8 +124,7 @@ impl EventsRequest {
 }
 
 /// Warns of every field in the question that is not known: the service answers such a field with no hits and no error.
-fn warn(arguments: &EventsArgs, context: &Context) {
-    let matches: Vec<Match> = arguments.matches.iter().filter_map(|text| text.parse().ok()).collect();
+fn warn(arguments: &EventsArgs, matches: &[Match], context: &Context) {
     // `FIELD == VALUE`, as other tools write it.
     for Match { field, value, .. } in matches.iter().filter(|one| one.value.starts_with(['=', ' '])) {
         let meant = safe::line(value.trim_start_matches(['=', ' ']));
@@ -134,7 +133,7 @@ fn warn(arguments: &EventsArgs, context: &Context) {
             &value[..1]
         )));
     }
-    let matched = matches.into_iter().map(|one| one.field);
+    let matched = matches.iter().map(|one| one.field.clone());
     let queried = arguments.query.iter().flat_map(|text| fields(text));
     let mut asked: Vec<String> = matched.chain(queried).collect();
     let matched = asked.len();
