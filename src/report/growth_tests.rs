@@ -42,7 +42,7 @@ fn no_report_of_a_check_searches_all_changes_for_each() {
         ("junit", junit::report),
         ("prometheus", prometheus::report),
         ("github", |check| github::annotations(&annotation::of_check(check))),
-        ("sarif", |check| sarif::report(&annotation::of_check(check), "trueup.yaml", "test")),
+        ("sarif", |check| sarif::report(&annotation::of_check(check), "trueup.yaml")),
     ];
     for (name, report) in reports {
         assert_no_search_through_all(name, |changes| {

@@ -40,7 +40,6 @@ pub mod sarif;
 pub mod schema;
 pub mod stacks;
 mod style;
-mod template;
 pub mod text;
 pub mod time;
 pub mod upgrade;
@@ -80,8 +79,6 @@ mod prelude {
 
 /// Days for which an offered acknowledgement is valid.
 const OFFERED_DAYS: i64 = 14;
-/// The version of trueup.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Bytes of a text that are written at a time.
 const PIECE: usize = 64 * 1024;
 
@@ -239,7 +236,7 @@ fn renderer(format: Format) -> fn(&Report<'_>, &ReportOptions<'_>) -> Option<Str
         Format::Junit => |report, _| of_checks(report, junit::report, junit::fleet),
         Format::Prometheus => |report, _| of_checks(report, prometheus::report, prometheus::fleet),
         Format::Github => |report, _| Some(github::annotations(&annotations(report))),
-        Format::Sarif => |report, _| Some(sarif::report(&annotations(report), &sarif::settings_file(report), VERSION)),
+        Format::Sarif => |report, _| Some(sarif::report(&annotations(report), &sarif::settings_file(report))),
         Format::Acknowledgements => acknowledgements,
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn settings_in(directory: &str) -> String {
 
 /// The remarks as one run, those first that matter most: what is refused and unknown, then deletes. A
 /// remark without a place is one on `fallback`, because a forge refuses results without one.
-pub fn report(annotations: &[Annotation], fallback: &str, tool_version: &str) -> String {
+pub fn report(annotations: &[Annotation], fallback: &str) -> String {
     let shown = Shown::of(annotations, fallback);
     let rules: BTreeSet<Finding> = shown.results.iter().map(|(annotation, _)| annotation.finding).collect();
     let rules: Vec<Json> = rules
@@ -59,7 +59,7 @@ pub fn report(annotations: &[Annotation], fallback: &str, tool_version: &str) ->
         .map(|finding| json!({"id": finding.id(), "shortDescription": {"text": finding.meaning()}}))
         .collect();
     let mut run = json!({
-        "tool": {"driver": {"name": "trueup", "version": tool_version, "rules": rules}},
+        "tool": {"driver": {"name": "trueup", "version": env!("CARGO_PKG_VERSION"), "rules": rules}},
         "columnKind": "unicodeCodePoints",
     });
     if let Some(text) = shown.message() {
@@ -183,7 +183,7 @@ mod tests {
             part: String::new(),
             message: "`refresh_interval` is 5\u{1b}".to_owned(),
         };
-        let log: Json = serde_json::from_str(&report(&[annotation], "trueup.yaml", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&[annotation], "trueup.yaml")).expect("JSON");
         let result = &log["runs"][0]["results"][0];
         assert_eq!(log["version"], "2.1.0");
         assert_eq!(result["message"]["text"], "`refresh_interval` is 5\\u{1b}");
@@ -198,7 +198,7 @@ mod tests {
         let ids: BTreeSet<&str> = Finding::ALL.iter().map(|finding| finding.id()).collect();
         assert_eq!(ids.len(), Finding::ALL.len());
         let plan = sample_tests::attributed(sample_tests::plan(60, false));
-        let log: Json = serde_json::from_str(&report(&annotation::of_plan(&plan), "trueup.yaml", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&annotation::of_plan(&plan), "trueup.yaml")).expect("JSON");
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
         let named: BTreeSet<&str> = rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
@@ -226,7 +226,7 @@ mod tests {
         let plan = sample_tests::plan(30_000, false);
         let remarks = annotation::of_plan(&plan);
         assert!(remarks.len() >= 30_000, "{}", remarks.len());
-        let text = report(&remarks, "trueup.yaml", "1.0");
+        let text = report(&remarks, "trueup.yaml");
         assert!(text.len() < 10_000_000, "{}", text.len());
         let log: Json = serde_json::from_str(&text).expect("JSON");
         let run = &log["runs"][0];
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_clean_run_has_no_results() {
-        let log: Json = serde_json::from_str(&report(&[], "trueup.yaml", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&[], "trueup.yaml")).expect("JSON");
         assert_eq!(log["runs"][0]["results"], json!([]));
     }
 }

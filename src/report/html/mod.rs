@@ -20,7 +20,7 @@ use super::facts::plan::{Command, Item, Part as PlanPart, annotates};
 use super::facts::reason::{block_reason, of_edit, reason, removed};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
-use super::{ReportOptions, Role, safe, template};
+use super::{ReportOptions, Role, safe};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
 use crate::report::line::{self, Line, Part, capital, code, digits, foreign, moment_with_age};
@@ -256,7 +256,7 @@ impl Page {
             BASE64.encode(&Sha256::digest(STYLE)),
             BASE64.encode(&Sha256::digest(SCRIPT))
         );
-        template::fill(PAGE, |name| match name {
+        fill(PAGE, |name| match name {
             "policy" => policy.clone(),
             "title" => self.title.clone(),
             "style" => STYLE.to_owned(),
@@ -340,6 +340,22 @@ fn command(command: &Command) -> String {
         capital(command.label.trim_end_matches(':')),
         draw(&line![code(&command.command)])
     )
+}
+
+/// `template` with each `{{name}}` replaced by the text that `part` has for the name. What is put in is never looked at
+/// again, so untrusted text cannot name one.
+fn fill(template: &str, mut part: impl FnMut(&str) -> String) -> String {
+    let mut text = String::with_capacity(template.len() + 256);
+    let mut rest = template;
+    while let Some((before, (name, after))) =
+        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+    {
+        text.push_str(before);
+        text.push_str(&part(name));
+        rest = after;
+    }
+    text.push_str(rest);
+    text
 }
 
 /// The data as JSON that cannot end its element.
