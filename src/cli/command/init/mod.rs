@@ -46,17 +46,6 @@ pub enum Forge {
     None,
 }
 
-impl Forge {
-    /// Its name on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Forge::Github => "github",
-            Forge::Gitlab => "gitlab",
-            Forge::None => "none",
-        }
-    }
-}
-
 impl Execute for InitArgs {
     const GLOBALS: GlobalOptions = Some(&["base_url stack sandbox"]);
 
@@ -123,15 +112,16 @@ fn request(
     let forge = arguments.pipeline.unwrap_or_else(|| likely_forge(top));
     let names: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
     let pipelines = match forge {
-        Forge::None => "no pipelines".to_owned(),
-        forge => format!("pipelines for {}", forge.as_str()),
+        Forge::Github => "pipelines for github",
+        Forge::Gitlab => "pipelines for gitlab",
+        Forge::None => "no pipelines",
     };
     let has_service = base_url.is_some() || context.global.sandbox.is_some();
     let suggested = [
         (has_service, "--url", "no service yet".to_owned()),
         (given.is_some(), "--stack", format!("stack {name}")),
         (!arguments.namespaces.is_empty(), "--namespaces", format!("namespace {}", names.join(", "))),
-        (arguments.pipeline.is_some(), "--pipeline", pipelines),
+        (arguments.pipeline.is_some(), "--pipeline", pipelines.to_owned()),
     ];
     let suggested = suggested.into_iter().filter(|(is_given, ..)| !is_given);
     let (flags, values): (Vec<&str>, Vec<String>) = suggested.map(|(_, flag, value)| (flag, value)).unzip();
