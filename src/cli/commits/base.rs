@@ -26,10 +26,9 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
     plan.source.commit = repository.head().ok();
     name_removals(repository, plan);
     let Some(base) = base else { return Ok(()) };
-    let commits = Commits::find(repository, base)?;
     let changed = plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()));
     let keys: BTreeSet<Key> = changed.map(|change| change.key.clone()).collect();
-    let (merge_base, tip) = desired(context, &stack.loaded, repository, &commits, &keys)?;
+    let (merge_base, tip) = desired(context, &stack.loaded, repository, base, &keys)?;
     plan.source.base = Some(base.to_owned());
     plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
     Ok(())
@@ -91,20 +90,6 @@ pub fn found_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<
     }
 }
 
-/// The two commits of a base.
-struct Commits<'a> {
-    name: &'a str,
-    merge_base: String,
-    tip: String,
-}
-
-impl<'a> Commits<'a> {
-    fn find(repository: &Repository, name: &'a str) -> Result<Self> {
-        let merge_base = repository.merge_base(name).map_err(failed)?;
-        Ok(Self { name, merge_base, tip: repository.resolve(name).map_err(failed)? })
-    }
-}
-
 /// The error of git, before anything was sent.
 pub fn failed(error: impl std::error::Error + Send + Sync + 'static) -> CommandError {
     CommandError::new(ExitStatus::Invalid, error).hint("nothing was sent")
@@ -120,27 +105,26 @@ fn name_removals(repository: &Repository, plan: &mut Plan) {
     }
 }
 
-/// The definitions at the merge base and at the tip, as far as they decide about these keys.
+/// The definitions at the merge base with `base` and at its tip, as far as they decide about these keys.
 fn desired(
     context: &Context,
     stack: &Loaded,
     repository: &Repository,
-    commits: &Commits<'_>,
+    base: &str,
     keys: &BTreeSet<Key>,
 ) -> Result<(Desired, Desired)> {
-    let merge_base_name = format!("the merge base with {}", commits.name);
-    let (tip, at_tip) = (CommitLookup::new(stack, repository, &commits.tip), commits.name);
-    let (merge_base, at_merge_base) =
-        (CommitLookup::new(stack, repository, &commits.merge_base), merge_base_name.as_str());
-    let tip_error = |error| unavailable(context, error, &commits.tip, at_tip);
-    let merge_base_error = |error| unavailable(context, error, &commits.merge_base, at_merge_base);
-    let is_one = commits.tip == commits.merge_base;
+    let commits = [repository.merge_base(base).map_err(failed)?, repository.resolve(base).map_err(failed)?];
+    let [merge_base, tip] = commits.each_ref().map(|commit| CommitLookup::new(stack, repository, commit));
+    let merge_base_name = format!("the merge base with {base}");
+    let tip_error = |error| unavailable(context, error, tip.commit, base);
+    let merge_base_error = |error| unavailable(context, error, merge_base.commit, &merge_base_name);
+    let is_one = tip.commit == merge_base.commit;
     let tip_past = tip.load().map_err(tip_error)?;
     let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
     let roots = merge_base_past.root_without_environment().zip(tip_past.root_without_environment());
     if let Some((before, after)) = roots.filter(|(before, after)| before.is_some() || after.is_some()) {
-        let new = NewEnvironment { stack, before, after, keys };
-        return if is_one { Ok(Default::default()) } else { new.desired(&merge_base, &tip).map_err(tip_error) };
+        let both = [(&merge_base, before), (&tip, after)];
+        return if is_one { Ok(Default::default()) } else { new_environment(both, keys).map_err(tip_error) };
     }
     let with_moved = |then: &CommitLookup<'_>, past: StackAtCommit| -> Result<Desired, LookupError> {
         let (desired, root) = match past {
@@ -178,45 +162,32 @@ fn with_moved_in(
     Ok(desired)
 }
 
-/// An environment that neither the merge base nor the tip defines, with where the stack was, if it was there.
-struct NewEnvironment<'a> {
-    stack: &'a Loaded,
-    before: Option<&'a StackRoot>,
-    after: Option<&'a StackRoot>,
-    keys: &'a BTreeSet<Key>,
-}
-
-impl NewEnvironment<'_> {
-    /// In the environment nothing was defined, so everything in it is new. What the base changed since
-    /// in the files that it is made of must not be lost all the same: of these definitions both sides
-    /// are known, with the settings of now.
-    fn desired(
-        &self,
-        merge_base: &CommitLookup<'_>,
-        tip: &CommitLookup<'_>,
-    ) -> Result<(Desired, Desired), LookupError> {
-        let settings = |root: Option<&'_ StackRoot>| root.and_then(|root| root.settings.clone());
-        if settings(self.before) != settings(self.after) {
-            let environment = self.stack.options().environment.clone().unwrap_or_default();
-            return Err(LookupError::NoEnvironment { environment });
-        }
-        let both = |then: &CommitLookup<'_>, root: Option<&StackRoot>| {
-            let loaded = root.map(|root| then.load_with_settings_of_now(root)).transpose()?;
-            with_moved_in(then, loaded.map(|loaded| loaded.desired).unwrap_or_default(), root, self.keys)
-        };
-        let (mut before, mut after) = (both(merge_base, self.before)?, both(tip, self.after)?);
-        let same: BTreeSet<Key> = before
-            .definitions
-            .iter()
-            .filter(|(key, definition)| {
-                after.definitions.get(*key).is_some_and(|after| after.endpoint == definition.endpoint)
-            })
-            .map(|(key, _)| key.clone())
-            .collect();
-        before.definitions.retain(|key, _| !same.contains(key));
-        after.definitions.retain(|key, _| !same.contains(key));
-        Ok((before, after))
+/// The definitions of an environment that neither the merge base nor the tip defines, each with where the stack was, if it
+/// was there. In the environment nothing was defined, so everything in it is new. What the base changed since
+/// in the files that it is made of must not be lost all the same: of these definitions both sides
+/// are known, with the settings of now.
+fn new_environment(
+    both: [(&CommitLookup<'_>, Option<&StackRoot>); 2],
+    keys: &BTreeSet<Key>,
+) -> Result<(Desired, Desired), LookupError> {
+    let [before, after] = both.map(|(_, root)| root.and_then(|root| root.settings.as_ref()));
+    if before != after {
+        let environment = both[0].0.stack.options().environment.clone().unwrap_or_default();
+        return Err(LookupError::NoEnvironment { environment });
     }
+    let [before, after] = both.map(|(then, root)| {
+        let loaded = root.map(|root| then.load_with_settings_of_now(root)).transpose()?;
+        with_moved_in(then, loaded.map(|loaded| loaded.desired).unwrap_or_default(), root, keys)
+    });
+    let (mut before, mut after) = (before?, after?);
+    before.definitions.retain(|key, definition| {
+        let is_same = after.definitions.get(key).is_some_and(|after| after.endpoint == definition.endpoint);
+        if is_same {
+            after.definitions.remove(key);
+        }
+        !is_same
+    });
+    Ok((before, after))
 }
 
 /// The error of definitions that are not known at `commit`, which messages call by `name`.
