@@ -205,7 +205,8 @@ async fn apply(
     // Directories of one stack share its lock, so their runs wait for each other.
     let plans = planned.iter().flatten().map(|stack| &stack.plan);
     let locks: BTreeMap<_, Mutex<()>> = plans.map(|plan| (locked(plan), Mutex::default())).collect();
-    let mut results: Vec<(usize, StackResult<Option<Outcome>>)> = Vec::with_capacity(members.len());
+    // What is skipped is in no wave.
+    let mut results: Vec<StackResult<_>> = planned.iter().map(|_| Err(NoResult::AnotherFailed)).collect();
     for (number, wave) in waves.iter().enumerate() {
         if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
             context.output.message(&wave_title(waves, number));
@@ -230,14 +231,12 @@ async fn apply(
             };
             (*at, result)
         });
-        results.extend(futures_util::stream::iter(works).buffered(fleet::AT_ONCE).collect::<Vec<_>>().await);
+        let mut done = futures_util::stream::iter(works).buffered(fleet::AT_ONCE);
+        while let Some((at, result)) = done.next().await {
+            results[at] = result;
+        }
     }
-    // What is skipped is in no wave.
-    let done: BTreeSet<usize> = results.iter().map(|(at, _)| *at).collect();
-    results.extend((0..planned.len()).filter(|at| !done.contains(at)).map(|at| (at, Err(NoResult::AnotherFailed))));
-    // A report has the stacks in the order of the call.
-    results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
+    results
 }
 
 /// What the lock of a run is for.
