@@ -31,6 +31,15 @@ impl Listed {
             format!("what the stack owns in namespaces and of kinds that it no longer lists is not known: {reason}");
         Some(Note::Loaded { text })
     }
+
+    /// Adds what a version of `trueup.yaml` lists for the environment.
+    fn add(&mut self, version: &[u8], environment: Option<&str>) {
+        let version = SettingsVersion::of(version);
+        let namespaces = version.layers(environment).find_map(|layer| layer.namespaces.as_ref());
+        let kinds = version.layers(environment).find_map(|layer| layer.kinds.as_ref());
+        self.namespaces.extend(namespaces.into_iter().flatten().filter_map(|name| Namespace::parse(name).ok()));
+        self.kinds.extend(kinds.into_iter().flatten().filter_map(|name| KindName::find(name)));
+    }
 }
 
 /// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the
@@ -106,11 +115,7 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
             let version = SettingsVersion::of(version);
             version.layers(environment.as_deref()).find_map(|layer| layer.stack.as_ref()) == Some(&name)
         };
-        let read = repository.versions(FILE, is_it, |bytes| {
-            let listed = listed(bytes, environment.as_deref());
-            all.namespaces.extend(listed.namespaces);
-            all.kinds.extend(listed.kinds);
-        });
+        let read = repository.versions(FILE, is_it, |bytes| all.add(bytes, environment.as_deref()));
         all.unread = read.err().map(|error| error.to_string());
         all
     })
@@ -129,17 +134,5 @@ impl SettingsVersion {
         let extended = chosen.and_then(|chosen| of(chosen.extends.as_deref()?));
         let defaults = environment.and(self.defaults.as_ref());
         [chosen, extended, defaults, Some(&self.top)].into_iter().flatten()
-    }
-}
-
-/// What a version of `trueup.yaml` lists for the environment.
-fn listed(version: &[u8], environment: Option<&str>) -> Listed {
-    let version = SettingsVersion::of(version);
-    let namespaces = version.layers(environment).find_map(|layer| layer.namespaces.as_ref()).into_iter().flatten();
-    let kinds = version.layers(environment).find_map(|layer| layer.kinds.as_ref()).into_iter().flatten();
-    Listed {
-        namespaces: namespaces.filter_map(|name| Namespace::parse(name).ok()).collect(),
-        kinds: kinds.filter_map(|name| KindName::find(name)).collect(),
-        unread: None,
     }
 }
