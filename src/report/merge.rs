@@ -19,24 +19,6 @@ const CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
 /// Shards without a file that are named singly.
 const MOST_NAMED: usize = 20;
 
-/// A file of a merge.
-#[derive(Debug)]
-pub struct MergeInput {
-    /// Its name, for people.
-    pub name: String,
-    /// Its checks, or why it has none.
-    pub content: Result<CheckDocument, String>,
-}
-
-impl MergeInput {
-    /// The file with these bytes, if they could be read.
-    #[must_use]
-    pub fn new(name: String, bytes: Result<Vec<u8>, String>) -> Self {
-        let read = |bytes: Vec<u8>| CheckDocument::from_file(&bytes).map_err(|error| error.to_string());
-        Self { name, content: bytes.and_then(read) }
-    }
-}
-
 /// The checks of several files.
 #[derive(Debug)]
 pub struct MergedChecks {
@@ -68,14 +50,19 @@ enum StackIdentity {
 /// The entries of one stack, each with the number of its file.
 type Found = Vec<(usize, SavedResult)>;
 
-/// Merges the files at `now`. A check that is older than `max_age`, is from the future, or was made with filters counts
+/// Merges the files with these names and bytes, or why they could not be read, at `now`. A check that is older than `max_age`, is from the future, or was made with filters counts
 /// as unknown.
-pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> MergedChecks {
+pub fn merge(
+    files: impl IntoIterator<Item = (String, Result<Vec<u8>, String>)>,
+    now: Timestamp,
+    max_age: Duration,
+) -> MergedChecks {
     let (mut problems, mut documents) = (Vec::new(), Vec::new());
-    for file in files {
-        match file.content {
-            Ok(document) => documents.push((file.name, document)),
-            Err(message) => problems.push(InputProblem { place: file.name, message }),
+    for (name, bytes) in files {
+        let read = |bytes: Vec<u8>| CheckDocument::from_file(&bytes).map_err(|error| error.to_string());
+        match bytes.and_then(read) {
+            Ok(document) => documents.push((name, document)),
+            Err(message) => problems.push(InputProblem { place: name, message }),
         }
     }
     for (name, document) in &mut documents {
@@ -139,8 +126,9 @@ fn name_alike(documents: &mut [(String, CheckDocument)]) {
         let Some(digest) = &entry.id else { continue };
         let (directory, environment, of) = named(entry);
         // One without a check is known by its directory alone.
-        digests.entry((directory.clone(), environment.clone(), None)).or_default().insert(digest.clone());
-        digests.entry((directory, environment, of)).or_default().insert(digest.clone());
+        for of in [None, of] {
+            digests.entry((directory.clone(), environment.clone(), of)).or_default().insert(digest.clone());
+        }
     }
     for entry in documents.iter_mut().flat_map(|(_, document)| &mut document.stacks).filter(|entry| entry.id.is_none())
     {
@@ -208,9 +196,7 @@ fn by_stack(documents: Vec<(String, CheckDocument)>) -> Vec<(StackId, Found)> {
                 stacks.push((id, Vec::new()));
                 stacks.len() - 1
             });
-            if let Some((_, found)) = stacks.get_mut(at) {
-                found.push((number, entry.result));
-            }
+            stacks[at].1.push((number, entry.result));
         }
     }
     stacks

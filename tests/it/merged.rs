@@ -10,7 +10,7 @@ use trueup::model::Object;
 use trueup::plan::PlanSettings;
 use trueup::report::TextView;
 use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use trueup::report::merge::{MergeInput, MergedChecks, merge};
+use trueup::report::merge::{MergedChecks, merge};
 use trueup::report::{Format, Report, ReportOptions, render};
 
 use crate::support::{Service, Stage, definition};
@@ -78,8 +78,8 @@ fn rendered(fleet: &Fleet<'_>, format: Format) -> String {
 }
 
 fn merged(files: Vec<(u32, String)>) -> MergedChecks {
-    let inputs = files.into_iter().map(|(number, text)| MergeInput::new(format!("{number}.json"), Ok(text.into())));
-    merge(inputs.collect(), now(), std::time::Duration::from_mins(1))
+    let inputs = files.into_iter().map(|(number, text)| (format!("{number}.json"), Ok(text.into())));
+    merge(inputs, now(), std::time::Duration::from_mins(1))
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use crate::cli::args::time;
 use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
 use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit, real_path_or_given, slashed};
-use crate::report::merge::{self, MergeInput};
+use crate::report::merge;
 
 /// Works with what the checkers of a fleet wrote.
 #[derive(Debug, Subcommand)]
@@ -66,9 +66,9 @@ impl Execute for FleetSubcommand {
                 Some(reason) => Err(reason),
                 None => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
             };
-            MergeInput::new(slashed(&path), bytes)
+            (slashed(&path), bytes)
         });
-        let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age);
+        let merged = merge::merge(inputs, context.environment.now(), arguments.max_age);
         let fleet = merged.fleet();
         let report = Report::Fleet(&fleet);
         let view = TextView { call: context.call.paths(), ..context.output.view() };
