@@ -169,12 +169,7 @@ pub fn permits_transfers(context: &Context, plan: &Plan) -> Result<()> {
 ///
 /// # Errors
 /// They do not.
-pub async fn permits_changes(
-    context: &Context,
-    config: &Config,
-    plan: &Plan,
-    pruned: &BTreeSet<Namespace>,
-) -> Result<()> {
+pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: &[Namespace]) -> Result<()> {
     let again = "plan again with the settings in force";
     let (made, chosen) = (&plan.source.environment, &context.global.env);
     if made != chosen {

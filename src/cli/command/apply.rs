@@ -1,8 +1,6 @@
 //! `apply`: makes the changes of a directory or of a saved plan, or resumes a run. Each of the three makes
 //! or finds a plan, and passes it with its connection to `run`.
 
-use std::collections::BTreeSet;
-
 use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
@@ -11,7 +9,6 @@ use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
 use crate::file::limit;
 use crate::journal;
-use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report;
 use crate::run::{RunDocument, RunStatus, RunSummary};
@@ -45,10 +42,10 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), context.call.settings());
     let view = TextView { make: Some(make), ..settings::view(context, &plan) };
     let allow = settings::allow(&arguments.change.allow)?;
-    policy::permits_changes(context, &config, &plan, &pruned(arguments)).await?;
+    policy::permits_changes(context, &config, &plan, &arguments.change.prune_namespace).await?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let decision = &arguments.decision;
-    PendingRun { context, decision, plan, connection, allow, view, resumes: None, trust }.approve_and_apply().await
+    PendingRun { context, decision, plan, connection, allow, view, trust }.approve_and_apply().await
 }
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.
@@ -83,9 +80,8 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())
             .hint("nothing was sent")
     })?;
-    policy::permits_changes(context, &config, &record.rest(), &pruned(arguments)).await?;
+    policy::permits_changes(context, &config, &record.rest(), &arguments.change.prune_namespace).await?;
     let view = settings::view(context, plan);
-    let resumes = Some(record.run().clone());
     let allow = settings::allow(&arguments.change.allow)?;
     let trust = match left {
         // Nothing more is sent.
@@ -93,18 +89,13 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
     };
     let (decision, plan) = (&arguments.decision, plan.clone());
-    let work = PendingRun { context, decision, plan, connection, allow, view, resumes, trust };
+    let work = PendingRun { context, decision, plan, connection, allow, view, trust };
     if left > 0
         && let Some(refused) = approval::ask_to_resume(&work, left).await?
     {
         return Ok(refused);
     }
     work.resume(&record).await
-}
-
-/// The namespaces of `--prune-namespace`.
-fn pruned(arguments: &ApplyArgs) -> BTreeSet<Namespace> {
-    arguments.change.prune_namespace.iter().cloned().collect()
 }
 
 /// Whether the call leaves a saved plan as it is: what chooses changes or stacks chooses among those of definitions.

@@ -69,7 +69,7 @@ impl Execute for MoveArgs {
         let connection = session.into_connection()?;
         let trust = RunLimits::whole(&plan);
         let decision = &self.decision;
-        let work = PendingRun { context, decision, plan, connection, allow, view, resumes: None, trust };
+        let work = PendingRun { context, decision, plan, connection, allow, view, trust };
         match &self.output {
             Some(path) => work.save(path),
             None => work.approve_and_apply().await,

@@ -1,7 +1,5 @@
 //! `rollback`: plans the restoration of what a run changed, and saves or applies that plan.
 
-use std::collections::BTreeSet;
-
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::command::prelude::*;
@@ -69,7 +67,7 @@ impl Execute for RollbackArgs {
             // A run of an earlier version does not say.
             None => context.global.env.clone(),
         };
-        policy::permits_changes(context, &config, &plan, &BTreeSet::new()).await?;
+        policy::permits_changes(context, &config, &plan, &[]).await?;
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
         let view = settings::view(context, &plan);
@@ -77,7 +75,7 @@ impl Execute for RollbackArgs {
         let view = TextView { make: again.clone(), again, ..view };
         let trust = RunLimits::of_record(&config, &plan);
         let decision = &self.decision;
-        let work = PendingRun { context, decision, plan, connection, allow, view, resumes: None, trust };
+        let work = PendingRun { context, decision, plan, connection, allow, view, trust };
         match &self.output {
             Some(path) => work.save(path),
             None => work.approve_and_apply().await,

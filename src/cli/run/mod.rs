@@ -47,8 +47,6 @@ pub struct PendingRun<'a> {
     pub allow: Allowances,
     /// How it is drawn.
     pub view: TextView,
-    /// The run that this one resumes.
-    pub resumes: Option<RunId>,
     /// Which statements of the plan are trusted.
     pub trust: RunLimits,
 }
@@ -114,7 +112,7 @@ impl<'a> PendingRun<'a> {
         session.consent(&mut plan);
         let (view, allow, trust) = (session.view(), session.allow.clone(), RunLimits::whole(&plan));
         let connection = session.into_connection()?;
-        Ok(Self { context, decision, plan, connection, allow, view, resumes: None, trust })
+        Ok(Self { context, decision, plan, connection, allow, view, trust })
     }
 
     /// Asks for approval of the plan, makes its changes and reports the outcome.
@@ -203,7 +201,7 @@ impl<'a> PendingRun<'a> {
     pub async fn carry_out(&self, approved: ApprovedPlan<'_>, stop: Option<watch::Receiver<bool>>) -> Result<Outcome> {
         let progress = RunProgress::new(self.context, &self.plan);
         let is_one_of_several = stop.is_some();
-        let (journal, options) = self.begin(&progress, stop).await?;
+        let (journal, options) = self.begin(&progress, stop, None).await?;
         let writer = self.connection.writer()?;
         let mut outcome = apply::run(approved, &writer, &journal, &progress, options).await;
         self.keep(&journal, is_one_of_several, &mut outcome);
@@ -218,7 +216,7 @@ impl<'a> PendingRun<'a> {
         // The configuration decides, as for an apply: the record is a file like any other.
         self.check_gates(&record.rest(), &self.trust.safeguards.gates).await?;
         let progress = RunProgress::new(self.context, &self.plan);
-        let (journal, options) = self.begin(&progress, None).await?;
+        let (journal, options) = self.begin(&progress, None, Some(record.run().clone())).await?;
         let writer = self.connection.writer()?;
         let mut outcome = apply::resume(record, &writer, &journal, &progress, options).await;
         drop(progress);
@@ -227,11 +225,12 @@ impl<'a> PendingRun<'a> {
         Ok(self.report(&outcome, &earlier))
     }
 
-    /// Begins a run of which nothing is sent yet.
+    /// Begins a run of which nothing is sent yet, and which goes on with the one that it `resumes`.
     async fn begin(
         &self,
         progress: &RunProgress,
         stop: Option<watch::Receiver<bool>>,
+        resumes: Option<RunId>,
     ) -> Result<(Journal, ApplyOptions)> {
         let (context, plan) = (self.context, &self.plan);
         let environment = &context.environment;
@@ -244,7 +243,7 @@ impl<'a> PendingRun<'a> {
             started: environment.now().to_string(),
             user: environment.user(),
             trigger: trigger::of(self.decision, environment),
-            resumes: self.resumes.clone(),
+            resumes,
             rolls_back: plan.undone().cloned(),
             sandbox: settings::sandbox_of_runs(context),
             in_force: Some(document::in_force(context, &self.trust.safeguards)),
