@@ -74,13 +74,10 @@ impl Execute for RehearseArgs {
 
 /// The copy to rehearse on, and the plan against it. The service is only read.
 async fn copy(context: &Context, session: &Session<'_>) -> Result<(Snapshot, Plan)> {
-    let Some(connection) = &session.connection else {
-        let LiveSource::Snapshot(snapshot) = &session.source else {
-            return Err(error!(Bug, "a session without a service has a snapshot"));
-        };
-        return Ok((snapshot.clone(), session.plan().await?));
+    let reader = match &session.source {
+        LiveSource::Snapshot(snapshot) => return Ok((snapshot.clone(), session.plan().await?)),
+        LiveSource::Service(_, reader, _) | LiveSource::Copied(_, reader) => reader.clone(),
     };
-    let reader = connection.reader()?;
     let taken = snapshot::take(
         &reader,
         &session.namespaces(),
@@ -92,10 +89,8 @@ async fn copy(context: &Context, session: &Session<'_>) -> Result<(Snapshot, Pla
     let snapshot = taken.with_status(ExitStatus::Unknown).hint("nothing was rehearsed")?;
     let source = LiveSource::Copied(snapshot, reader);
     let plan = session.plan_against(&source).await?;
-    match source {
-        LiveSource::Copied(snapshot, _) => Ok((snapshot, plan)),
-        _ => unreachable!("the source was made as a copy"),
-    }
+    let LiveSource::Copied(snapshot, _) = source else { unreachable!("the source was made as a copy") };
+    Ok((snapshot, plan))
 }
 
 async fn apply(context: &Context, mut allow: Allowances, connection: &Connection, plan: Plan) -> Result<Outcome> {
