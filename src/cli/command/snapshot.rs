@@ -1,13 +1,10 @@
 //! `snapshot`: reads what the service contains and writes it to a sealed file, to plan against later.
 
-use std::collections::BTreeSet;
-
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::kind::KindName;
-use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::fleet::NoResult;
 
@@ -100,37 +97,26 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
     Ok(status)
 }
 
+/// Reads the namespaces and the kinds of the call, else those of the stack.
 async fn take(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Result<Snapshot> {
-    let (config, namespaces, kinds) = scope(arguments, context, directory)?;
+    let (config, namespaces, kinds) = if arguments.namespace.is_empty() {
+        let scope = ScopeArgs { paths: vec![directory.to_owned()], ..ScopeArgs::default() };
+        let loaded = stack::open_bare(context, &scope)?.loaded;
+        let (namespaces, kinds) = (loaded.namespaces(), loaded.kinds());
+        (loaded.config, namespaces, kinds)
+    } else {
+        let config = settings::of_directory(context, directory)?;
+        let kinds = config.kinds.clone();
+        (config, arguments.namespace.iter().cloned().collect(), kinds)
+    };
+    if namespaces.is_empty() {
+        return Err(stack::no_namespace("give --namespace"));
+    }
+    let kinds = if arguments.kind.is_empty() { kinds } else { arguments.kind.iter().copied().collect() };
     let reader = service::connect(context, &config).await?.reader()?;
     let referring = if arguments.referrers { ReferrerReads::Asked } else { ReferrerReads::Left };
     let taken = snapshot::take(&reader, &namespaces, &kinds, referring, context.environment.now()).await;
     taken.with_status(ExitStatus::Unknown).hint("nothing was written")
-}
-
-/// What a snapshot is taken of, with the configuration that names the service.
-type SnapshotScope = (Config, BTreeSet<Namespace>, BTreeSet<KindName>);
-
-/// The namespaces and the kinds of the call, else those of the stack.
-fn scope(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> Result<SnapshotScope> {
-    let asked = |kinds: BTreeSet<KindName>| match arguments.kind.is_empty() {
-        true => kinds,
-        false => arguments.kind.iter().copied().collect(),
-    };
-    if !arguments.namespace.is_empty() {
-        let named = arguments.namespace.iter().cloned().collect();
-        let config = settings::of_directory(context, directory)?;
-        let kinds = asked(config.kinds.clone());
-        return Ok((config, named, kinds));
-    }
-    let scope = ScopeArgs { paths: vec![directory.to_owned()], ..ScopeArgs::default() };
-    let stack = stack::open_bare(context, &scope)?;
-    let namespaces = stack.loaded.namespaces();
-    if namespaces.is_empty() {
-        return Err(stack::no_namespace("give --namespace"));
-    }
-    let kinds = asked(stack.loaded.kinds());
-    Ok((stack.loaded.config, namespaces, kinds))
 }
 
 /// Writes the file, and returns the digest of the snapshot.
