@@ -78,8 +78,12 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         let place = edited.or_else(|| places.place(key, field)).or_else(|| places.place(key, None))?;
         Some(format!("{prefix}{}:{}", place.file, place.line))
     };
-    let unnamed: Vec<(&Key, &str)> =
-        plan.notes.iter().filter(|_| !arguments.unnamed).filter_map(unnamed).filter(is_selected(&session)).collect();
+    let is_selected = |key: &Key| stack.selection.selects(key, stack.loaded.desired.definitions.get(key), None);
+    let unnamed = plan.notes.iter().filter_map(|note| match note {
+        Note::Unnamed { key, path, .. } if !arguments.unnamed && is_selected(key) => Some((key, path.as_str())),
+        _ => None,
+    });
+    let unnamed: Vec<(&Key, &str)> = unnamed.collect();
     let (taken, left) = summary(&plan, &edits, (&removed, &unnamed, is_last), place);
     let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if taken.is_empty() && left.is_empty() {
@@ -194,20 +198,6 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
         }
     }
     Ok(())
-}
-
-/// What has a value that no definition names, and its path.
-fn unnamed(note: &Note) -> Option<(&Key, &str)> {
-    match note {
-        Note::Unnamed { key, path, .. } => Some((key, path)),
-        _ => None,
-    }
-}
-
-/// Whether the filters of the call leave a definition in.
-fn is_selected<'s>(session: &'s Session<'_>) -> impl Fn(&(&Key, &str)) -> bool + 's {
-    let stack = &session.stack;
-    |(key, _)| stack.selection.selects(key, stack.loaded.desired.definitions.get(*key), None)
 }
 
 /// The units of a live object that have values which its definition does not name.
