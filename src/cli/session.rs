@@ -107,7 +107,8 @@ impl<'c> Session<'c> {
         let change = options.change.cloned().unwrap_or_default();
         let pruned = change.prune_namespace.iter().cloned().collect();
         if let Some(base) = &change.base {
-            base_settings::settle(context, &mut stack, base, &pruned)?;
+            let then = base_settings::at(context, &stack, base, &pruned)?;
+            stack.settle(context, Some(&then))?;
         }
         check_pruned(context, &stack, &pruned)?;
         let allow = settings::allow(&change.allow)?;

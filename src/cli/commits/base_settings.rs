@@ -12,20 +12,13 @@ use crate::load::Config;
 use crate::model::Namespace;
 use crate::model::policy::SafetySettings;
 
-/// Puts the settings in force: of each the stricter of base and working tree. `pruned` are the namespaces
-/// that the call prunes beside those of the stack.
-///
-/// # Errors
-/// The base's settings are not known, or the policy forbids something.
-pub fn settle(context: &Context, stack: &mut Stack, base: &str, pruned: &BTreeSet<Namespace>) -> Result<()> {
-    let settings = at(context, stack, base, pruned)?;
-    stack.settle(context, Some(&settings))
-}
-
 /// The settings of the stack at a base, wherever it was there; the defaults where it had none. They are as strict as
 /// everything at the base that names the stack, in whichever directory and environment: what takes a stack over must
-/// not bring looser rules along.
-fn at(context: &Context, stack: &Stack, base: &str, pruned: &BTreeSet<Namespace>) -> Result<SafetySettings> {
+/// not bring looser rules along. `pruned` are the namespaces that the call prunes beside those of the stack.
+///
+/// # Errors
+/// They are not known.
+pub fn at(context: &Context, stack: &Stack, base: &str, pruned: &BTreeSet<Namespace>) -> Result<SafetySettings> {
     let repository = stack.repository.open().map_err(base::failed)?;
     // The following needs the whole history.
     repository.merge_base(base).map_err(base::failed)?;
