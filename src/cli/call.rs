@@ -43,6 +43,12 @@ impl Call {
         self
     }
 
+    /// The same call without the arguments with these ids.
+    #[must_use]
+    pub fn without(self, ids: &str) -> Self {
+        ids.split(' ').fold(self, |call, id| call.with(id, []))
+    }
+
     /// The same call with those values of an argument that are `wanted`.
     #[must_use]
     pub fn retain(self, id: &str, mut wanted: impl FnMut(&str) -> bool) -> Self {

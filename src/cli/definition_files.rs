@@ -61,8 +61,7 @@ impl<'a> DefinitionTarget<'a> {
         // `--config` need not name the settings of the directory, which has none of its files and environments then.
         let root = load::root(there, &options).unwrap_or_else(|_| {
             let url = config.base_url.iter().chain(call.values("base_url")).next().cloned();
-            call = ["config", "env", "stack", "var"].into_iter().fold(call.clone(), |call, id| call.with(id, []));
-            call = call.clone().with("base_url", url);
+            call = call.clone().without("config env stack var").with("base_url", url);
             config.files = FileGlobs::default();
             full.clone()
         });

@@ -562,7 +562,7 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
         None => call,
     };
     let flags = match flag_of(context, url, sandbox).filter(|_| !leads_there) {
-        Some(flag) => format!("{} {flag}", call.with("base_url", []).with("sandbox", []).settings()),
+        Some(flag) => format!("{} {flag}", call.without("base_url sandbox").settings()),
         None => call.settings(),
     };
     with_configuration(context, flags, there.as_deref())

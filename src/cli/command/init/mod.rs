@@ -7,6 +7,7 @@ use files::{NewFile, NewStack};
 use std::collections::BTreeSet;
 
 use crate::api::BaseUrl;
+use crate::cli::Call;
 use crate::cli::command::prelude::*;
 use crate::file::{FileMode, real_path};
 use crate::load::{self, Config, Loaded, StackFile, config};
@@ -251,19 +252,16 @@ fn next(
 ) -> String {
     let directory = safe::shell(&arguments.directory.display().to_string());
     let Context { global, call, .. } = context;
-    let without = |ids: &[&str]| ids.iter().fold(call.clone(), |call, id| call.with(id, [])).settings();
-    let and_sandbox = |flags: String| match &global.sandbox {
-        Some(_) => flags + &call.flags("sandbox"),
-        None => flags + " --sandbox",
+    let in_sandbox = |call: Call| match &global.sandbox {
+        Some(_) => call.settings() + &context.call.flags("sandbox"),
+        None => call.settings() + " --sandbox",
     };
     // What is in the settings now need not be repeated, and they have no environment; where they were there before, they
     // may say something else.
-    let no_stack = without(&["base_url", "stack", "sandbox", "config", "env", "var"]);
-    let (others, sandbox) = match is_new {
-        true => (no_stack.clone(), no_stack.clone()),
-        false => (without(&["sandbox"]), without(&["base_url", "sandbox"])),
-    };
-    let (sandbox, of_namespace) = (and_sandbox(sandbox), and_sandbox(no_stack));
+    let no_stack = call.clone().without("base_url stack sandbox config env var");
+    let own = if is_new { no_stack.clone() } else { call.clone().without("sandbox") };
+    let (others, of_namespace) = (own.settings(), in_sandbox(no_stack));
+    let sandbox = in_sandbox(own.without("base_url"));
     let mut text = String::new();
     if let Some(before) = files::before_pipelines(forge) {
         text.push_str(&format!("\n{before}"));
