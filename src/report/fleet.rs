@@ -182,7 +182,7 @@ impl FleetPart<'_> {
     pub(super) fn view(&self, view: &TextView) -> Option<View<'_>> {
         match &self.outcome {
             Ok(StackReport::Checked(check)) => Some(View::of_check(check, &self.call)),
-            Ok(StackReport::Planned(plan)) => Some(View::of_plan(plan, &plan.digest(), None, &self.text_view(view))),
+            Ok(StackReport::Planned(plan)) => Some(View::of_plan(plan, None, &self.text_view(view))),
             Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
         }
     }

@@ -250,7 +250,7 @@ fn of_views(
 ) -> Option<String> {
     let view = options.view;
     match report {
-        Report::Plan(plan) => Some(one(&View::of_plan(plan, &plan.digest(), options.saved, view), options)),
+        Report::Plan(plan) => Some(one(&View::of_plan(plan, options.saved, view), options)),
         Report::Check(check) => Some(one(&View::of_check(check, view.call()), options)),
         Report::Fleet(fleet) => Some(several(fleet, options)),
         Report::Answer(_) => None,

@@ -19,7 +19,7 @@ fn view() -> TextView {
 fn render(plan: &Plan) -> String {
     let (command, now, view) = ("trueup plan endpoints".to_owned(), now(), view());
     let options = ReportOptions { command, now, ..ReportOptions::new(&view) };
-    report(&View::of_plan(plan, &plan.digest(), None, &view), &options)
+    report(&View::of_plan(plan, None, &view), &options)
 }
 
 fn now() -> Option<jiff::Timestamp> {

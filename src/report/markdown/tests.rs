@@ -91,7 +91,7 @@ fn view() -> TextView {
 }
 
 fn of_plan(plan: &Plan, options: &ReportOptions<'_>) -> String {
-    report::report(&View::of_plan(plan, &plan.digest(), None, &view()), options)
+    report::report(&View::of_plan(plan, None, &view()), options)
 }
 
 fn of_check(check: &Check, options: &ReportOptions<'_>) -> String {

@@ -32,8 +32,7 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
     if unread::whole(plan).is_some() {
         return write!(out, "{}{}", settings(plan, view), draw::blocks(&outcome::incomplete(plan), view));
     }
-    let digest = plan.digest();
-    let report = View::of_plan(plan, &digest, saved, view);
+    let report = View::of_plan(plan, saved, view);
     let consents = report.alarms.iter().filter(|alarm| alarm.kind != AlarmKind::Incomplete);
     write!(out, "{}{}{}", draw::alarms(consents, view), settings(plan, view), header(plan, view))?;
     let Content::Plan(parts) = &report.content else { return Ok(()) };
@@ -88,7 +87,7 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
     let counts = view.plain(&line![
         facts::headline(plan, [line![plan.in_sync(), " in sync"]]),
         ".   digest ",
-        code(digest.short())
+        code(report.digest.as_deref().unwrap_or_default())
     ]);
     write!(out, "\n{}{counts}\n{}", draw::blocks(&outcome::guards(plan), view), draw::commands(&report.commands, view))
 }

@@ -8,7 +8,7 @@ use crate::report::line::{Line, code, foreign, moment, styled};
 use super::{Alarm, AlarmKind, Content, Count, Table, View, unread};
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::model::policy::Direction;
-use crate::plan::{ActionKind, Digest, GuardHit, GuardName, Note, Plan};
+use crate::plan::{ActionKind, GuardHit, GuardName, Note, Plan};
 use crate::report::facts::reason::short_commit;
 use crate::report::facts::{check, notes, plan as facts, unread as unread_facts};
 use crate::report::{Role, TextView};
@@ -18,7 +18,8 @@ const GUARDS: usize = 3;
 
 impl<'a> View<'a> {
     /// The view of a plan. `saved` is the file to which it was written.
-    pub fn of_plan(plan: &'a Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> Self {
+    pub fn of_plan(plan: &'a Plan, saved: Option<&Path>, view: &TextView) -> Self {
+        let digest = plan.digest();
         let heading = match (plan.undone(), plan.handed_over()) {
             (Some(run), _) => line!["Rollback of ", code(run.as_str()), ", ", stack(plan)],
             (None, Some((from, to))) => line!["Move from stack ", code(from), " to stack ", code(to)],
@@ -43,7 +44,7 @@ impl<'a> View<'a> {
             settings: settings(plan),
             content: Content::Plan(facts::parts(plan)),
             notes: notes::lines(plan),
-            commands: facts::commands(plan, digest, saved, view),
+            commands: facts::commands(plan, &digest, saved, view),
         }
     }
 
