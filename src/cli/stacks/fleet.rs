@@ -38,14 +38,6 @@ pub struct Member {
     settings: Option<Config>,
     /// Another shard has it.
     pub is_elsewhere: bool,
-    /// It does not have the environment that the call names.
-    missing_environment: Option<MissingEnvironment>,
-}
-
-/// A stack without the environment that the call names.
-struct MissingEnvironment {
-    message: String,
-    hint: String,
 }
 
 /// What became of a stack of a command.
@@ -105,9 +97,7 @@ pub async fn open(
         let options = settings::load_options(&context);
         let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
         let settings = load::settings(target.path(), &options).ok();
-        let missing_environment =
-            settings.as_ref().and_then(|settings| missing_environment(&context, &target, settings));
-        let member = Member { target, context, settings, is_elsewhere: false, missing_environment };
+        let member = Member { target, context, settings, is_elsewhere: false };
         if let (Some(config), Some(base_url)) = (member.config(), member.base_url(member.config())) {
             tenants.add(&base_url, config);
         }
@@ -123,23 +113,9 @@ pub async fn open(
     Ok(members)
 }
 
-/// Why a stack does not have the environment that the call names; nothing if it has it.
-fn missing_environment(context: &Context, target: &Target, settings: &Config) -> Option<MissingEnvironment> {
-    let name = context.global.env.as_ref().filter(|_| target.environment == StackEnvironment::OfCall)?;
-    if settings.environments.contains_key(name) {
-        return None;
-    }
-    let names: Vec<&str> = settings.environments.keys().map(String::as_str).collect();
-    let hint = match names.as_slice() {
-        [] => format!("its {} names no `environments:`", config::FILE),
-        names => format!("it has: {}", names.join(", ")),
-    };
-    Some(MissingEnvironment { message: format!("it has no environment `{name}`"), hint })
-}
-
 /// Refuses an environment that none of the stacks has.
 fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<()> {
-    if members.iter().any(|member| member.missing_environment.is_none()) {
+    if members.iter().any(|member| member.missing_environment().is_none()) {
         return Ok(());
     }
     let name = context.global.env.as_deref().unwrap_or_default();
@@ -163,8 +139,8 @@ pub async fn each<'m, T>(
         if member.is_elsewhere {
             return Err(NoResult::Elsewhere);
         }
-        if let Some(missing) = &member.missing_environment {
-            return Err(missing.result(member));
+        if let Some(name) = member.missing_environment() {
+            return Err(member.without_environment(name));
         }
         let done = work(member).await;
         member.context.close().await;
@@ -229,16 +205,6 @@ pub fn file_stem(base_url: &str, stack: &str, environment: Option<&str>) -> Stri
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
     let parts = [Some(host), Some(stack), environment].into_iter().flatten();
     parts.map(|part| part.chars().map(plain).collect::<String>()).collect::<Vec<_>>().join("_")
-}
-
-impl MissingEnvironment {
-    fn result(&self, member: &Member) -> NoResult<CommandError> {
-        if member.target.skips_missing_environment {
-            return NoResult::Skipped(format!("{}; {}", self.message, self.hint));
-        }
-        let error = error!(Invalid, "{}", self.message);
-        NoResult::Failed(error.hint(self.hint.as_str()).hint("to skip such stacks: --skip-missing-env"))
-    }
 }
 
 /// Refuses stacks that define the same endpoint of one service, whichever stack owns it: each would overwrite what the other
@@ -335,6 +301,28 @@ pub fn report<'m, T>(
 }
 
 impl Member {
+    /// The environment that the call names, where the settings do not have it.
+    fn missing_environment(&self) -> Option<&str> {
+        let name =
+            self.context.global.env.as_deref().filter(|_| self.target.environment == StackEnvironment::OfCall)?;
+        (!self.settings.as_ref()?.environments.contains_key(name)).then_some(name)
+    }
+
+    /// What becomes of it without the environment of this name.
+    fn without_environment(&self, name: &str) -> NoResult<CommandError> {
+        let names: Vec<&str> =
+            self.settings.iter().flat_map(|settings| settings.environments.keys().map(String::as_str)).collect();
+        let message = format!("it has no environment `{name}`");
+        let hint = match names.as_slice() {
+            [] => format!("its {} names no `environments:`", config::FILE),
+            names => format!("it has: {}", names.join(", ")),
+        };
+        if self.target.skips_missing_environment {
+            return NoResult::Skipped(format!("{message}; {hint}"));
+        }
+        NoResult::Failed(error!(Invalid, "{message}").hint(hint).hint("to skip such stacks: --skip-missing-env"))
+    }
+
     /// The directory of its stack, and its environment.
     fn root(&self) -> Option<(PathBuf, Option<String>)> {
         Some((settings::root(&self.context, self.target.path()).ok()?, self.context.global.env.clone()))
@@ -395,7 +383,7 @@ impl Member {
 
     /// Its settings in the environment of the call, if they can be read.
     pub fn config(&self) -> Option<&Config> {
-        self.settings.as_ref().filter(|_| self.missing_environment.is_none())
+        self.settings.as_ref().filter(|_| self.missing_environment().is_none())
     }
 
     /// Its service, if these settings name one.
