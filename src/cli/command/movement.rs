@@ -135,11 +135,8 @@ async fn arrange(
     (selection, arguments): (&Selection, &MoveArgs),
 ) -> Result<Plan> {
     let own = &session.stack.loaded;
-    let (other, unknown) = match other {
-        Neighbour::Found(loaded) => (Some(&**loaded), None),
-        Neighbour::NotFound(text) => (None, Some(text)),
-    };
-    let sides = if stacks.gets { [other, Some(own)] } else { [Some(own), other] };
+    let found = other.as_ref().ok();
+    let sides = if stacks.gets { [found, Some(own)] } else { [Some(own), found] };
     let [defined_before, defined_after] = sides.map(|side| side.map(|loaded| &loaded.desired));
     if selection.is_all() && defined_after.is_none_or(|desired| desired.definitions.is_empty()) {
         return Err(error!(Usage, "the stack `{}` defines nothing here, so it is not clear what moves", stacks.to)
@@ -164,7 +161,7 @@ async fn arrange(
         ..Plan::default()
     };
     let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
-    plan.notes.extend(unknown.map(unchecked));
+    plan.notes.extend(other.as_ref().err().map(unchecked));
     let live = session.source.live(&namespaces, &kinds).await;
     let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
     let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
@@ -196,13 +193,8 @@ fn namespaces(
     named.chain(of_sides).filter(reaches).collect()
 }
 
-/// What is known of another stack.
-enum Neighbour {
-    /// It lies in the same repository.
-    Found(Box<Loaded>),
-    /// It is not found, in words: what it defines is not known.
-    NotFound(String),
-}
+/// Another stack of the same repository, or why it is not found: what it defines is not known.
+type Neighbour = Result<Loaded, String>;
 
 /// The stack of this name in the repository of `beside`, which may be another environment of its directory.
 fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
@@ -220,18 +212,16 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
         all.into_iter().map(move |options| (directory.clone(), options))
     });
     match (found.next(), found.next()) {
-        (None, _) => Ok(Neighbour::NotFound(format!("no directory of stack {name} is in this repository"))),
+        (None, _) => Ok(Err(format!("no directory of stack {name} is in this repository"))),
         (Some((directory, options)), None) => {
-            let loaded =
-                load::directory(&directory, &options).map_err(|problems| diagnostics::error(context, &problems))?;
-            Ok(Neighbour::Found(Box::new(loaded)))
+            load::directory(&directory, &options).map(Ok).map_err(|problems| diagnostics::error(context, &problems))
         }
         (Some(one), Some(other)) => {
             let [one, other] = [one, other].map(|(path, options)| {
                 let path = context.environment.directory_from_here(&path);
                 fleet::name(&path, options.environment.as_deref().as_slice()).into_owned()
             });
-            Ok(Neighbour::NotFound(format!("both `{one}` and `{other}` are the stack {name}")))
+            Ok(Err(format!("both `{one}` and `{other}` are the stack {name}")))
         }
     }
 }
