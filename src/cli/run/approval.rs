@@ -1,6 +1,8 @@
 //! How a person approves a plan: at a prompt that shows it, by `--yes`, or by its digest. Guards are checked
 //! before anyone is asked.
 
+use std::ops::ControlFlow;
+
 use crate::cli::args::ApprovalArgs;
 use crate::cli::output::prompt;
 use crate::cli::run::PendingRun;
@@ -9,23 +11,15 @@ use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
 use crate::report::{self, Format, Report, ReportOptions, TextView, text};
 
-/// The result of asking for approval.
-pub enum PromptResult<'a> {
-    /// The plan may be applied.
-    Given(ApprovedPlan<'a>),
-    /// The command ends: there is nothing to do, or the plan is refused.
-    Ended(ExitStatus),
-}
-
-/// Asks for approval of a plan.
+/// Asks for approval of a plan. The command ends where there is nothing to do, or the plan is refused.
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
-pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
+pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<ControlFlow<ExitStatus, ApprovedPlan<'w>>> {
     let PendingRun { context, decision, plan, allow, view, .. } = work;
     let consent = consent(decision);
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
-        return Ok(PromptResult::Ended(nothing_to_do(work)));
+        return Ok(ControlFlow::Break(nothing_to_do(work)));
     }
     let shown = |is_applied: bool| text::plan(plan, None, &TextView { is_applied, ..context.output.as_message(view) });
     let approved = match plan.approve_within(consent, allow, &work.trust.limits) {
@@ -39,26 +33,26 @@ pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<PromptResult<'w>> {
             if !decision.is_given() {
                 context.output.rendered_notice(&shown(false));
             }
-            return Ok(PromptResult::Ended(refused(work, &refusal)));
+            return Ok(ControlFlow::Break(refused(work, &refusal)));
         }
     };
     if plan.changes.is_empty() {
-        return Ok(PromptResult::Ended(nothing_to_do(work)));
+        return Ok(ControlFlow::Break(nothing_to_do(work)));
     }
     if decision.digest.is_some() {
-        return Ok(PromptResult::Given(approved));
+        return Ok(ControlFlow::Continue(approved));
     }
     if decision.yes {
         // It takes whatever there is, so a log has what that was.
         context.output.rendered_message(&shown(true));
-        return Ok(PromptResult::Given(approved));
+        return Ok(ControlFlow::Continue(approved));
     }
     context.output.rendered_notice(&shown(true));
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());
     prompt::confirm(context, &format!("apply {these}"), &hint).await?;
-    Ok(PromptResult::Given(approved))
+    Ok(ControlFlow::Continue(approved))
 }
 
 /// The approval that the flags give, if they do.

@@ -8,6 +8,7 @@ pub mod rehearsal;
 pub mod trigger;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use tokio::sync::watch;
@@ -18,7 +19,6 @@ use crate::cli::args::{ApplyArgs, ApprovalArgs, ScopeArgs};
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::output::report_files;
-use crate::cli::run::approval::PromptResult;
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, aside, file,
     plan_errors, policy, settings,
@@ -123,8 +123,8 @@ impl<'a> PendingRun<'a> {
         report_files::check(None, &self.decision.write)?;
         self.check().await?;
         let approved = match approval::ask(self).await? {
-            PromptResult::Given(approved) => approved,
-            PromptResult::Ended(ending) => return Ok(ending),
+            ControlFlow::Continue(approved) => approved,
+            ControlFlow::Break(ending) => return Ok(ending),
         };
         if !self.decision.is_given() {
             self.check_again().await?;
