@@ -399,23 +399,12 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
 /// How a run is found in the state of the call.
 type FindRun = fn(&StateStore, &str, &RunOwner) -> Result<RunRecord, JournalError>;
 
-/// The service of a saved plan or a recorded run, with the configuration that limits it.
+/// The service of a saved plan or a recorded run, with the configuration that limits it: that of `--config`, else that of the
+/// working directory. The plan itself never names it, because a file must not choose its own limits.
 ///
 /// # Errors
-/// The configuration is of another stack, or names another service.
+/// The configuration cannot be read, is of another stack, or names another service.
 pub async fn of_plan(context: &Context, plan: &Plan) -> Result<(Config, Connection)> {
-    let config = configuration(context, plan)?;
-    let connection = service::connect(context, &config).await?;
-    connection.is_for(plan)?;
-    Ok((config, connection))
-}
-
-/// The configuration for a saved plan or a recorded run: that of `--config`, else that of the working
-/// directory. The plan itself never names it, because a file must not choose its own limits.
-///
-/// # Errors
-/// It cannot be read, or it is of another stack.
-fn configuration(context: &Context, plan: &Plan) -> Result<Config> {
     let config = settings::of_directory(context, Path::new("."))?;
     let stack = settings::stack(context, &config)?;
     if stack != plan.stack {
@@ -431,7 +420,9 @@ fn configuration(context: &Context, plan: &Plan) -> Result<Config> {
         return Err(error.hint(settings::stack_of(context, plan)).hint("nothing was sent"));
     }
     policy::check_plan(context, (&config, settings::directory(context)), plan)?;
-    Ok(config)
+    let connection = service::connect(context, &config).await?;
+    connection.is_for(plan)?;
+    Ok((config, connection))
 }
 
 /// The service that the configuration of the working directory names.
