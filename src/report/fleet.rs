@@ -189,10 +189,7 @@ impl FleetPart<'_> {
 
     /// Why there is nothing else to report of it: it failed, nothing is known of it, or nothing could be read.
     pub fn reason(&self) -> Option<Cow<'_, str>> {
-        let unread = |plan| {
-            let plan: &Plan = plan;
-            unread::whole(plan).map(|unread| unread.of_service(&plan.service.base_url).into())
-        };
+        let unread = |plan: &Plan| Some(unread::whole(plan)?.of_service(&plan.service.base_url).into());
         match &self.outcome {
             Err(NoResult::Failed(reason) | NoResult::Unknown(reason)) => Some(reason.into()),
             Ok(StackReport::Checked(check)) => unread(&check.plan),

@@ -73,7 +73,8 @@ pub fn merge(
     keep_one_count(&mut documents, &mut problems);
     name_alike(&mut documents);
     problems.extend(missing(&documents));
-    let checked = period(&documents);
+    let times = || documents.iter().flat_map(|(_, document)| document.checks()).map(|check| check.now);
+    let checked = times().min().zip(times().max());
     let names: Vec<String> = documents.iter().map(|(name, _)| name.clone()).collect();
     let mut parts = Vec::new();
     let stacks = by_stack(documents);
@@ -178,11 +179,6 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
         problems.extend(left.map(|namespace| problem(format!("namespace {namespace}{of_what}"))));
     }
     problems
-}
-
-fn period(documents: &[(String, CheckDocument)]) -> Option<(Timestamp, Timestamp)> {
-    let times = || documents.iter().flat_map(|(_, document)| document.checks()).map(|check| check.now);
-    times().min().zip(times().max())
 }
 
 /// The entries of each stack, in the order in which the files first name it.
