@@ -174,16 +174,15 @@ fn stack_text(context: &Context) -> Option<(&str, &'static str)> {
 /// The settings that flags and variables of the process override, each with its value and the source.
 pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
     let Context { global, environment, .. } = context;
-    let text = |flag: &Option<String>| flag.clone();
     let one = |setting, flag: Option<String>, name, variable: Option<&'static str>| {
         let of_variable = || variable.and_then(|name| Some((environment.variable(name)?.to_owned(), name)));
         let (value, source) = flag.map(|value| (value, name)).or_else(of_variable)?;
         Some((setting, value, source))
     };
     let all = [
-        one("base_url", text(&global.base_url), "--base-url", Some("TRUEUP_BASE_URL")),
-        one("layout", text(&global.layout), "--layout", Some("TRUEUP_LAYOUT")),
-        one("stack", text(&global.stack), "--stack", Some("TRUEUP_STACK")),
+        one("base_url", global.base_url.clone(), "--base-url", Some("TRUEUP_BASE_URL")),
+        one("layout", global.layout.clone(), "--layout", Some("TRUEUP_LAYOUT")),
+        one("stack", global.stack.clone(), "--stack", Some("TRUEUP_STACK")),
         one("rate_limit", global.rate.map(|rate| rate.to_string()), "--rate", None),
         one("concurrency", global.concurrency.map(|number| number.to_string()), "--concurrency", None),
     ];

@@ -103,7 +103,7 @@ fn waves(arguments: &ApplyArgs, members: &[Member], takes_part: impl Fn(usize) -
             true => "no stack has `labels:` in its trueup.yaml".to_owned(),
             false => format!("the stacks have: {}", there.into_iter().collect::<Vec<_>>().join(", ")),
         };
-        CommandError::new(ExitStatus::Usage, error).hint(hint).hint("nothing was sent")
+        error!(Usage, "{error}").hint(hint).hint("nothing was sent")
     })
 }
 

@@ -37,14 +37,6 @@ pub struct Wave {
     pub name: Option<String>,
 }
 
-/// A selector that selects no stack, which is most likely a mistake.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{selector}` of `--waves` selects no stack")]
-pub struct EmptyWave {
-    /// Its normal form.
-    pub selector: String,
-}
-
 const HELP: &str = "give what each wave takes, such as 1,10%,50% or `ring=canary; ring=early: 10%,100%`; the rest is the \
                     last wave";
 
@@ -91,15 +83,15 @@ impl Waves {
     /// is left is left out.
     ///
     /// # Errors
-    /// A selector that selects none of the stacks.
-    pub fn of(&self, stacks: &[&StringMap], takes_part: impl Fn(usize) -> bool) -> Result<Vec<Wave>, EmptyWave> {
+    /// A selector that selects none of the stacks, which is most likely a mistake.
+    pub fn of(&self, stacks: &[&StringMap], takes_part: impl Fn(usize) -> bool) -> Result<Vec<Wave>, String> {
         let has_names = self.0.iter().any(|rule| !rule.selector.is_empty());
         let mut is_left: Vec<bool> = (0..stacks.len()).map(&takes_part).collect();
         let mut waves = Vec::new();
         for rule in &self.0 {
             let mut selected: Vec<usize> = (0..stacks.len()).filter(|at| rule.selects(stacks[*at])).collect();
             if selected.is_empty() && !stacks.is_empty() {
-                return Err(EmptyWave { selector: rule.selector() });
+                return Err(format!("`{}` of `--waves` selects no stack", rule.selector()));
             }
             // What is skipped is no canary, and no share of anything.
             selected.retain(|at| takes_part(*at));
@@ -162,7 +154,7 @@ mod tests {
         takes_part: impl Fn(usize) -> bool,
     ) -> Result<Vec<(String, Vec<usize>)>, String> {
         let stacks: Vec<_> = stacks.iter().collect();
-        let waves = text.parse::<Waves>()?.of(&stacks, takes_part).map_err(|error| error.to_string())?;
+        let waves = text.parse::<Waves>()?.of(&stacks, takes_part)?;
         Ok(waves.into_iter().map(|wave| (wave.name.unwrap_or_default(), wave.stacks)).collect())
     }
 
