@@ -132,13 +132,9 @@ impl<'c> Session<'c> {
         if self.change.only_this_change {
             *plan = plan.only_this_change();
         }
-        Ok(())
-    }
-
-    /// Lets the plan name who made it, and its ownership annotations the commit of the definitions.
-    pub fn stamp(&self, plan: &mut Plan) {
         applied::stamp(&self.stack, plan);
         plan.source.planned_by = self.context.environment.person();
+        Ok(())
     }
 
     /// How a report of this session is drawn for people.

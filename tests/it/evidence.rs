@@ -31,6 +31,22 @@ fn a_document_names_the_commit_only_where_it_has_what_was_applied() {
 }
 
 #[test]
+fn a_plan_that_is_shown_names_the_commit_that_has_its_definitions() {
+    let service = Service::start();
+    let stage = applied(&service).committed();
+    let head = git(&stage, "rev-parse --short=7 HEAD");
+    stage.remove("search.yaml");
+    for format in ["text", "markdown", "html", "json", "github"] {
+        stage.run(&format!("plan . --format {format}")).code(0).stdout_contains("search").does_not_say(&head);
+    }
+    git(&stage, "commit -qam removal");
+    let head = git(&stage, "rev-parse --short=7 HEAD");
+    for format in ["text", "markdown", "html", "json"] {
+        stage.run(&format!("plan . --format {format}")).code(0).stdout_contains(&head);
+    }
+}
+
+#[test]
 fn the_document_of_a_run_says_what_was_planned_approved_and_done_and_proves_itself() {
     let service = Service::start();
     let stage = applied(&service)

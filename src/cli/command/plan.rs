@@ -64,9 +64,8 @@ impl Execute for PlanArgs {
 
 /// Plans once, and shows or saves it.
 async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Session<'c>, Plan)> {
-    let (session, mut plan) = make(arguments, context, &arguments.scope, arguments.live.live.as_deref()).await?;
+    let (session, plan) = make(arguments, context, &arguments.scope, arguments.live.live.as_deref()).await?;
     if let Some(path) = &arguments.output {
-        session.stamp(&mut plan);
         file::write_private(path, |out| plan.write(out))?;
     }
     if arguments.format == Format::Text
@@ -120,10 +119,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     }
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
-        let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
-        if output.is_some() {
-            session.stamp(&mut plan);
-        }
+        let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
         let view = session.view();
         Ok(((view.call, view.flags), plan))
     })

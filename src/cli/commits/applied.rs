@@ -11,6 +11,7 @@ use crate::cli::{Context, Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal::{self, LastAction, RunOwner};
+use crate::load::Loaded;
 use crate::model::{Key, RunId};
 use crate::plan::{NamedCommits, Plan};
 
@@ -207,18 +208,17 @@ fn removals(
 }
 
 /// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
-/// working tree, where it has the very definitions that are applied and no filter leaves a change out. Where it has others,
-/// the plan names no commit either.
+/// working tree, where it has the very definitions that are applied and no filter leaves a change out. Where it is not
+/// known to have them, the plan names no commit either.
 pub fn stamp(stack: &Stack, plan: &mut Plan) {
-    if plan.changes.is_empty() {
-        return;
-    }
+    let Some(head) = plan.source.commit.clone().filter(|_| !plan.changes.is_empty()) else { return };
     let Ok(repository) = stack.repository.open() else { return };
-    let Ok(head) = repository.head() else { return };
-    let Ok(at_head) = base::loaded_at(stack, repository, &head) else { return };
-    let [at_head, here] = [&at_head.desired, &stack.loaded.desired]
-        .map(|desired| desired.definitions.iter().map(|(key, definition)| (key, &definition.endpoint)));
-    if !at_head.eq(here) {
+    let is_here = |at_head: Loaded| {
+        let [at_head, here] = [&at_head.desired, &stack.loaded.desired]
+            .map(|desired| desired.definitions.iter().map(|(key, definition)| (key, &definition.endpoint)));
+        at_head.eq(here)
+    };
+    if !base::loaded_at(stack, repository, &head).is_ok_and(is_here) {
         plan.source.commit = None;
     } else if stack.selection.is_all() && !plan.is_only_this_change() {
         plan.stamp(&head);

@@ -108,7 +108,6 @@ impl<'a> PendingRun<'a> {
             session.locate(&mut plan);
         }
         session.attribute(&mut plan)?;
-        session.stamp(&mut plan);
         session.consent(&mut plan);
         let (view, allow, trust) = (session.view(), session.allow.clone(), RunLimits::whole(&plan));
         let connection = session.into_connection()?;

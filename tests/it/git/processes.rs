@@ -87,7 +87,7 @@ fn a_plan_against_a_base_asks_each_question_once() {
     let mut calls = counter.take();
     calls.sort();
     let count = calls.len();
-    assert!(count <= 8, "{calls:#?}");
+    assert!(count <= 10, "{calls:#?}");
     // What is read is written to the standard input.
     calls.retain(|call| call != "cat-file --batch");
     let distinct = calls.len();
