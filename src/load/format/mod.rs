@@ -12,15 +12,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::config::Config;
-use super::definition::is_other_kind;
+use super::definition::REMOVE;
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::item::resolve;
+use super::item::{Item, resolve};
 use super::loaded::StackFile;
 use super::options::LoadLimits;
 use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
 use super::text::{Language, SourceText};
 use super::tree::{Documents, NodeShape, Tree};
+use crate::kind::{self, snake};
+use crate::model::SERVICE_KEYS;
 
 /// The files of a stack, formatted.
 #[derive(Debug)]
@@ -146,6 +148,15 @@ fn edited(file: &Arc<str>, text: &str) -> Option<String> {
 fn is_definition(tree: &Tree<'_>, source: &SourceText) -> bool {
     let Some(root) = tree.root else { return false };
     let NodeShape::Map { entries } = &tree.node(root).shape else { return false };
-    let has = |name: &str| entries.iter().any(|(key, _)| meaning::text(tree, *key) == Some(name));
-    (has("metadata") || has("spec")) && resolve(tree, source, &mut Vec::new()).is_some_and(|item| !is_other_kind(&item))
+    let is_key =
+        |key: &str| ["kind", "metadata", "spec", "<<", REMOVE].contains(&key) || SERVICE_KEYS.contains(&&*snake(key));
+    let keys = || entries.iter().map(|(key, _)| meaning::text(tree, *key).unwrap_or_default());
+    // The documents of other programs have such keys as well, such as those of Kubernetes.
+    let is_kind = |item: &Item<'_>| {
+        let kind = item.get("kind").and_then(Item::text);
+        kind.is_none_or(|kind| kind.contains("${") || kind::find(kind).is_some())
+    };
+    keys().any(|key| matches!(key, "metadata" | "spec"))
+        && keys().all(is_key)
+        && resolve(tree, source, &mut Vec::new()).is_some_and(|item| is_kind(&item))
 }

@@ -67,7 +67,8 @@ impl Writer<'_> {
                     }
                 }
                 edits.sort_by_key(|edit| edit.range.start);
-                self.ordered(&entries, node.flow, &edits).map_or(edits, |ordered| vec![ordered])
+                let brackets = node.flow.then(|| node.range.clone());
+                self.ordered(&entries, brackets, &edits).map_or(edits, |ordered| vec![ordered])
             }
             NodeShape::List { items } => match level.below("") {
                 below @ Level::Message(_) => items.iter().flat_map(|item| self.edits(*item, below, at)).collect(),
@@ -94,7 +95,7 @@ impl Writer<'_> {
     }
 
     /// The mapping in order, with these edits made in it; nothing where it is, or has to stay as it is.
-    fn ordered(&self, entries: &[Entry], flow: bool, edits: &[Splice]) -> Option<Splice> {
+    fn ordered(&self, entries: &[Entry], brackets: Option<Range<usize>>, edits: &[Splice]) -> Option<Splice> {
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         // Merge keys are read first, so they are written first.
         let place = |at: &usize| match entries[*at].name.as_str() {
@@ -112,10 +113,9 @@ impl Writer<'_> {
             return None;
         }
         let edited = |part| spliced_part(self.text, part, edits);
-        if flow {
-            self.order_in_brackets(entries, &sorted, &edited)
-        } else {
-            self.order_lines(entries, &sorted, &edited)
+        match brackets {
+            Some(brackets) => self.order_in_brackets(brackets, entries, &sorted, &edited),
+            None => self.order_lines(entries, &sorted, &edited),
         }
     }
 
@@ -135,6 +135,7 @@ impl Writer<'_> {
 
     fn order_in_brackets(
         &self,
+        brackets: Range<usize>,
         entries: &[Entry],
         sorted: &[usize],
         edited: &dyn Fn(Range<usize>) -> Option<String>,
@@ -144,11 +145,16 @@ impl Writer<'_> {
             (!value.range.is_empty()).then(|| self.tree.node(entry.key).range.start..value.range.end)
         };
         let slots: Vec<Range<usize>> = entries.iter().map(slot).collect::<Option<_>>()?;
+        let range = slots.first()?.start..slots.last()?.end;
+        // A comment belongs to an entry, and nothing shows to which.
+        let has_comment = |part: Range<usize>| self.text.get(part).is_none_or(|part| part.contains('#'));
+        if has_comment(brackets.start..range.start) || has_comment(range.end..brackets.end) {
+            return None;
+        }
         let mut text = String::new();
         for (at, from) in sorted.iter().enumerate() {
             if at > 0 {
                 let between = self.text.get(slots[at - 1].end..slots[at].start)?;
-                // A comment there belongs to an entry, and nothing shows to which.
                 if between.contains('#') || between.matches(',').count() != 1 {
                     return None;
                 }
@@ -156,7 +162,7 @@ impl Writer<'_> {
             }
             text.push_str(&edited(slots[*from].clone())?);
         }
-        Some(Splice { range: slots.first()?.start..slots.last()?.end, text })
+        Some(Splice { range, text })
     }
 
     fn order_lines(

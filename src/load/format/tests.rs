@@ -135,10 +135,17 @@ fn what_cannot_be_moved_without_doubt_stays() {
         "spec: {ip: 10.0.0.7}\nmetadata:\n  name: &n x\n  labels: {a: *n}\n  namespace: shop\n",
         // A comment between entries in brackets.
         "metadata: {namespace: shop, # where\n  name: x}\nspec: {ip: 10.0.0.7}\n",
+        // Or before the first, or behind the last.
+        "metadata: { # where\n  namespace: shop, name: x}\nspec: {ip: 10.0.0.7}\n",
+        "metadata: {\n  namespace: shop,\n  name: x   # who\n}\nspec: {ip: 10.0.0.7}\n",
         // The comment of an entry behind a dash.
         "metadata: {name: x}\nspec:\n  where:\n    site:\n      ref:\n      - namespace: system\n        # which\n        name: a\n",
         // Another kind.
         "kind: tenant\nspec: {}\nmetadata: {}\n",
+        // Documents of other programs.
+        "apiVersion: v1\nkind: Service\nspec: {}\nmetadata: {namespace: shop, creationTimestamp: null}\n",
+        "kind: Deployment\nspec: {}\nmetadata: {namespace: shop, ownerReferences: []}\n",
+        "boardId: 5\nspec: {}\nmetadata: {createdBy: me}\n",
         "stack: x\nspecial: {b: 1, a: 2}\n",
         "",
         "# nothing\n",

@@ -48,6 +48,7 @@ fn overlays_are_formatted_and_other_documents_are_not() {
         .file("overlays/prod/a.yaml", "spec: {port: 1}\nmetadata: {namespace: shop, name: cart}\n")
         .file("overlays/stage/a.yaml", "metadata: {name: cart, namespace: shop}\nspec: {healthCheckPort: 1}\n")
         .file("tenant.yaml", "kind: tenant\nspec: {b: 1, a: 1}\nmetadata: {}\n")
+        .file("service.yaml", "apiVersion: v1\nkind: Service\nspec: {}\nmetadata: {creationTimestamp: null}\n")
         .file(".hidden/a.yaml", ODD);
     stage.run("fmt").code(0).stdout("overlays/prod/a.yaml\noverlays/stage/a.yaml\n");
     assert_eq!(stage.read("overlays/prod/a.yaml"), "metadata: {name: cart, namespace: shop}\nspec: {port: 1}\n");
