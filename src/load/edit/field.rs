@@ -98,6 +98,12 @@ impl Patch<'_> {
         let (Json::Object(old), Json::Object(new)) = (current, wanted) else { return Err(NotEditable::Shape) };
         let gone: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
         let added: Vec<&String> = new.keys().filter(|key| !old.contains_key(*key)).collect();
+        // First what is deeper: the last value and this mapping may both get a line at the same place.
+        for (key, value) in new {
+            if let Some(before) = old.get(key) {
+                self.value(&below(path, key), before, value)?;
+            }
+        }
         let level = self.level(path);
         match (gone.as_slice(), added.as_slice()) {
             ([gone], [added])
@@ -113,11 +119,6 @@ impl Patch<'_> {
                 }
                 let gone = gone.into_iter().map(|key| below(path, key));
                 self.remove(&gone.filter(|path| self.node(path).is_some()).collect::<Vec<_>>())?;
-            }
-        }
-        for (key, value) in new {
-            if let Some(before) = old.get(key) {
-                self.value(&below(path, key), before, value)?;
             }
         }
         Ok(())
@@ -206,8 +207,7 @@ impl Patch<'_> {
                 let opening = self.slice(node.value.start + 1..first.key.start)?;
                 // Entries on lines of their own get one more line.
                 let between = if opening.contains('\n') && !opening.contains('#') { opening } else { " " };
-                let end = last.value.end;
-                self.splice(end..end, format!(",{between}{entry}"));
+                self.behind_in_brackets(last.value.end, format!(",{between}{entry}"))?;
             }
             _ => self.splice(node.value.start + 1..node.value.start + 1, entry),
         }

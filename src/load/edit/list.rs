@@ -76,7 +76,7 @@ impl Patch<'_> {
             let between = between.map(|(_, between)| between).filter(|between| !between.contains('#')).unwrap_or(" ");
             let text = value::fresh(item, self.around(&items[0].0));
             match before.map(|at| items[at].1.value.end) {
-                Some(end) => self.splice(end..end, format!(",{between}{text}")),
+                Some(end) => self.behind_in_brackets(end, format!(",{between}{text}"))?,
                 None => self.splice(first..first, format!("{text},{between}")),
             }
             return Ok(());

@@ -148,6 +148,16 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
+    /// Adds a text at `end` of a value in brackets; not between the value and its comment.
+    pub(super) fn behind_in_brackets(&mut self, end: usize, text: String) -> Result<(), NotEditable> {
+        let rest = self.slice(end..line_end(self.document.text, end))?.trim_start();
+        if rest.strip_prefix(',').unwrap_or(rest).trim_start().starts_with('#') {
+            return Err(NotEditable::Comment);
+        }
+        self.splice(end..end, text);
+        Ok(())
+    }
+
     /// Adds a line behind the line with `at`, with its line break.
     pub(super) fn line_behind(&mut self, at: usize, line: &str) {
         let end = line_end(self.document.text, at);

@@ -244,6 +244,21 @@ fn flow_style_stays_on_its_lines() {
 }
 
 #[test]
+fn nothing_goes_between_a_value_in_brackets_and_its_comment() {
+    let of =
+        |spec: &str| format!("metadata: {{name: cart, namespace: shop}}\nspec: {{\n  ip: 10.0.0.7,\n  {spec}\n}}\n");
+    for (spec, field, live) in [
+        ("port: 80   # never change", "spec.health_check_port", json!(9)),
+        ("port: 80,   # never change", "spec.health_check_port", json!(9)),
+        ("snat_pool: {snat_pool: {prefixes: [\n    10.1.0.0/16   # office\n  ]}}", "snat_pool", {
+            json!({"snat_pool": {"prefixes": ["10.1.0.0/16", "10.2.0.0/16"]}})
+        }),
+    ] {
+        assert_eq!(refused(&[("a.yaml", &of(spec))], field, live), NotEditable::Comment);
+    }
+}
+
+#[test]
 fn json_stays_json() {
     let text = "{\n  \"metadata\": {\n    \"name\": \"cart\",\n    \"namespace\": \"shop\"\n  },\n  \"spec\": {\n    \"ip\": \"10.0.0.7\"\n  }\n}\n";
     assert_eq!(

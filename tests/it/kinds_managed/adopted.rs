@@ -125,6 +125,38 @@ fn items_of_a_list_come_and_go_where_they_are_and_the_others_stay() {
 }
 
 #[test]
+fn a_mapping_and_the_last_value_in_it_both_get_a_line() {
+    let zone = "kind: dns_zone
+metadata: {name: example.com, namespace: system}
+spec:
+  primary:
+    default_soa_parameters: {}
+    default_rr_set_group:
+    - ttl: 300   # short
+      a_record:
+        name: \"www\"
+        values:
+        - '192.0.2.1'
+";
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: chain\nnamespaces: [system]\nkinds: [dns_zone]\n")
+        .file("zone.yaml", zone);
+    stage.run("apply . --yes --quiet").code(0);
+    let (status, body) = put(&service, "/api/config/dns/namespaces/system/dns_zones/example.com", |spec| {
+        let primary = &mut spec["primary"];
+        primary["allow_http_lb_managed_records"] = json!(true);
+        primary["default_rr_set_group"][0]["a_record"]["values"] = json!(["192.0.2.1", "192.0.2.2"]);
+    });
+    assert_eq!(status, 200, "{body}");
+    stage.run("pull --drift . --unnamed").code(0).stderr_ignored();
+    let lines = "        - 192.0.2.2\n    allow_http_lb_managed_records: true\n";
+    assert_eq!(stage.read("zone.yaml"), format!("{zone}{lines}"));
+    stage.run("plan .").code(0).stdout_contains("to annotate");
+}
+
+#[test]
 fn what_no_definition_names_is_written_when_it_is_asked_for() {
     let service = Service::start();
     let stage = applied(&service);
