@@ -15,7 +15,7 @@ use crate::file::{FileError, FileMode, limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
 use crate::load::{self, Config, SourceFile};
-use crate::model::{Key, Object, SourceLocation};
+use crate::model::{Definition, Key, Object, SourceLocation};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
 
@@ -36,8 +36,8 @@ pub struct DefinitionTarget<'a> {
     environment: Option<String>,
     /// From the stack's directory to that of the files, with `/` at its end where it is not empty.
     below: String,
-    /// The definitions that are there, with their files.
-    defined: BTreeMap<Key, Arc<str>>,
+    /// The definitions that are there.
+    defined: BTreeMap<Key, Definition>,
     /// The same by file.
     files: BTreeMap<Arc<str>, Vec<Key>>,
     /// The definitions that an overlay of the environment removes.
@@ -73,13 +73,11 @@ impl<'a> DefinitionTarget<'a> {
             }
             loaded => loaded.and_then(Result::ok),
         };
-        let (definitions, removed) =
-            loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
+        let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let mut files: BTreeMap<Arc<str>, Vec<Key>> = BTreeMap::new();
-        for (key, definition) in &definitions {
+        for (key, definition) in &defined {
             files.entry(definition.file.clone()).or_default().push(key.clone());
         }
-        let defined = definitions.into_iter().map(|(key, definition)| (key, definition.file)).collect();
         let below = full.strip_prefix(root).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.global.env.clone();
@@ -97,8 +95,13 @@ impl<'a> DefinitionTarget<'a> {
             return Some(format!("the overlay {} removes it", place.file));
         }
         let path = self.below(&load::file_of(key));
-        if let Some(file) = self.defined.get(key).filter(|file| ***file != *path) {
-            return Some(format!("`{file}` defines it"));
+        if let Some(Definition { file, overlays, .. }) = self.defined.get(key) {
+            if **file != *path {
+                return Some(format!("`{file}` defines it"));
+            }
+            if let Some(overlay) = overlays.last() {
+                return Some(format!("the overlay {overlay} changes it; `pull --drift` edits it in place"));
+            }
         }
         if let Some(other) = self.files.get(&*path).into_iter().flatten().find(|other| *other != key) {
             return Some(format!("its file `{path}` defines {other}, too"));

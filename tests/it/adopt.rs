@@ -168,6 +168,38 @@ fn an_environment_takes_its_drift_into_its_overlay_and_leaves_the_shared_definit
 }
 
 #[test]
+fn what_was_deleted_outside_and_the_overlay_changes_is_never_removed_from_the_shared_definitions() {
+    let service = Service::start();
+    let stage = environments(&service);
+    stage.write("stack/o/prod/more.yaml", "metadata: {name: search, namespace: shop}\nspec: {port: 81}\n");
+    stage.run("apply stack --env prod --yes --quiet").code(0);
+    service.delete("shop/search");
+    stage
+        .run("pull --drift stack --env prod")
+        .code(3)
+        .stdout_contains("remove it with `$remove: true` in stack/o/prod/more.yaml")
+        .does_not_say("stack/search.yaml");
+    stage.write("stack/o/prod/more.yaml", "$remove: true\nmetadata: {name: search, namespace: shop}\n");
+    stage.run("drift stack --env prod").code(0).stdout_contains("In sync");
+    stage.run("validate stack --env live").code(0).stdout_contains("2 endpoints");
+}
+
+#[test]
+fn a_pull_leaves_the_definitions_that_an_overlay_changes() {
+    let service = Service::start();
+    let stage = environments(&service);
+    stage.write("stack/shop/cart.yaml", CART);
+    stage.remove("stack/cart.yaml");
+    stage.write("stack/o/prod/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {port: 81}\n");
+    stage.run("apply stack --env prod --yes --quiet").code(0);
+    stage
+        .run("pull -n shop --only shop/cart --env prod -o stack --overwrite")
+        .code(0)
+        .stderr_contains("the overlay o/prod/cart.yaml changes it; `pull --drift` edits it in place");
+    assert_eq!(stage.read("stack/shop/cart.yaml"), CART);
+}
+
+#[test]
 fn the_last_definition_of_an_environment_is_removed_only_where_it_may_have_none() {
     let service = Service::start();
     let settings = "namespaces: [shop]\nenvironments: {prod: {stack: shop, overlay: o/prod}}\n";

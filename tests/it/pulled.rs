@@ -475,6 +475,11 @@ fn an_object_that_cannot_be_represented_is_named_and_never_changed() {
     stage.write("stack/odd.yaml", &definition("shop/odd", 81));
     stage.run("plan stack").code(0).stdout_contains("this trueup cannot read the live object: ");
     stage.run("drift stack").code(2).stdout_contains("this trueup cannot read the live object: ");
+    stage
+        .run("pull --drift stack")
+        .code(3)
+        .stdout_contains("Left as it is:")
+        .stdout_contains("stack/odd.yaml:1  this trueup cannot read the live object: ");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, Loaded, SourceMap};
 use crate::model::{Field, Json, Key, Live, LiveItem};
-use crate::plan::{ActionKind, Cause, Change, Note, Plan};
+use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
 
 /// What `pull --drift` takes beside its filters.
 #[derive(Debug, Args)]
@@ -36,6 +36,18 @@ pub enum AdoptInto {
     Base,
 }
 
+/// How a definition goes whose object was deleted outside.
+enum Removal {
+    /// A new file of the overlay removes it.
+    Made,
+    /// By hand, in this file or directory of the overlay.
+    InOverlay(String),
+    /// By hand, where it is.
+    InDefinition,
+    /// Nothing else is defined.
+    OfLast,
+}
+
 /// Lets the definitions take over what was changed outside.
 pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) -> Result<ExitStatus> {
     let scope = ScopeArgs { paths: arguments.drift.clone(), filter: filter.clone() };
@@ -53,15 +65,23 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         Some(directory) => edit::adopt_into_overlay(&stack.loaded, directory, &wanted),
         None => edit::adopt(&stack.loaded, &wanted),
     };
-    let mut removed = BTreeSet::new();
+    let prefix = context.environment.shown_from_here(&stack.loaded.root);
     let gone: Vec<&Key> = deleted(&plan).map(|change| &change.key).collect();
     // In the next call, a stack without a definition would be an error.
     let is_last = gone.len() == stack.loaded.desired.definitions.len() && !stack.loaded.config.may_define_nothing();
-    for key in gone.into_iter().filter(|_| !is_last) {
-        if let Some((file, text)) = overlay.and_then(|overlay| edit::removal_in_overlay(&stack.loaded, overlay, key)) {
-            edits.files.insert(file, text);
-            removed.insert(key.clone());
-        }
+    let mut removals = BTreeMap::new();
+    for key in gone {
+        let in_overlay = overlay.filter(|_| !is_last);
+        let removal = match in_overlay.and_then(|overlay| edit::removal_in_overlay(&stack.loaded, overlay, key)) {
+            Some((file, Some(text))) => {
+                edits.files.insert(file, text);
+                Removal::Made
+            }
+            Some((place, None)) => Removal::InOverlay(format!("{prefix}{place}")),
+            None if is_last => Removal::OfLast,
+            None => Removal::InDefinition,
+        };
+        removals.insert(key, removal);
     }
     let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
     let files: Vec<(&Path, &[u8])> =
@@ -70,7 +90,6 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     // The lines of what is edited are others now.
     let now = load::directory(&stack.loaded.root, stack.loaded.options()).ok();
     let places = now.as_ref().map(SourceMap::new);
-    let prefix = context.environment.shown_from_here(&stack.loaded.root);
     let place = |key: &Key, field: Option<&Field>| {
         let places = places.as_ref()?;
         let is_edited = |file: &str| edits.files.contains_key(file);
@@ -84,7 +103,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         _ => None,
     });
     let unnamed: Vec<(&Key, &str)> = unnamed.collect();
-    let (taken, left) = summary(&plan, &edits, (&removed, &unnamed, is_last), place);
+    let (taken, left) = summary(&plan, &edits, (&removals, &unnamed), place);
     let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if taken.is_empty() && left.is_empty() {
         context.output.answer_line("No drift: nothing was changed outside.");
@@ -240,7 +259,7 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
 fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,
-    (removed, unnamed, is_last): (&BTreeSet<Key>, &[(&Key, &str)], bool),
+    (removals, unnamed): (&BTreeMap<&Key, Removal>, &[(&Key, &str)]),
     place: impl Fn(&Key, Option<&Field>) -> Option<String>,
 ) -> (Vec<String>, Vec<String>) {
     let line = |key: &Key, what: &str, place: Option<String>, why: &str| {
@@ -250,8 +269,7 @@ fn summary(
     };
     let whole = |key: &Key| if key.kind.is_endpoint() { "the endpoint" } else { "the object" };
     let adopted = edits.adopted.iter().map(|(key, field)| line(key, &field.to_string(), place(key, Some(field)), ""));
-    let removed_now = removed.iter().map(|key| line(key, whole(key), None, "removed in the overlay"));
-    let taken = adopted.chain(removed_now).collect();
+    let mut taken: Vec<String> = adopted.collect();
     let not_edited = edits.left.iter();
     let mut left: Vec<String> = not_edited
         .map(|(key, field, reason)| line(key, &field.to_string(), place(key, Some(field)), &reason.to_string()))
@@ -266,14 +284,31 @@ fn summary(
             left.push(line(&change.key, &field.field.to_string(), place(&change.key, Some(&field.field)), why));
         }
     }
-    for change in deleted(plan).filter(|change| !removed.contains(&change.key)) {
-        let place = place(&change.key, None).unwrap_or_else(|| "its file".to_owned());
-        let why = match is_last {
-            true => "deleted outside: to keep that, set `allow_empty: true` first, because nothing else is defined"
-                .to_owned(),
-            false => format!("deleted outside: remove {place} to keep that"),
+    for (key, removal) in removals {
+        let why = match removal {
+            Removal::Made => {
+                taken.push(line(key, whole(key), None, "removed in the overlay"));
+                continue;
+            }
+            Removal::InOverlay(place) => {
+                format!("deleted outside: to keep that, remove it with `$remove: true` in {place}")
+            }
+            Removal::InDefinition => {
+                let place = place(key, None).unwrap_or_else(|| "its file".to_owned());
+                format!("deleted outside: remove {place} to keep that")
+            }
+            Removal::OfLast => {
+                "deleted outside: to keep that, set `allow_empty: true` first, because nothing else is defined"
+                    .to_owned()
+            }
         };
-        left.push(line(&change.key, whole(&change.key), None, &why));
+        left.push(line(key, whole(key), None, &why));
+    }
+    for BlockedChange { key, reason, .. } in &plan.blocked {
+        if let BlockReason::Unchangeable(Unchangeable::Unsupported { reason }) = reason {
+            let why = format!("this trueup cannot read the live object: {reason}");
+            left.push(line(key, whole(key), place(key, None), &why));
+        }
     }
     let unnamed = unnamed.iter();
     left.extend(

@@ -51,15 +51,21 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     edits
 }
 
-/// A new overlay that removes a definition, unless the overlay has a document of it or a file of its name.
-pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Vec<u8>)> {
+/// Where the overlay in `directory` removes a definition that does not lie in it, and the text of a new file that does.
+/// Without a text it is to be removed by hand: in the file of the overlay that has a document of it, else in the overlay.
+pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Option<Vec<u8>>)> {
     let definition = loaded.desired.definitions.get(key)?;
     let editor = OverlayEditor::new(loaded, directory);
-    let files = definition.overlays.iter().chain([&definition.file]);
-    let is_there = files.into_iter().any(|file| editor.is_in(file));
+    if editor.is_in(&definition.file) {
+        return None;
+    }
+    if let Some(there) = definition.overlays.iter().rfind(|file| editor.is_in(file)) {
+        return Some((there.clone(), None));
+    }
     let path = editor.path(key);
     let is_free = editor.check(&path).is_ok() && read(loaded, &path).is_empty();
-    (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
+    let text = || format!("{REMOVE}: true\n{}", head(key)).into_bytes();
+    Some(if is_free { (path, Some(text())) } else { (directory.into(), None) })
 }
 
 /// What names a definition.

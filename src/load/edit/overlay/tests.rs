@@ -136,7 +136,7 @@ fn a_variable_and_what_a_load_would_not_read_are_left() {
     let settings = format!("files: {{exclude: [prod/shop/**]}}\n{SETTINGS}");
     let loaded = read(&[("trueup.yaml", settings), base], "prod");
     assert_eq!(adopt_into_overlay(&loaded, "prod", &[wanted(2)]).left[0].2, NotEditable::Withdrawn);
-    assert_eq!(removal_in_overlay(&loaded, "prod", &wanted(2).key), None);
+    assert_eq!(removal_in_overlay(&loaded, "prod", &wanted(2).key), Some(("prod".into(), None)));
 }
 
 #[test]
@@ -240,7 +240,10 @@ fn an_overlay_inside_of_that_of_the_environment_is_left_to_its_own() {
     assert!(edits.left.is_empty(), "{:?}", edits.left);
     let written: Vec<&str> = edits.files.keys().map(|file| &**file).collect();
     assert_eq!(written, ["prod/shop/cart.yaml", "prod/shop/of-low.yaml"]);
-    let removal = |key: &Key| removal_in_overlay(&loaded, "prod", key).expect("a removal");
+    let removal = |key: &Key| {
+        let (file, text) = removal_in_overlay(&loaded, "prod", key).expect("a removal");
+        (file, text.expect("a text"))
+    };
     let removals: Vec<(Arc<str>, Vec<u8>)> = loaded.desired.definitions.keys().map(removal).collect();
     let text =
         |(file, bytes): &(Arc<str>, Vec<u8>)| (file.to_string(), String::from_utf8(bytes.clone()).expect("UTF-8"));
@@ -259,8 +262,8 @@ fn a_name_that_means_something_else_as_a_file_has_its_overlay() {
     let wanted = ValueToAdopt { key, live: 80.into(), field: Field::of_unit("port"), unnamed: None, tenant: None };
     let edits = adopt_into_overlay(&loaded, "prod", std::slice::from_ref(&wanted));
     assert_eq!(edits.files.keys().map(|file| &**file).collect::<Vec<_>>(), ["prod/con_/trueup_.yaml"]);
-    let (file, _) = removal_in_overlay(&loaded, "prod", &wanted.key).expect("a removal");
-    assert_eq!(&*file, "prod/con_/trueup_.yaml");
+    let (file, text) = removal_in_overlay(&loaded, "prod", &wanted.key).expect("a removal");
+    assert_eq!((&*file, text.is_some()), ("prod/con_/trueup_.yaml", true));
 }
 
 #[test]
@@ -269,7 +272,7 @@ fn an_overlay_inside_of_it_with_the_name_of_a_namespace_is_not_written() {
     let definition = "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7, port: 5}\n".to_owned();
     let loaded = read(&[("trueup.yaml", settings), ("cart.yaml", definition)], "prod");
     let key = Key::parse("shop/cart").expect("a key");
-    assert_eq!(removal_in_overlay(&loaded, "prod", &key), None);
+    assert_eq!(removal_in_overlay(&loaded, "prod", &key), Some(("prod".into(), None)));
     let wanted = ValueToAdopt { key, live: 80.into(), field: Field::of_unit("port"), unnamed: None, tenant: None };
     let edits = adopt_into_overlay(&loaded, "prod", &[wanted]);
     assert!(edits.files.is_empty(), "{:?}", edits.files);
@@ -299,5 +302,6 @@ fn a_name_that_is_too_long_for_a_file_is_left_and_the_others_are_written() {
     let edits = adopt_into_overlay(&loaded, "prod", &keys.iter().map(description).collect::<Vec<_>>());
     assert_eq!(edits.files.keys().map(|file| &**file).collect::<Vec<_>>(), ["prod/system/dns_zone/example.com.yaml"]);
     assert_eq!(edits.left.iter().map(|(_, _, reason)| reason).collect::<Vec<_>>(), [&NotEditable::LongName]);
-    assert_eq!(keys.iter().filter(|key| removal_in_overlay(&loaded, "prod", key).is_some()).count(), 1);
+    let is_made = |key: &&&Key| removal_in_overlay(&loaded, "prod", key).is_some_and(|(_, text)| text.is_some());
+    assert_eq!(keys.iter().filter(is_made).count(), 1);
 }
