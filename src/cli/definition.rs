@@ -4,6 +4,7 @@
 use serde_json::json;
 use serde_yaml::Value;
 
+use crate::api::neutral;
 use crate::kind::{is_zero, place_in_file};
 use crate::model::{Json, LiveObject, Object, UnknownField, is_ownership_annotation};
 use crate::report::safe;
@@ -33,6 +34,12 @@ pub fn platform_labels(object: &Object) -> impl Iterator<Item = &str> {
     object.labels.keys().map(String::as_str).filter(|key| object.key.kind.kind().writes_label(key))
 }
 
+/// The paths of an object that no definition can name: those that a reader took out, and those that its spec kept.
+pub fn unknown(object: &Object, taken_out: &[UnknownField]) -> Vec<String> {
+    let kept = object.spec.unknown().into_iter().map(|path| neutral(&path, 200));
+    taken_out.iter().map(|field| field.path.clone()).chain(kept).collect()
+}
+
 /// The file of `object`.
 pub fn text(object: &Object, options: DefinitionOptions<'_>) -> String {
     let mut object = object.clone();
@@ -49,8 +56,8 @@ pub fn text(object: &Object, options: DefinitionOptions<'_>) -> String {
     let body = if has_merge_key { safe::quoted_yaml(&tree) } else { safe::yaml(&tree) };
     let schema = options.schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n"));
     let mut head = schema.unwrap_or_default();
-    for field in options.unknown {
-        head.push_str(&format!("# not written, this trueup does not know it: {}\n", safe::line(&field.path)));
+    for path in unknown(&object, options.unknown) {
+        head.push_str(&format!("# not written, this trueup does not know it: {}\n", safe::line(&path)));
     }
     format!("{head}{body}")
 }

@@ -73,10 +73,12 @@ fn same(field: &Field, live: &Object, desired: &Object, options: CompareOptions<
     if live.spec.agrees_in(unit, &desired.spec) {
         return true;
     }
-    let hidden_as_applied = |applied: &AppliedFields| applied.hidden_as_applied(field, desired);
     live.spec.is_as(unit, &desired.spec)
-        // What was never applied may be taken.
-        && options.applied.map_or_else(|| live.spec.takes(unit, &desired.spec), hidden_as_applied)
+        && options.applied.map_or_else(
+            // What was never applied may be taken.
+            || live.spec.takes(unit, &desired.spec),
+            |applied| live.spec.shows(unit, &desired.spec) || applied.hidden_as_applied(field, desired),
+        )
         && !covers(field, live, desired, options)
 }
 

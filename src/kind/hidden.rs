@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::spec::{keys_of, value_of};
-use super::walk::{Keys, any_message, each_message, each_message_mut};
-use super::{Field, Flag, Message};
+use super::walk::{Keys, any_message, each_message, each_message_mut, is_zero};
+use super::{Field, FieldKind, Flag, Message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
 pub fn hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
@@ -28,6 +28,34 @@ fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
         Some(field) => any_message(field, value, &mut |below, value| has_unknown(below, Keys::of(value))),
         None => true,
     })
+}
+
+/// The paths of what is set in a spec and no description knows.
+pub fn unknown(spec: &Message, value: &Json) -> Vec<String> {
+    let mut paths = Vec::new();
+    unknown_below(spec, value, "spec", &mut paths);
+    paths
+}
+
+fn unknown_below(message: &Message, value: &Json, above: &str, paths: &mut Vec<String>) {
+    for (key, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !is_zero(value)) {
+        let path = format!("{above}.{key}");
+        let Some(field) = message.field(key) else {
+            paths.push(path);
+            continue;
+        };
+        let Some(below) = field.message() else { continue };
+        match (&field.kind, value) {
+            (_, Json::Array(items)) => {
+                let items = items.iter().enumerate();
+                items.for_each(|(at, item)| unknown_below(below, item, &format!("{path}[{at}]"), paths));
+            }
+            (FieldKind::Map(_), Json::Object(values)) => {
+                values.iter().for_each(|(key, value)| unknown_below(below, value, &format!("{path}.{key}"), paths));
+            }
+            (_, value) => unknown_below(below, value, &path, paths),
+        }
+    }
 }
 
 /// What no answer shows of the keys of a message; `None` where that is nothing.

@@ -147,6 +147,11 @@ impl Spec {
         kind::hidden(self.kind.message(), name, value).is_some()
     }
 
+    /// The paths of what no description knows.
+    pub fn unknown(&self) -> Vec<String> {
+        kind::unknown(self.kind.message(), &self.json())
+    }
+
     /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`]. Cheap, and nearly always
     /// true.
     pub fn agrees(&self, wanted: &Spec) -> bool {
@@ -206,6 +211,13 @@ impl Spec {
     /// Whether the service took all of a unit of `wanted` that a description knows.
     pub fn takes(&self, name: &str, wanted: &Spec) -> bool {
         self.taken(name, wanted).1.is_empty()
+    }
+
+    /// Whether the service took all of a unit of `wanted`, and all of it is something that answers show.
+    pub fn shows(&self, name: &str, wanted: &Spec) -> bool {
+        let unit = wanted.unit(name);
+        unit.as_ref().is_none_or(|unit| self.without_hidden(name, unit).as_ref() == Some(unit))
+            && self.takes(name, wanted)
     }
 
     /// A unit of `wanted` without what no description knows and this live spec does not have, and the paths of that.

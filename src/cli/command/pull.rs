@@ -140,8 +140,8 @@ fn pulled(
                     let what = format!("not written: {what} of {key}: {why}");
                     context.output.message(&what);
                 };
-                for field in &object.unknown {
-                    not_written(&field.path, "this trueup does not know it");
+                for path in definition::unknown(&object.endpoint, &object.unknown) {
+                    not_written(&path, "this trueup does not know it");
                 }
                 for place in &object.secrets {
                     not_written(place, "no answer shows a secret; write it in its sealed form to change the object");

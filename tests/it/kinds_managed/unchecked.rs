@@ -61,6 +61,22 @@ fn a_listed_field_is_sent_as_it_is_written_and_compared_like_any_other() {
 }
 
 #[test]
+fn a_listed_field_that_was_changed_live_and_is_taken_over_is_in_sync() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    let stage = stack(&service);
+    stage.run("apply . --yes --quiet").code(0);
+    change(&service, "origin_pools", "cart", |body| body["spec"]["new_option"]["mode"] = json!("SLOW"));
+    change(&service, "healthchecks", "alive", |body| body["spec"]["new_check"] = json!(4));
+    stage.run("pull --drift .").code(0);
+    assert!(stage.read("pool.yaml").contains("mode: SLOW"));
+    stage.run("plan .").code(0).stdout_contains("2 to annotate");
+    stage.run("drift .").code(0);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync: 2 ");
+}
+
+#[test]
 fn what_the_service_does_not_take_is_a_note_and_no_endless_plan() {
     let service = Service::start();
     let stage = stack(&service);
@@ -165,6 +181,12 @@ fn a_field_that_a_later_release_adds_to_an_object_is_noted_and_no_drift() {
             let note = format!("has the field spec.{field}, which this trueup does not know and keeps");
             drift.stdout_contains("In sync: 3 objects").stdout_contains(&note);
         }
+    }
+    let pulled = stage.run("pull -n shop --kind origin_pool -o ../pulled");
+    for field in ["spec.disable_newer", "spec.no_tls.newer", "spec.origin_servers[0].newer"] {
+        let said = format!("not written: {field} of origin_pool:shop/cart: this trueup does not know it");
+        pulled.code(0).stderr_contains(&said);
+        assert!(stage.read("../pulled/shop/origin_pool/cart.yaml").contains(&format!("does not know it: {field}\n")));
     }
     // What is known and not named is still drift.
     change(&service, "origin_pools", "cart", |body| body["spec"]["health_check_port"] = json!(81));
