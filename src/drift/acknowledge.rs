@@ -53,6 +53,14 @@ pub struct Acknowledgement {
     pub expires: Date,
 }
 
+impl Acknowledgement {
+    /// The field; a person may name an option of a group.
+    fn of_kind(&self) -> Option<Field> {
+        let of_kind = |field: &Field| Field::of_kind(self.object.kind, &field.to_string());
+        self.field.as_ref().map(|field| of_kind(field).unwrap_or_else(|| field.clone()))
+    }
+}
+
 /// A day in words of our own where it is not one.
 fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
     let text = String::deserialize(deserializer)?;
@@ -113,16 +121,11 @@ impl Acknowledgements {
         let unnamed = unnamed(plan);
         let values: BTreeMap<(&Key, Option<&Field>), &ValueDigest> =
             drifted.iter().map(|one| ((&one.object, one.field.as_ref()), &one.value)).collect();
-        let field = |one: &Acknowledgement| {
-            // A person may name an option of a group.
-            let of_kind = |field: &Field| Field::of_kind(one.object.kind, &field.to_string());
-            one.field.as_ref().map(|field| of_kind(field).unwrap_or_else(|| field.clone()))
-        };
         let is_seen = |key: &Key| {
             let read = plan.scope.get(&key.into()).map(|scope| &scope.read);
             plan.source.filters.is_empty() && matches!(read, Some(ScopeRead::Complete { .. }))
         };
-        let status = |one: &Acknowledgement| match values.get(&(&one.object, field(one).as_ref())) {
+        let status = |one: &Acknowledgement| match values.get(&(&one.object, one.of_kind().as_ref())) {
             None if is_seen(&one.object) => AcknowledgementStatus::Unneeded,
             None => AcknowledgementStatus::NotChecked,
             Some(value) if **value != one.value => AcknowledgementStatus::Moved,
@@ -137,7 +140,7 @@ impl Acknowledgements {
         let silenced: BTreeSet<(&Key, Option<Field>)> = lines
             .iter()
             .filter(|entry| entry.status == AcknowledgementStatus::Silences)
-            .map(|entry| (&entry.acknowledgement.object, field(&entry.acknowledgement)))
+            .map(|entry| (&entry.acknowledgement.object, entry.acknowledgement.of_kind()))
             .collect();
         let accepted = |key: &Key, field: Option<&Field>| silenced.contains(&(key, field.cloned()));
         let changes = plan.by_key();
@@ -164,15 +167,24 @@ impl Acknowledgements {
         (left, lines)
     }
 
-    /// A file that accepts everything that drifted, for a person to cut down.
+    /// A file that accepts everything that drifted, for a person to cut down. What is accepted already stays as it is.
     #[must_use]
-    pub fn offered(plan: &Plan, verdicts: &Verdicts, reason: &str, expires: Date) -> Self {
-        let accept = |drifted: Drifted| Acknowledgement {
-            object: drifted.object,
-            field: drifted.field,
-            value: drifted.value,
-            reason: reason.to_owned(),
-            expires,
+    pub fn offered(
+        plan: &Plan,
+        verdicts: &Verdicts,
+        accepted: &[JudgedAcknowledgement],
+        (reason, expires): (&str, Date),
+    ) -> Self {
+        let accepted = accepted.iter().filter(|one| one.status == AcknowledgementStatus::Silences);
+        let accepted =
+            accepted.map(|JudgedAcknowledgement { acknowledgement: one, .. }| ((&one.object, one.of_kind()), one));
+        let accepted: BTreeMap<(&Key, Option<Field>), &Acknowledgement> = accepted.collect();
+        let accept = |one: Drifted| match accepted.get(&(&one.object, one.field.clone())) {
+            Some(accepted) => (*accepted).clone(),
+            None => {
+                let Drifted { object, field, value } = one;
+                Acknowledgement { object, field, value, reason: reason.to_owned(), expires }
+            }
         };
         let acknowledged = plan.drifted(verdicts).into_iter().map(accept).collect();
         Self { kind: AcknowledgementsKind::Acknowledgements, acknowledged }
@@ -253,6 +265,26 @@ mod tests {
         text.parse().expect("a date")
     }
 
+    fn offered(plan: &Plan, accepted: &[JudgedAcknowledgement], reason: &str, expires: &str) -> Acknowledgements {
+        Acknowledgements::offered(plan, &plan.verdicts(UnmanagedPolicy::Note), accepted, (reason, day(expires)))
+    }
+
+    #[test]
+    fn what_is_accepted_is_offered_again_as_it_is_until_its_last_day() {
+        let plan = plan(&[(Field::of_unit("port"), Cause::Drift), (Field::of_unit("protocol"), Cause::Drift)]);
+        let mut accepted = offered(&plan, &[], "known", "2026-11-22");
+        let judged = |accepted: &Acknowledgements| {
+            accepted.silence(&plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21")).1
+        };
+        accepted.acknowledged.truncate(1);
+        let now = offered(&plan, &judged(&accepted), "new", "2027-01-01");
+        let reasons: Vec<&str> = now.acknowledged.iter().map(|one| one.reason.as_str()).collect();
+        assert_eq!((reasons, &now.acknowledged[0]), (vec!["known", "new"], &accepted.acknowledged[0]));
+        accepted.acknowledged[0].expires = day("2026-11-20");
+        let now = offered(&plan, &judged(&accepted), "new", "2027-01-01");
+        assert!(now.acknowledged.iter().all(|one| one.reason == "new"), "{now:?}");
+    }
+
     /// The verdict left and the standings, with what drifted accepted until `expires`.
     fn left(
         plan: &Plan,
@@ -260,7 +292,7 @@ mod tests {
         change: impl Fn(&mut Acknowledgements),
     ) -> (Verdict, Vec<AcknowledgementStatus>) {
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
-        let mut accepted = Acknowledgements::offered(plan, &verdicts, "known", day(expires));
+        let mut accepted = offered(plan, &[], "known", expires);
         change(&mut accepted);
         let (verdicts, judged) = accepted.silence(plan, &verdicts, day("2026-11-21"));
         (verdicts.whole(), judged.iter().map(|entry| entry.status).collect())
@@ -374,8 +406,7 @@ mod tests {
         let (unaccepted, _) =
             Acknowledgements::default().silence(&plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21"));
         assert_eq!(unaccepted.objects[&key].drifted, [Field::of_unit("port")]);
-        let accepted =
-            Acknowledgements::offered(&plan, &plan.verdicts(UnmanagedPolicy::Note), "known", day("2027-01-01"));
+        let accepted = offered(&plan, &[], "known", "2027-01-01");
         let keep = |file: &mut Acknowledgements| *file = accepted.clone();
         assert_eq!(left(&with(2), "2027-01-01", keep), (Verdict::Drift, vec![AcknowledgementStatus::Moved]));
     }
@@ -383,7 +414,7 @@ mod tests {
     #[test]
     fn the_file_is_read_as_it_is_written() {
         let plan = plan(&[(Field::Label("a.b/c".to_owned()), Cause::Drift)]);
-        let file = Acknowledgements::offered(&plan, &plan.verdicts(UnmanagedPolicy::Note), "known", day("2027-01-01"));
+        let file = offered(&plan, &[], "known", "2027-01-01");
         let text = serde_yaml::to_string(&file).expect("plain values");
         assert!(text.starts_with("kind: acknowledgements\n"), "{text}");
         assert_eq!(serde_yaml::from_str::<Acknowledgements>(&text).expect("its own text"), file);

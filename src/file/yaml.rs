@@ -15,7 +15,11 @@ const DEEPEST: usize = 64;
 pub fn read_yaml(path: &Path, limit: u64) -> Result<String, FileError> {
     let bytes = named::read(path, limit)?;
     let text = String::from_utf8(bytes).map_err(|_| FileError::NotText { path: path.to_owned() })?;
-    if is_nested_too_deep(&text) { Err(FileError::TooDeep { path: path.to_owned() }) } else { Ok(text) }
+    if is_nested_too_deep(&text) {
+        return Err(FileError::TooDeep { path: path.to_owned() });
+    }
+    // The parser takes a byte-order mark for the start of another document.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// Whether more brackets are open at a time than any input of ours needs. Brackets in quotes and

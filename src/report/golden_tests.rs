@@ -124,7 +124,7 @@ fn drift_state(plan: &Plan) -> DriftState {
 fn check(plan: &Plan, state: &DriftState, reason: &str) -> Check {
     let found = plan.verdicts(UnmanagedPolicy::Fail);
     let expires = "2026-11-30".parse().expect("a day");
-    let mut accepted = Acknowledgements::offered(plan, &found, reason, expires);
+    let mut accepted = Acknowledgements::offered(plan, &found, &[], (reason, expires));
     accepted.acknowledged.truncate(3);
     if let Some(first) = accepted.acknowledged.first_mut() {
         first.expires = "2026-11-01".parse().expect("a day");

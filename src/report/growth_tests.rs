@@ -64,9 +64,11 @@ fn neither_verdicts_nor_acknowledgements_search_all_changes_for_each() {
         let verdicts = plan.verdicts(UnmanagedPolicy::Fail);
         count(|| {
             let expires = "2027-01-01".parse().expect("a day");
-            let accepted = Acknowledgements::offered(&plan, &verdicts, "known", expires);
+            let accepted = Acknowledgements::offered(&plan, &verdicts, &[], ("known", expires));
             let check = check(&plan).accepting(&accepted);
             assert!(!check.acknowledged.is_empty());
+            let again = Acknowledgements::offered(&plan, &verdicts, &check.acknowledged, ("new", expires));
+            assert_eq!(again.acknowledged.len(), accepted.acknowledged.len());
         })
     });
 }

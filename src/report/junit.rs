@@ -238,7 +238,8 @@ mod tests {
     fn counts_show_failures_errors_and_what_is_accepted() {
         let plan = sample_tests::plan(20, true);
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
-        let accepted = Acknowledgements::offered(&plan, &verdicts, "known <b>", "2027-01-01".parse().expect("a date"));
+        let expires = "2027-01-01".parse().expect("a date");
+        let accepted = Acknowledgements::offered(&plan, &verdicts, &[], ("known <b>", expires));
         let before = report(&Check::new(plan.clone(), verdicts.clone(), now()));
         let after = report(&Check::new(plan.clone(), verdicts.clone(), now()).accepting(&accepted));
         assert!(before.contains(" errors=\"1\">"), "{before}");

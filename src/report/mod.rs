@@ -299,7 +299,8 @@ fn acknowledgements(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<String
     let Report::Check(check) = report else { return None };
     let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
-    let offered = Acknowledgements::offered(&check.plan, &check.found, "say why it is accepted", expires);
+    let offered =
+        Acknowledgements::offered(&check.plan, &check.found, &check.acknowledged, ("say why it is accepted", expires));
     Some(safe::yaml(&offered))
 }
 

@@ -55,8 +55,9 @@ impl Random {
         let drifted = plan.drifted(&plan.verdicts(self.policy()));
         let state = DriftState::of_seen(drifted.into_iter().map(|one| (one.object, one.field, seen)));
         let verdicts = plan.verdicts(self.policy());
-        let offered = Acknowledgements::offered(&plan, &verdicts, "reason", "2026-12-01".parse().expect("a day"));
         let check = Check { drift_state: self.unmanaged.then_some(state), ..Check::new(plan, verdicts, now()) };
+        let expires = "2026-12-01".parse().expect("a day");
+        let offered = Acknowledgements::offered(&check.plan, &check.found, &[], ("reason", expires));
         if self.accepted { check.accepting(&offered) } else { check }
     }
 
