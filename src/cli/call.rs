@@ -1,10 +1,13 @@
 //! The call as it was typed, read back from what clap matched. Every command that a message or a report proposes takes
 //! the flags from here, by the ids of their arguments, so that a new flag is in all of them or in none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 
+use crate::cli::Result;
+use crate::file::real_path_or_given;
 use crate::report::safe;
 
 /// The global flags that decide which settings, service and state a command uses, in the order of a proposed command.
@@ -96,6 +99,23 @@ impl Call {
     pub fn paths(&self) -> String {
         let paths: Vec<_> = self.values("paths").iter().map(|path| safe::shell(path)).collect();
         if paths.is_empty() { ".".to_owned() } else { paths.join(" ") }
+    }
+
+    /// Refuses an output in the place of a file that the call reads.
+    ///
+    /// # Errors
+    /// There is such.
+    pub fn check_outputs(&self) -> Result<()> {
+        let of = |id: &&String| ["output", "write"].contains(&id.as_str());
+        let read = self.0.iter().filter(|(id, _)| !of(id)).flat_map(|(_, values)| values);
+        let read: BTreeSet<PathBuf> = read.map(|value| real_path_or_given(Path::new(value))).collect();
+        let beside = self.values("write").iter().filter_map(|written| Some(written.split_once('=')?.1));
+        let mut outputs = self.values("output").iter().map(String::as_str).chain(beside).map(Path::new);
+        match outputs.find(|path| path.is_file() && read.contains(&real_path_or_given(path))) {
+            Some(path) => Err(error!(Usage, "the call also reads `{}`, which would be replaced", path.display())
+                .hint("name another file")),
+            None => Ok(()),
+        }
     }
 
     /// The words of a command about the same paths, with these flags and the settings of the call.

@@ -125,7 +125,8 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
         let text = format!("`{name}` is not a variable of trueup; did you mean `{meant}`?");
         context.output.rendered_message(&context.output.warning(&text));
     }
-    let result = policy::read(&mut context)
+    let result = (context.call.check_outputs())
+        .and_then(|()| policy::read(&mut context))
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {

@@ -89,6 +89,25 @@ fn two_reports_in_one_file_are_refused_before_anything_is_read() {
 }
 
 #[test]
+fn a_file_that_the_call_reads_is_never_its_output() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.run("snapshot . -o live.snapshot").code(0);
+    stage.run("plan . -o plan.out --quiet").code(0);
+    stage.run("drift . --drift-state state --quiet").code(0);
+    for (call, read) in [
+        ("plan . --live live.snapshot -o ./live.snapshot", "live.snapshot"),
+        ("drift . --live live.snapshot --write json=live.snapshot", "live.snapshot"),
+        ("drift . --drift-state state -o state", "state"),
+        ("apply plan.out --yes --write json=plan.out", "plan.out"),
+    ] {
+        let before = stage.read(read);
+        stage.run(call).code(64).stderr_contains("the call also reads").stderr_contains(read).stdout("");
+        assert_eq!(stage.read(read), before);
+    }
+}
+
+#[test]
 fn a_verdict_is_reported_also_where_what_goes_beside_it_cannot_be_written() {
     let service = Service::start();
     let stage = applied(&service);
@@ -180,7 +199,8 @@ fn an_accepted_value_raises_no_alarm_until_its_last_day_or_until_it_moves() {
     stage.edit("drift-acknowledged.yaml", &line, "  expires: 2020-01-31");
     stage.run(accepted).code(3).stdout_contains("EXPIRED on 2020-01-31");
 
-    stage.write("drift-acknowledged.yaml", offered.text());
+    // As an editor on Windows saves it.
+    stage.write("drift-acknowledged.yaml", &format!("\u{feff}{}", offered.text()));
     service.change("shop/cart", |object| object["spec"]["port"] = json!(10));
     stage.run(accepted).code(3).stdout_contains("drifted on to another value");
     for (from, to, code, words) in [
