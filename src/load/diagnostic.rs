@@ -55,6 +55,8 @@ pub(super) struct Excerpt {
     pub(super) text: String,
     /// Where in `text` the label is.
     pub(super) range: Range<usize>,
+    /// The beginning of the line is not shown.
+    pub(super) is_cut: bool,
 }
 
 /// One thing that is wrong or worth a note.
@@ -161,6 +163,7 @@ impl Diagnostic {
                 line,
                 text: printable(&source.as_str()[lines.clone()]),
                 range: label.bytes.start - lines.start..end.max(label.bytes.start) - lines.start,
+                is_cut: false,
             };
         }
     }
@@ -268,6 +271,7 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
         text: printable(text),
         // A label may be on what is cut off.
         range: (range.start - start).min(text.len())..(end_of_mark - start).min(text.len()),
+        is_cut: start > line.start,
     }
 }
 

@@ -64,12 +64,17 @@ impl Diagnostic {
             if std::mem::replace(&mut shown[at], true) {
                 continue;
             }
-            if label.excerpt.line == 0 {
+            let is_hidden = label.excerpt.line == 0;
+            let is_cut = is_hidden || label.excerpt.is_cut;
+            if is_cut {
                 group = group.element(Origin::path(path(label)).line(label.start.line).char_column(label.start.column));
+            }
+            if is_hidden {
                 continue;
             }
-            let mut snippet =
-                Snippet::source(label.excerpt.text.as_str()).line_start(label.excerpt.line).path(path(label));
+            // Its path would be shown with the column in what is left of the line.
+            let path = (!is_cut).then(|| path(label));
+            let mut snippet = Snippet::source(label.excerpt.text.as_str()).line_start(label.excerpt.line).path(path);
             for (other, second) in self.labels.iter().enumerate().skip(at) {
                 let together = second.file == label.file
                     && second.excerpt.line == label.excerpt.line

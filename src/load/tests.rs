@@ -391,3 +391,18 @@ fn a_scalar_replaced_by_its_bytes_reads_as_the_new_one() {
         }
     }
 }
+
+#[test]
+fn the_place_on_a_long_line_is_the_same_in_every_format() {
+    let description = "x".repeat(900);
+    let text = format!(
+        "{{\"metadata\": {{\"name\": \"a\", \"namespace\": \"s\", \"description\": \"{description}\"}}, \"spec\": {{\"prot\": 1}}}}\n"
+    );
+    let file = SourceFile { path: "a.json".to_owned(), bytes: text.clone().into_bytes() };
+    let wrong = sources(vec![file], &LoadOptions::default()).expect_err("an unknown field");
+    let column = text.find("\"prot\"").expect("the field") + 1;
+    let found = wrong.list.iter().find(|one| one.message.contains("prot")).expect("a problem");
+    assert_eq!(found.column(), column);
+    let drawn = wrong.render(&RenderOptions::default());
+    assert!(drawn.contains(&format!("--> a.json:1:{column}\n")) && drawn.contains("\"prot\": 1"), "{drawn}");
+}
