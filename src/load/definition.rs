@@ -44,7 +44,7 @@ pub(super) fn no_removal(fields: &mut Fields<'_, '_, '_>) {
     if let Some(entry) = fields.skip(REMOVE) {
         let diagnostic = entry.key_at.error(format!("`{REMOVE}` in a definition"), "");
         let help = "a document in an overlay removes a definition from one environment; here, delete the document";
-        fields.decoder.fault(&fields.join(REMOVE), diagnostic.with_help(help));
+        fields.decoder.fault(&fields.place.join(REMOVE), diagnostic.with_help(help));
     }
 }
 
@@ -55,8 +55,7 @@ pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diag
         let names: Vec<String> = dropped.iter().map(|entry| format!("`{}`", entry.key)).collect();
         let (is, it) = if names.len() == 1 { ("is", "it is") } else { ("are", "they are") };
         let what = format!("{} {is} written only by the service", names.join(", "));
-        let at = first.key_at;
-        notes.push(Diagnostic::note(what, at.source, at.range(), format!("{it} left out")));
+        notes.push(first.key_at.error(what, format!("{it} left out")).into_note());
     }
 }
 

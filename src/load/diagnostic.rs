@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::text::{Position, SourceText, TextError};
+use super::text::{Position, SourceText};
 use crate::model::is_unsafe;
 
 /// Bytes of one source line that are kept on each side of a label.
@@ -72,33 +72,17 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-impl From<TextError> for Diagnostic {
-    fn from(error: TextError) -> Self {
-        Self::error(error.message, &error.source, error.range, error.label).of_unparsed(&error.source)
-    }
-}
-
 impl Diagnostic {
-    fn new(severity: Severity, message: impl AsRef<str>) -> Self {
-        Self { severity, message: escaped(message.as_ref()), labels: Vec::new(), help: None }
-    }
-
     /// An error at a place in a text.
     #[must_use]
     pub fn error(message: impl AsRef<str>, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
-        Self::new(Severity::Error, message).also(source, range, label)
-    }
-
-    /// A note at a place in a text.
-    #[must_use]
-    pub fn note(message: impl AsRef<str>, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
-        Self::new(Severity::Note, message).also(source, range, label)
+        Self::without_place(message, "").also(source, range, label)
     }
 
     /// An error of a file as a whole.
     #[must_use]
     pub fn of_file(message: impl AsRef<str>, file: &str, help: impl AsRef<str>) -> Self {
-        let mut diagnostic = Self::new(Severity::Error, message).with_help(help);
+        let mut diagnostic = Self::without_place(message, help);
         let start = Position { line: 1, column: 1 };
         diagnostic.labels.push(Label {
             file: escaped(file).into(),
@@ -114,7 +98,8 @@ impl Diagnostic {
     /// An error without a place in a file.
     #[must_use]
     pub fn without_place(message: impl AsRef<str>, help: impl AsRef<str>) -> Self {
-        Self::new(Severity::Error, message).with_help(help)
+        let message = escaped(message.as_ref());
+        Self { severity: Severity::Error, message, labels: Vec::new(), help: None }.with_help(help)
     }
 
     /// Whether it says that something is not there.

@@ -44,13 +44,36 @@ pub(super) struct Place<'i, 's> {
 }
 
 impl<'i, 's> Place<'i, 's> {
+    /// That of a whole document.
+    pub(super) fn root(item: &'i Item<'s>) -> Self {
+        Self { item, at: item.span, path: Vec::new() }
+    }
+
     pub(super) fn of(entry: &'i MapEntry<'s>, path: Vec<Segment>) -> Self {
         Self { item: &entry.item, at: entry.value_at(), path }
     }
 
+    /// That of an entry of it, whose key is free.
+    pub(super) fn entry(&self, entry: &'i MapEntry<'s>) -> Self {
+        Self::of(entry, self.join(Segment::Key(entry.key.clone().into_owned().into())))
+    }
+
+    /// That of an item of it.
+    pub(super) fn item(&self, index: usize, item: &'i Item<'s>) -> Self {
+        let at = if item.span.is_empty() { self.at } else { first_line(item) };
+        Self { item, at, path: self.join(index) }
+    }
+
+    /// The path of a part of it.
+    pub(super) fn join(&self, segment: impl Into<Segment>) -> Vec<Segment> {
+        let mut path = self.path.clone();
+        path.push(segment.into());
+        path
+    }
+
     /// The key that it is known by.
     pub(super) fn name(&self) -> &str {
-        self.path.iter().rev().find_map(Segment::key).unwrap_or_default()
+        self.path.iter().rev().find_map(Segment::key).unwrap_or("the document")
     }
 }
 
@@ -58,23 +81,14 @@ impl<'i, 's> Place<'i, 's> {
 #[derive(Debug)]
 pub(super) struct Decoder {
     pub(super) faults: Vec<FieldProblem>,
-    spelling: KeySpelling,
-    /// The kind of the object, whose description says where an unknown key belongs, and may be older than it.
-    pub(super) kind: Option<&'static Kind>,
-}
-
-/// Which spellings of a key are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeySpelling {
-    /// `snake_case`
-    Snake,
-    /// `snake_case`, and the `camelCase` that the vendor's tool prints.
-    Both,
+    /// The kind of the object, whose description says where an unknown key belongs, and may be older than it. Its keys are
+    /// also read in the `camelCase` that the vendor's tool prints; settings have no kind.
+    kind: Option<&'static Kind>,
 }
 
 impl Decoder {
-    pub(super) fn new(spelling: KeySpelling) -> Self {
-        Self { faults: Vec::new(), spelling, kind: None }
+    pub(super) fn new(kind: Option<&'static Kind>) -> Self {
+        Self { faults: Vec::new(), kind }
     }
 
     /// The key of the mapping that an unknown key belongs under.
@@ -92,12 +106,13 @@ impl Decoder {
         self.faults.iter().any(|fault| fault.path.starts_with(path))
     }
 
-    pub(super) fn wrong(&mut self, path: &[Segment], at: &TextSpan<'_>, item: &Item<'_>, wanted: &str) {
+    pub(super) fn wrong(&mut self, place: &Place<'_, '_>, wanted: &str) {
+        let Place { item, at, path } = place;
         if let Value::Refused = item.value {
-            self.faults.push(FieldProblem { diagnostic: None, path: path.to_vec() });
+            self.faults.push(FieldProblem { diagnostic: None, path: path.clone() });
             return;
         }
-        let what = format!("`{}` is {}, not {wanted}", name_of(path), described(item));
+        let what = format!("`{}` is {}, not {wanted}", place.name(), described(item));
         let is_collection = matches!(wanted, "a list" | "a mapping");
         let label = match &item.value {
             // `port:80` is one text.
@@ -115,34 +130,30 @@ impl Decoder {
         self.fault(path, at.error(what, label));
     }
 
-    pub(super) fn text(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<String> {
-        match &item.value {
+    pub(super) fn text(&mut self, place: &Place<'_, '_>) -> Option<String> {
+        match &place.item.value {
             // An overlay may be written in another language than its definition.
-            Value::Text(text, TextStyle::Plain) if item.span.source.language() == Language::Json => {
-                let what = format!("`{}` is `{text}`, not a text", name_of(path));
-                self.fault(path, at.error(what, "write it in quotes"));
+            Value::Text(text, TextStyle::Plain) if place.item.span.source.language() == Language::Json => {
+                let what = format!("`{}` is `{text}`, not a text", place.name());
+                self.fault(&place.path, place.at.error(what, "write it in quotes"));
                 None
             }
             Value::Text(text, _) => Some(text.clone().into_owned()),
             Value::List(_) | Value::Map(_) | Value::Refused => {
-                self.wrong(path, at, item, "a text");
+                self.wrong(place, "a text");
                 None
             }
         }
     }
 
-    pub(super) fn integer<N: TryFrom<i128>>(
-        &mut self,
-        item: &Item<'_>,
-        at: &TextSpan<'_>,
-        path: &[Segment],
-    ) -> Option<N> {
+    pub(super) fn integer<N: TryFrom<i128>>(&mut self, place: &Place<'_, '_>) -> Option<N> {
+        let Place { item, at, path } = place;
         let Value::Text(text, style) = &item.value else {
-            self.wrong(path, at, item, "an integer");
+            self.wrong(place, "an integer");
             return None;
         };
         if *style == TextStyle::Plain && has_leading_zero(text) {
-            let what = format!("`{}` is `{text}`, which is octal in YAML 1.1 and decimal in YAML 1.2", name_of(path));
+            let what = format!("`{}` is `{text}`, which is octal in YAML 1.1 and decimal in YAML 1.2", place.name());
             let label = "write the number without the leading zero; octal is 0o17";
             self.fault(path, at.error(what, label));
             return None;
@@ -150,27 +161,28 @@ impl Decoder {
         match integer_of(text, *style).map(|number| number.and_then(|number| N::try_from(number).map_err(drop))) {
             Some(Ok(number)) => Some(number),
             Some(Err(())) => {
-                let what = format!("`{}` is {text}, too large an integer", name_of(path));
+                let what = format!("`{}` is {text}, too large an integer", place.name());
                 self.fault(path, at.error(what, "a smaller one"));
                 None
             }
             None => {
-                self.wrong(path, at, item, "an integer");
+                self.wrong(place, "an integer");
                 None
             }
         }
     }
 
-    pub(super) fn boolean(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<bool> {
+    pub(super) fn boolean(&mut self, place: &Place<'_, '_>) -> Option<bool> {
+        let Place { item, at, path } = place;
         match &item.value {
             Value::Text(text, TextStyle::Plain) if matches!(&**text, "true" | "True" | "TRUE") => Some(true),
             Value::Text(text, TextStyle::Plain) if matches!(&**text, "false" | "False" | "FALSE") => Some(false),
             Value::Refused => {
-                self.wrong(path, at, item, "a boolean");
+                self.wrong(place, "a boolean");
                 None
             }
             _ => {
-                let what = format!("`{}` is {}, not a boolean", name_of(path), described(item));
+                let what = format!("`{}` is {}, not a boolean", place.name(), described(item));
                 let is_variable = item.origin == ValueOrigin::Variable && matches!(item.text(), Some("true" | "false"));
                 self.fault(path, at.error(what, if is_variable { IN_QUOTES } else { "write `true` or `false`" }));
                 None
@@ -211,43 +223,22 @@ pub(super) fn described(item: &Item<'_>) -> String {
     }
 }
 
-/// The last key of a path.
-fn name_of(path: &[Segment]) -> String {
-    let key = path.iter().rev().find_map(|segment| match segment {
-        Segment::Key(key) => Some(key.to_string()),
-        Segment::Index(_) => None,
-    });
-    key.unwrap_or_else(|| "the document".to_owned())
-}
-
 /// The fields of one mapping.
 pub(super) struct Fields<'i, 's, 'd> {
     pub(super) decoder: &'d mut Decoder,
-    item: &'i Item<'s>,
-    pub(super) path: Vec<Segment>,
+    pub(super) place: Place<'i, 's>,
     known: Vec<&'static str>,
     taken: Vec<bool>,
 }
 
 impl<'i, 's, 'd> Fields<'i, 's, 'd> {
-    /// The fields of `item`, `None` and a problem at `at` where it is not a mapping.
-    pub(super) fn open(
-        decoder: &'d mut Decoder,
-        item: &'i Item<'s>,
-        at: &TextSpan<'_>,
-        path: Vec<Segment>,
-    ) -> Option<Self> {
-        if !matches!(item.value, Value::Map(_)) {
-            decoder.wrong(&path, at, item, "a mapping");
+    /// The fields of what is at `place`, `None` and a problem where that is not a mapping.
+    pub(super) fn open(decoder: &'d mut Decoder, place: Place<'i, 's>) -> Option<Self> {
+        let Value::Map(entries) = &place.item.value else {
+            decoder.wrong(&place, "a mapping");
             return None;
-        }
-        Some(Self { decoder, item, path, known: Vec::new(), taken: vec![false; item.entries().len()] })
-    }
-
-    pub(super) fn join(&self, segment: impl Into<Segment>) -> Vec<Segment> {
-        let mut path = self.path.clone();
-        path.push(segment.into());
-        path
+        };
+        Some(Self { decoder, known: Vec::new(), taken: vec![false; entries.len()], place })
     }
 
     /// The entry of `name`, whatever its value.
@@ -255,10 +246,9 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
-        let both = self.decoder.spelling == KeySpelling::Both;
-        let camel = (both && name.contains('_')).then(|| camel(name));
+        let camel = self.decoder.kind.filter(|_| name.contains('_')).map(|_| camel(name));
         let mut found: Option<&'i MapEntry<'s>> = None;
-        for (at, entry) in self.item.entries().iter().enumerate() {
+        for (at, entry) in self.place.item.entries().iter().enumerate() {
             if entry.key != name && camel.as_deref() != Some(&*entry.key) {
                 continue;
             }
@@ -279,7 +269,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             message.field(&snake(key)).or_else(|| message.fields.iter().find(|field| camel(field.name) == key))
         };
         let mut written: Vec<(&Field, &'i MapEntry<'s>)> = Vec::with_capacity(self.taken.len());
-        for (at, entry) in self.item.entries().iter().enumerate() {
+        for (at, entry) in self.place.item.entries().iter().enumerate() {
             let Some(field) = field_of(&entry.key) else { continue };
             self.taken[at] = true;
             match written.iter().find(|(first, _)| first.name == field.name) {
@@ -299,7 +289,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         let what = format!("`{}` and `{}` are two spellings of one field", first.key, entry.key);
         let diagnostic = entry.key_at.error(what, "second time here");
         let rendered = diagnostic.also(first.key_at.source, first.key_at.range(), "first time here");
-        self.decoder.fault(&self.join(name), rendered);
+        self.decoder.fault(&self.place.join(name), rendered);
     }
 
     /// The entry of `name`, unless its value is null.
@@ -307,16 +297,18 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         self.entry(name).filter(|entry| !entry.item.is_null())
     }
 
+    fn given_at(&mut self, name: &'static str) -> Option<Place<'i, 's>> {
+        Some(Place::of(self.given(name)?, self.place.join(name)))
+    }
+
     pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
-        let entry = self.given(name)?;
-        let path = self.join(name);
-        self.decoder.text(&entry.item, &entry.value_at(), &path)
+        let place = self.given_at(name)?;
+        self.decoder.text(&place)
     }
 
     pub(super) fn boolean(&mut self, name: &'static str) -> Option<bool> {
-        let entry = self.given(name)?;
-        let path = self.join(name);
-        self.decoder.boolean(&entry.item, &entry.value_at(), &path)
+        let place = self.given_at(name)?;
+        self.decoder.boolean(&place)
     }
 
     /// The mapping under `name`; what `read` does not ask for is reported.
@@ -325,9 +317,8 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         name: &'static str,
         read: impl FnOnce(&mut Fields<'i, 's, '_>) -> T,
     ) -> Option<T> {
-        let entry = self.given(name)?;
-        let path = self.join(name);
-        let mut fields = Fields::open(self.decoder, &entry.item, &entry.value_at(), path)?;
+        let place = self.given_at(name)?;
+        let mut fields = Fields::open(self.decoder, place)?;
         let value = read(&mut fields);
         fields.finish();
         Some(value)
@@ -335,39 +326,31 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
 
     /// A mapping of texts whose keys are free; `null` is kept as absence.
     pub(super) fn map(&mut self, name: &'static str) -> Option<BTreeMap<String, Option<String>>> {
-        let entry = self.given(name)?;
-        let path = self.join(name);
-        if !matches!(entry.item.value, Value::Map(_)) {
-            self.decoder.wrong(&path, &entry.value_at(), &entry.item, "a mapping");
+        let place = self.given_at(name)?;
+        let Value::Map(entries) = &place.item.value else {
+            self.decoder.wrong(&place, "a mapping");
             return None;
-        }
-        let mut map = BTreeMap::new();
-        for inner in entry.item.entries() {
-            let mut path = path.clone();
-            path.push(Segment::Key(inner.key.clone().into_owned().into()));
-            let text = if inner.item.is_null() {
-                None
-            } else {
-                match self.decoder.text(&inner.item, &inner.value_at(), &path) {
-                    Some(text) => Some(text),
-                    None => continue,
-                }
+        };
+        let text = |entry: &MapEntry<'s>| {
+            let text = match entry.item.is_null() {
+                true => None,
+                false => Some(self.decoder.text(&place.entry(entry))?),
             };
-            map.insert(inner.key.clone().into_owned(), text);
-        }
-        Some(map)
+            Some((entry.key.clone().into_owned(), text))
+        };
+        Some(entries.iter().filter_map(text).collect())
     }
 
     /// Every entry, for a mapping whose keys are names; nothing of it is unknown afterwards.
     pub(super) fn named(&mut self) -> &'i [MapEntry<'s>] {
         self.taken.fill(true);
-        self.item.entries()
+        self.place.item.entries()
     }
 
     /// Takes the entries that were not asked for and `may_be` there, by their names in snake case.
     pub(super) fn others(&mut self, may_be: impl Fn(&str) -> bool) -> BTreeMap<String, &'i MapEntry<'s>> {
         let mut others = BTreeMap::new();
-        for (entry, taken) in self.item.entries().iter().zip(&mut self.taken).filter(|(_, taken)| !**taken) {
+        for (entry, taken) in self.place.item.entries().iter().zip(&mut self.taken).filter(|(_, taken)| !**taken) {
             let name = snake(&entry.key).into_owned();
             if may_be(&name) && !others.contains_key(&name) {
                 *taken = true;
@@ -387,14 +370,13 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
 
     /// Reports what was not asked for.
     pub(super) fn finish(self) {
-        let entries = self.item.entries().iter().zip(&self.taken);
+        let entries = self.place.item.entries().iter().zip(&self.taken);
         let mut unknown = entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry);
         for entry in unknown.by_ref().take(MOST_UNKNOWN) {
             let free: Vec<&str> = self.known.clone();
             let label = nearest(&snake(&entry.key), free.iter().copied()).map(str::to_owned);
-            let mut path = self.path.clone();
-            path.push(Segment::Key(label.clone().unwrap_or_else(|| entry.key.to_string()).into()));
-            let keys = || self.path.iter().filter_map(Segment::key).collect::<Vec<_>>().join(".");
+            let path = self.place.join(Segment::Key(label.clone().unwrap_or_else(|| entry.key.to_string()).into()));
+            let keys = || self.place.path.iter().filter_map(Segment::key).collect::<Vec<_>>().join(".");
             let names: Vec<String> = free.iter().map(|name| format!("`{name}`")).collect();
             let allowed = match (names.as_slice(), self.decoder.kind) {
                 ([], _) => "nothing is allowed here".to_owned(),
@@ -405,10 +387,10 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 (names, _) => format!("allowed here: {}", names.join(", ")),
             };
             // Far below, a `name` is that of something else.
-            let is_near = |home: &&str| *home != "metadata" || self.path.len() < 2;
+            let is_near = |home: &&str| *home != "metadata" || self.place.path.len() < 2;
             let beside = match (&label, self.decoder.home(&snake(&entry.key)).filter(is_near)) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
-                (None, Some(home)) if !self.path.last().is_some_and(|last| *last == Segment::from(home)) => {
+                (None, Some(home)) if !self.place.path.last().is_some_and(|last| *last == Segment::from(home)) => {
                     format!("it belongs under `{home}`")
                 }
                 _ => String::new(),
@@ -430,7 +412,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         }
         if let Some(next) = unknown.next() {
             let what = format!("{} more unknown fields", 1 + unknown.count());
-            self.decoder.fault(&self.path, next.key_at.error(what, "the first of them"));
+            self.decoder.fault(&self.place.path, next.key_at.error(what, "the first of them"));
         }
     }
 }

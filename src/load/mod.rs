@@ -63,7 +63,7 @@ use overlays::{DefinedKeys, Overlays};
 use rules::StackRules;
 use secrets::conceal;
 use source::{FileFilter, FileOrigin, Files};
-use text::{Language, ReaderKind, SourceText};
+use text::{Language, SourceText};
 use variable::Variables;
 
 use crate::file::{self, Directory};
@@ -386,17 +386,17 @@ fn read_all(
 }
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {
-    let text = reader.read(file, &context.limits).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
+    let text = reader.read(file, &context.limits).and_then(|bytes| SourceText::new(file, bytes));
     let source = match text {
         Ok(source) => source,
         Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
     };
     // What it defined would be deleted. An empty .json file is an error.
     if source.language() != Language::Json && source.as_str().trim().is_empty() {
-        let note = Diagnostic::note("the file is empty", &source, 0..0, "it defines nothing");
+        let note = Diagnostic::error("the file is empty", &source, 0..0, "it defines nothing").into_note();
         return FileRead { notes: vec![note], ..FileRead::default() };
     }
-    if source.reader() == ReaderKind::Fast
+    if !source.needs_care()
         && let Some(found) = read_fast(&source, context)
     {
         return FileRead { found, ..FileRead::default() };

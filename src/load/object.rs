@@ -8,7 +8,7 @@ use serde_json::{Map, Number, json};
 
 use super::definition::{Examined, follows, is_other_kind, located, no_removal, service_keys, unknown_kind_error};
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, Fields, KeySpelling, Place, described, first_line};
+use super::fields::{Decoder, Fields, Place, described, first_line};
 use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
@@ -75,18 +75,17 @@ fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
 
 /// Reads such a document, which is a mapping.
 fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
-    let mut decoder = Decoder::new(KeySpelling::Both);
+    let mut decoder = Decoder::new(Some(kind));
     let mut notes = Vec::new();
-    decoder.kind = Some(kind);
     let mut reader = ObjectReader {
-        kind: kind.name,
+        kind,
         rules,
         at: format!("{}.spec", kind.name),
         notes: Vec::new(),
         sealed: SealedSecrets::default(),
     };
     let (mut metadata, mut spec) = (None, None);
-    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
+    if let Some(mut fields) = Fields::open(&mut decoder, Place::root(root)) {
         let first = root.entries().first().map_or(root.span, |entry| entry.key_at);
         let at = fields.given("kind").map_or(first, MapEntry::value_at);
         no_removal(&mut fields);
@@ -180,7 +179,7 @@ fn names(metadata: &WireMetadata, kind: &Kind) -> Vec<Problem> {
 }
 
 struct ObjectReader<'r> {
-    kind: &'static str,
+    kind: &'static Kind,
     rules: &'r StackRules,
     /// Where it is, as `unchecked:` names it.
     at: String,
@@ -192,19 +191,17 @@ impl ObjectReader<'_> {
     /// The value of a message; nothing where it is not a mapping.
     fn message(&mut self, decoder: &mut Decoder, place: Place<'_, '_>, id: &str) -> Option<Json> {
         let message = kind::message(id);
-        let mut fields = Fields::open(decoder, place.item, &place.at, place.path.clone())?;
+        let mut fields = Fields::open(decoder, place.clone())?;
         let mut values = Map::new();
         let mut chosen: BTreeMap<&'static str, TextSpan<'_>> = BTreeMap::new();
         for (field, entry) in fields.described(message) {
             // The kind of a reference is checked, and left out of what is sent.
             if field.is(Flag::ReadOnly) && !message.is_reference {
                 let what = format!("`{}` is written only by the service", field.name);
-                let (source, range) = (entry.key_at.source, entry.key_at.range());
-                self.notes.push(Diagnostic::note(what, source, range, "it is left out"));
+                self.notes.push(entry.key_at.error(what, "it is left out").into_note());
                 continue;
             }
-            let mut below = place.path.clone();
-            below.push(field.name.into());
+            let below = place.join(field.name);
             let is_enum = matches!(field.kind, FieldKind::Enum(_)) && !field.is_list;
             let says_nothing = (is_enum || message.is_reference) && entry.item.text() == Some("");
             if entry.item.is_null() || says_nothing {
@@ -221,8 +218,7 @@ impl ObjectReader<'_> {
             self.at.truncate(length);
             if field.is(Flag::Deprecated) && value.as_ref().is_some_and(|value| is_option || !field.is_unset(value)) {
                 let what = format!("`{}` is deprecated by the vendor", field.name);
-                let (source, range) = (entry.key_at.source, entry.key_at.range());
-                self.notes.push(Diagnostic::note(what, source, range, "sent as it is"));
+                self.notes.push(entry.key_at.error(what, "sent as it is").into_note());
             }
             let is_empty = value.as_ref().is_some_and(|value| value == "");
             if is_option && !is_empty {
@@ -270,7 +266,7 @@ impl ObjectReader<'_> {
             return self.value(decoder, place, field, &field.kind);
         }
         let Written::List(items) = &place.item.value else {
-            decoder.wrong(&place.path, &place.at, place.item, "a list");
+            decoder.wrong(place, "a list");
             return None;
         };
         let (mut values, mut is_whole) = (Vec::with_capacity(items.len()), true);
@@ -278,20 +274,17 @@ impl ObjectReader<'_> {
             if decoder.faults.len() > MOST_PROBLEMS {
                 return None;
             }
-            let mut path = place.path.clone();
-            path.push(index.into());
-            let at = if item.span.is_empty() { place.at } else { first_line(item) };
-            let place = Place { item, at, path };
+            let place = place.item(index, item);
             let value = self.value(decoder, &place, field, &field.kind).filter(|_| !item.is_null());
             match &value {
-                _ if item.is_null() => decoder.wrong(&place.path, &place.at, item, "a value"),
+                _ if item.is_null() => decoder.wrong(&place, "a value"),
                 Some(value) => check(decoder, &place, field, Part::Items, value),
                 None => {}
             }
             is_whole &= value.is_some();
             if value.as_ref().is_some_and(|value| field.is_served(value)) {
                 let what = format!("this item of `{}` is written only by the service", field.name);
-                self.notes.push(Diagnostic::note(what, place.at.source, place.at.range(), "it is left out"));
+                self.notes.push(place.at.error(what, "it is left out").into_note());
             }
             values.push(value.unwrap_or_default());
         }
@@ -313,13 +306,13 @@ impl ObjectReader<'_> {
     ) -> Option<Json> {
         let Place { item, at, path } = place;
         match kind {
-            FieldKind::Bool => decoder.boolean(item, at, path).map(Json::from),
+            FieldKind::Bool => decoder.boolean(place).map(Json::from),
             FieldKind::Integer { bits, is_signed } => integer(decoder, place, field, kind::integers(*bits, *is_signed)),
             FieldKind::Float { .. } => {
                 let number = item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
                 given(decoder, place, number.map(Json::from), "a number")
             }
-            FieldKind::Text | FieldKind::Bytes => decoder.text(item, at, path).map(Json::from),
+            FieldKind::Text | FieldKind::Bytes => decoder.text(place).map(Json::from),
             FieldKind::Timestamp | FieldKind::Duration => {
                 let text = item.text().filter(|text| kind.has(text)).map(Json::from);
                 let is_time = *kind == FieldKind::Timestamp;
@@ -342,7 +335,7 @@ impl ObjectReader<'_> {
             FieldKind::Enum(id) => word(decoder, place, field, id),
             FieldKind::Map(inner) => {
                 let Written::Map(entries) = &item.value else {
-                    decoder.wrong(path, at, item, "a mapping");
+                    decoder.wrong(place, "a mapping");
                     return None;
                 };
                 let (mut values, mut is_whole) = (Map::new(), true);
@@ -350,9 +343,7 @@ impl ObjectReader<'_> {
                     if decoder.faults.len() > MOST_PROBLEMS {
                         return None;
                     }
-                    let mut path = path.clone();
-                    path.push(Segment::Key(entry.key.clone().into_owned().into()));
-                    let place = Place::of(entry, path);
+                    let place = place.entry(entry);
                     let key = Json::from(&*entry.key);
                     check(decoder, &Place { at: entry.key_at, ..place.clone() }, field, Part::Keys, &key);
                     let value = self.value(decoder, &place, field, inner);
@@ -369,7 +360,7 @@ impl ObjectReader<'_> {
 
     /// The mark of a secret: it must be sealed, and no message has anything of it.
     fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Json> {
-        let mut own = Decoder::new(KeySpelling::Both);
+        let mut own = Decoder::new(Some(self.kind));
         let value = self.unsealed(&mut own, place, field);
         let clear = value.as_ref().is_some_and(is_clear);
         let (what, help) = if clear {
@@ -385,7 +376,7 @@ impl ObjectReader<'_> {
             let digest = self.sealed.insert(value?);
             return Some(json!({"sealed": digest}));
         } else {
-            let help = format!("`trueup schema --kind {}` has its form; the value is not shown", self.kind);
+            let help = format!("`trueup schema --kind {}` has its form; the value is not shown", self.kind.name);
             (format!("the secret `{}` does not have the form of one", place.name()), help)
         };
         decoder.fault(&place.path, place.at.error(what, "").with_help(help));
@@ -498,9 +489,7 @@ fn exclusive(
 
 /// Whether something is wrong with this field of a message: then it is there, or another key was probably meant as it.
 fn is_faulty(decoder: &Decoder, place: &Place<'_, '_>, field: &'static str) -> bool {
-    let mut path = place.path.clone();
-    path.push(field.into());
-    decoder.is_faulty(&path)
+    decoder.is_faulty(&place.join(field))
 }
 
 fn quoted(words: &[&str]) -> String {
@@ -510,14 +499,14 @@ fn quoted(words: &[&str]) -> String {
 /// The value, or a problem where there is none.
 fn given(decoder: &mut Decoder, place: &Place<'_, '_>, value: Option<Json>, wanted: &str) -> Option<Json> {
     if value.is_none() {
-        decoder.wrong(&place.path, &place.at, place.item, wanted);
+        decoder.wrong(place, wanted);
     }
     value
 }
 
 /// A number that its type can hold. A message about another one names the bounds of the field, which may be narrower.
 fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, range: RangeInclusive<i128>) -> Option<Json> {
-    let number: i128 = decoder.integer(place.item, &place.at, &place.path)?;
+    let number: i128 = decoder.integer(place)?;
     if range.contains(&number) {
         return Number::from_i128(number).map(Json::Number);
     }

@@ -234,9 +234,8 @@ impl<'s> Overlay<'s> {
     pub(super) fn beside(&self, key: &str, defined: &DefinedKeys) -> Option<Diagnostic> {
         self.item.described()?;
         let near = defined.meant_by(key)?;
-        let at = self.name_at();
         let what = format!("the overlay defines `{key}`, which no file defines");
-        Some(Diagnostic::note(what, at.source, at.range(), &near))
+        Some(self.name_at().error(what, near).into_note())
     }
 
     /// An overlay for a definition that another one removes.

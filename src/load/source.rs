@@ -35,7 +35,7 @@ impl FileOrigin {
 
     /// The text of a file.
     pub(super) fn text(&self, path: &Arc<str>, limits: &LoadLimits) -> Result<SourceText, Diagnostic> {
-        Ok(SourceText::new(path, self.read(path, limits)?)?)
+        SourceText::new(path, self.read(path, limits)?)
     }
 
     /// Whether an edited file can take the place of the one at `path`: a link is left alone.

@@ -9,7 +9,7 @@ use proptest::sample::select;
 use super::careful::{self, ReadContext};
 use super::overlays::Overlays;
 use super::rules::StackRules;
-use super::text::{ReaderKind, SourceText};
+use super::text::SourceText;
 use super::variable::Variables;
 use super::*;
 use crate::model::{Key, Object};
@@ -36,7 +36,7 @@ fn carefully(source: &SourceText) -> FileRead {
 /// Fails where the fast reader answers and the careful one answers otherwise.
 fn agree(path: &str, text: &str) -> Result<(), TestCaseError> {
     let Some(source) = source(path, text) else { return Ok(()) };
-    if source.reader() == ReaderKind::Careful {
+    if source.needs_care() {
         return Ok(());
     }
     let Some(documents) = fast::read(&source, 100) else { return Ok(()) };

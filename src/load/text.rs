@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::diagnostic::Diagnostic;
 use super::secret_names;
 
 /// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
@@ -35,15 +36,6 @@ impl Language {
     }
 }
 
-/// Which reader a text needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReaderKind {
-    /// The typed one is enough, unless it fails.
-    Fast,
-    /// Something in the text means more, or other things, than the fast reader sees.
-    Careful,
-}
-
 /// A place in a text; both count from 1, the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Position {
@@ -51,19 +43,6 @@ pub struct Position {
     pub line: usize,
     /// The column.
     pub column: usize,
-}
-
-/// Why bytes are not the text of a file, and where.
-#[derive(Debug)]
-pub struct TextError {
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub label: &'static str,
-    /// The text, as far as it is one.
-    pub source: Box<SourceText>,
-    /// The bytes of it that are wrong.
-    pub range: Range<usize>,
 }
 
 /// What finds a place without reading its line, which may be all of the text.
@@ -111,7 +90,7 @@ impl SourceText {
     ///
     /// # Errors
     /// They are not UTF-8, or contain a control character; the place is given.
-    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, TextError> {
+    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
         let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -121,8 +100,8 @@ impl SourceText {
                 let source = Self::of(path.clone(), before, 0);
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let end = source.text.len();
-                let message = "the file is not valid UTF-8".to_owned();
-                return Err(TextError { message, label, source: Box::new(source), range: end..end });
+                let problem = Diagnostic::error("the file is not valid UTF-8", &source, end..end, label);
+                return Err(problem.of_unparsed(&source));
             }
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -135,7 +114,7 @@ impl SourceText {
             let code = source.text.as_bytes()[at];
             let message = format!("the control character U+{code:04X} is not allowed in a file");
             let label = "remove it, or write an escape in quotes";
-            return Err(TextError { message, label, source: Box::new(source), range: at..at + 1 });
+            return Err(Diagnostic::error(message, &source, at..at + 1, label).of_unparsed(&source));
         }
         Ok(source)
     }
@@ -203,13 +182,12 @@ impl SourceText {
         lines[next - 1]..lines.get(next).map_or(self.text.len(), |next| next - 1)
     }
 
-    /// Which reader it needs.
-    pub fn reader(&self) -> ReaderKind {
-        let careful = match self.language() {
+    /// Whether something in it means more, or other things, than the fast reader sees.
+    pub fn needs_care(&self) -> bool {
+        match self.language() {
             Language::Yaml => yaml_needs_care(self.text.as_bytes()),
             Language::Json => self.text.contains("${") || self.text.contains("\\u"),
-        };
-        if careful { ReaderKind::Careful } else { ReaderKind::Fast }
+        }
     }
 }
 
@@ -298,10 +276,10 @@ mod tests {
     fn bytes_that_are_not_a_text_are_refused_with_their_place() {
         let refused = |bytes: &[u8]| SourceText::new(&"a.yaml".into(), bytes.to_vec()).expect_err("refused");
         let bad = refused(b"a: 1\nb: \xff\n");
-        let place = bad.source.position(bad.range.start);
+        let place = bad.labels[0].start;
         assert_eq!((bad.message.as_str(), place), ("the file is not valid UTF-8", Position { line: 2, column: 4 }));
         assert_eq!(refused(b"a: \0\n").message, "the control character U+0000 is not allowed in a file");
-        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).label, "the file is UTF-16: save it as UTF-8");
+        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).labels[0].label, "the file is UTF-16: save it as UTF-8");
     }
 
     #[test]
@@ -318,15 +296,15 @@ mod tests {
             r#"a: "\x24{b}""#,
             "a: >-# b",
         ] {
-            assert_eq!(source(text).reader(), ReaderKind::Careful, "{text}");
+            assert!(source(text).needs_care(), "{text}");
         }
         for text in ["a: b", "e: 'x in (y),z'", "port: 010", "a: 0x1F", "a: {b: c}"] {
-            assert_eq!(source(text).reader(), ReaderKind::Fast, "{text}");
+            assert!(!source(text).needs_care(), "{text}");
         }
-        let json = |text: &str| SourceText::inline("a.json", text).reader();
-        assert_eq!(json(r#"{"a": ["b"]}"#), ReaderKind::Fast);
-        assert_eq!(json(r#"{"a": "\u0024{b}"}"#), ReaderKind::Careful);
-        assert_eq!(source(&"[".repeat(3000)).reader(), ReaderKind::Careful);
-        assert_eq!(source(&"a: b\n---\n".repeat(20_000)).reader(), ReaderKind::Fast);
+        let json = |text: &str| SourceText::inline("a.json", text).needs_care();
+        assert!(!json(r#"{"a": ["b"]}"#));
+        assert!(json(r#"{"a": "\u0024{b}"}"#));
+        assert!(source(&"[".repeat(3000)).needs_care());
+        assert!(!source(&"a: b\n---\n".repeat(20_000)).needs_care());
     }
 }

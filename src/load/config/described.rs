@@ -12,11 +12,11 @@ use crate::kind::label;
 use crate::kind::{self, KindName};
 use crate::load::definition::unknown_kind_error;
 use crate::load::diagnostic::Diagnostic;
-use crate::load::fields::{Decoder, Fields, KeySpelling, Place, first_line};
+use crate::load::fields::{Decoder, Fields, Place};
 use crate::load::item::{Item, TextSpan, Value};
 use crate::load::suggestion::did_you_mean;
 use crate::model::policy::consents;
-use crate::model::{Field, Json, NAME_RULE, Name, Segment, glob};
+use crate::model::{Field, Json, NAME_RULE, Name, glob};
 
 const IN_FILE: &str = "the file is a part of the program, and a test reads it";
 
@@ -63,16 +63,17 @@ pub fn setting_paths() -> SettingPaths {
     paths
 }
 
-fn target(node: &'static Json) -> Option<&'static Json> {
-    Some(SETTINGS.pointer(&node["$ref"].as_str()?[1..]).expect(IN_FILE))
+/// What a node of a description refers to, if it does.
+fn target(description: &'static Json, node: &'static Json) -> Option<&'static Json> {
+    Some(description.pointer(&node["$ref"].as_str()?[1..]).expect(IN_FILE))
 }
 
 fn default(node: &'static Json) -> Option<&'static Json> {
-    node.get("default").or_else(|| default(target(node)?))
+    node.get("default").or_else(|| default(target(&SETTINGS, node)?))
 }
 
 fn collect_paths(node: &'static Json, above: &[&'static str], paths: &mut SettingPaths) {
-    if let Some(target) = target(node) {
+    if let Some(target) = target(&SETTINGS, node) {
         return collect_paths(target, above, paths);
     }
     node["anyOf"].as_array().into_iter().flatten().for_each(|option| collect_paths(option, above, paths));
@@ -118,9 +119,8 @@ pub(super) enum NullMeaning {
 
 /// What a mapping sets, as far as it fits the description, and everything that does not fit.
 pub(super) fn read(description: &'static Json, null: NullMeaning, root: &Item<'_>) -> (Json, Vec<Diagnostic>) {
-    let mut decoder = Decoder::new(KeySpelling::Snake);
-    let place = Place { item: root, at: root.span, path: Vec::new() };
-    let value = Reader { description, null }.value(&mut decoder, place, description);
+    let mut decoder = Decoder::new(None);
+    let value = Reader { description, null }.value(&mut decoder, Place::root(root), description);
     let problems = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic);
     (value.unwrap_or_else(|| json!({})), problems.collect())
 }
@@ -140,8 +140,8 @@ struct Reader {
 
 impl Reader {
     fn value(&self, decoder: &mut Decoder, place: Place<'_, '_>, node: &'static Json) -> Option<Json> {
-        if let Some(target) = node["$ref"].as_str() {
-            return self.value(decoder, place, self.description.pointer(&target[1..]).expect(IN_FILE));
+        if let Some(target) = target(self.description, node) {
+            return self.value(decoder, place, target);
         }
         if let Some(options) = node["anyOf"].as_array() {
             return self.value(decoder, place.clone(), self.option(options, place.item));
@@ -164,11 +164,11 @@ impl Reader {
         match type_of(node) {
             "object" => self.mapping(decoder, place, node),
             "array" => self.list(decoder, &place, node),
-            "boolean" => decoder.boolean(item, at, path).map(Json::from),
+            "boolean" => decoder.boolean(&place).map(Json::from),
             "integer" => integer(decoder, &place, node),
             "number" => number(decoder, &place, node),
             _ => {
-                let text = decoder.text(item, at, path)?;
+                let text = decoder.text(&place)?;
                 let fault = fault(node, &place, &text, *at);
                 let fits = fault.is_none();
                 fault.into_iter().for_each(|fault| decoder.fault(path, fault));
@@ -179,21 +179,18 @@ impl Reader {
 
     /// The option for what is written, else the first.
     fn option(&self, options: &'static [Json], item: &Item<'_>) -> &'static Json {
-        let resolved = |node: &'static Json| match node["$ref"].as_str() {
-            Some(target) => self.description.pointer(&target[1..]).expect(IN_FILE),
-            None => node,
-        };
+        let resolved = |node| target(self.description, node).unwrap_or(node);
         options.iter().map(resolved).find(|node| is_of(type_of(node), &item.value)).unwrap_or(&options[0])
     }
 
     fn mapping(&self, decoder: &mut Decoder, place: Place<'_, '_>, node: &'static Json) -> Option<Json> {
-        let mut fields = Fields::open(decoder, place.item, &place.at, place.path.clone())?;
+        let mut fields = Fields::open(decoder, place.clone())?;
         let mut values = Map::new();
         match node["properties"].as_object() {
             Some(properties) => {
                 for (name, below) in properties {
                     let Some(entry) = fields.entry(name) else { continue };
-                    let path = fields.join(name.as_str());
+                    let path = place.join(name.as_str());
                     if entry.item.is_null() {
                         if self.null == NullMeaning::Nothing {
                             let label = "give a value, `[]` to allow none, or leave the key out";
@@ -213,14 +210,13 @@ impl Reader {
             }
             None => {
                 for entry in fields.named() {
-                    let path = fields.join(Segment::Key(entry.key.clone().into_owned().into()));
+                    let below = place.entry(entry);
                     if let Some(rule) = key_fault(&node["propertyNames"], &entry.key) {
                         let what = format!("`{}` is not a valid key of `{}`", entry.key, place.name());
-                        fields.decoder.fault(&path, error(entry.key_at, what, rule));
+                        fields.decoder.fault(&below.path, error(entry.key_at, what, rule));
                     }
                     if !entry.item.is_null() {
-                        let value = Place::of(entry, path);
-                        let value = self.value(fields.decoder, value, &node["additionalProperties"]);
+                        let value = self.value(fields.decoder, below, &node["additionalProperties"]);
                         values.extend(value.map(|value| (entry.key.clone().into_owned(), value)));
                     }
                 }
@@ -231,24 +227,20 @@ impl Reader {
 
     fn list(&self, decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
         let Value::List(items) = &place.item.value else {
-            decoder.wrong(&place.path, &place.at, place.item, "a list");
+            decoder.wrong(place, "a list");
             return None;
         };
         let (mut values, mut seen) = (Vec::new(), HashSet::new());
         for (index, item) in items.iter().enumerate() {
-            let mut path = place.path.clone();
-            path.push(index.into());
-            let at = if item.span.is_empty() { place.at } else { first_line(item) };
+            let place = place.item(index, item);
             if item.is_null() {
-                decoder.wrong(&path, &at, item, "a value");
+                decoder.wrong(&place, "a value");
                 continue;
             }
-            let Some(value) = self.value(decoder, Place { item, at, path: path.clone() }, &node["items"]) else {
-                continue;
-            };
+            let Some(value) = self.value(decoder, place.clone(), &node["items"]) else { continue };
             if node["uniqueItems"] == true && !seen.insert(value.to_string()) {
                 let what = format!("`{}` is listed twice", value.as_str().unwrap_or_default());
-                decoder.fault(&path, at.error(what, "leave one out"));
+                decoder.fault(&place.path, place.at.error(what, "leave one out"));
             } else {
                 values.push(value);
             }
@@ -278,7 +270,7 @@ pub(super) fn error(at: TextSpan<'_>, what: String, label: &str) -> Diagnostic {
 }
 
 fn word(decoder: &mut Decoder, place: &Place<'_, '_>, words: &'static [Json]) -> Option<Json> {
-    let text = decoder.text(place.item, &place.at, &place.path)?;
+    let text = decoder.text(place)?;
     let words = words.iter().filter_map(Json::as_str);
     if !words.clone().any(|word| word == text) {
         let label = did_you_mean(&text, words.clone(), || format!("one of {}", words.collect::<Vec<_>>().join(", ")));
@@ -290,7 +282,7 @@ fn word(decoder: &mut Decoder, place: &Place<'_, '_>, words: &'static [Json]) ->
 }
 
 fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
-    let number: i64 = decoder.integer(place.item, &place.at, &place.path)?;
+    let number: i64 = decoder.integer(place)?;
     let (least, most) = (node["minimum"].as_i64().unwrap_or(i64::MIN), node["maximum"].as_i64());
     if number >= least && most.is_none_or(|most| number <= most) {
         return Some(number.into());
@@ -301,7 +293,7 @@ fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) ->
 }
 
 fn number(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
-    let text = decoder.text(place.item, &place.at, &place.path)?;
+    let text = decoder.text(place)?;
     let (least, most) = (node["minimum"].as_f64(), node["maximum"].as_f64());
     let fits = |number: &f64| least.is_none_or(|least| *number >= least) && most.is_none_or(|most| *number <= most);
     let number = text.parse::<f64>().ok().filter(fits);

@@ -21,13 +21,8 @@ use crate::model::{Name, Namespace};
 /// Everything that is wrong with it, with places.
 pub fn policy(path: &str, bytes: Vec<u8>) -> Result<Policy, Diagnostics> {
     let mut problems = Vec::new();
-    let policy = match SourceText::new(&path.into(), bytes) {
-        Ok(source) => read(&source, &mut problems),
-        Err(problem) => {
-            problems.push(problem.into());
-            Policy::default()
-        }
-    };
+    let source = SourceText::new(&path.into(), bytes).map_err(|problem| Diagnostics::new(vec![problem], 1))?;
+    let policy = read(&source, &mut problems);
     if problems.is_empty() { Ok(policy) } else { Err(Diagnostics::new(problems, 1)) }
 }
 
