@@ -258,9 +258,7 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
-    // Only what is wrong is looked for in the settings once more.
-    let text = LazyCell::new(|| origin.text(&config::FILE.into(), &options.limits).ok());
-    let settings = LazyCell::new(|| text.as_ref().map(SettingPlaces::of).unwrap_or_default());
+    let settings = SettingPlaces::new(&origin, &options.limits);
     let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
     let mut ineffective = Vec::new();
     let files = files_of(&origin, &root, || {
@@ -309,18 +307,15 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
         let mut found = rules::ignored_in_vain(&config, &settings, is_defined);
         if problems.is_empty() {
-            let names = |files: &[Arc<str>]| {
-                let texts = files.iter().filter_map(|file| origin.text(file, &options.limits).ok());
-                texts
-                    .flat_map(|text| variable::names(text.as_str()).into_iter().map(str::to_owned).collect::<Vec<_>>())
-                    .collect()
-            };
-            let own: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| names(&files));
             // An overlay of another environment may use it, too.
-            let every = || format::files(&origin, &config, stack, &options.limits, &mut Vec::new());
-            let others: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| names(&every()));
-            let is_written = |name: &str| own.contains(name) || others.contains(name);
-            found.extend(variables.unused(&config, &settings, is_written));
+            let written: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| {
+                let every = format::files(&origin, &config, stack, &options.limits, &mut Vec::new());
+                let every: BTreeSet<&Arc<str>> = files.iter().chain(&every).collect();
+                let texts = every.into_iter().filter_map(|file| origin.text(file, &options.limits).ok());
+                let names = |text: SourceText| variable::names(text.as_str()).into_iter().map(str::to_owned).collect();
+                texts.flat_map::<Vec<String>, _>(names).collect()
+            });
+            found.extend(variables.unused(&config, &settings, |name| written.contains(name)));
         }
         let (wrong, in_vain): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
         problems.extend(wrong);

@@ -2,7 +2,6 @@
 //! annotations alone, and there is room for them.
 
 use std::collections::BTreeSet;
-use std::ops::Deref;
 
 use super::config::{self, Config, SettingPlaces};
 use super::diagnostic::Diagnostic;
@@ -29,9 +28,9 @@ pub(super) struct StackRules {
 /// The rules of `ignore:` that name an object which is not defined, or a field that its kind does not have: what they should
 /// leave alone is compared, and an apply changes it. That is noted, as another environment may define it; an unknown kind is an
 /// error.
-pub(super) fn ignored_in_vain<'s>(
+pub(super) fn ignored_in_vain(
     config: &Config,
-    settings: &impl Deref<Target = SettingPlaces<'s>>,
+    settings: &SettingPlaces<'_>,
     is_defined: impl Fn(&Key) -> bool,
 ) -> Vec<Diagnostic> {
     let why = |IgnoreRule { object, field }: &IgnoreRule| {

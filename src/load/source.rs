@@ -2,7 +2,6 @@
 //! directory can do (links that lead out or in circles, endless or special files) ends in a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -220,11 +219,11 @@ impl FileFilter {
     }
 
     /// Why no file of an overlay of the chosen environment is read, for each that a call would silently leave out.
-    pub(super) fn unread_overlays<'s>(
+    pub(super) fn unread_overlays(
         &self,
         directory: &Path,
         files: &[Arc<str>],
-        settings: &impl Deref<Target = SettingPlaces<'s>>,
+        settings: &SettingPlaces<'_>,
     ) -> Vec<Diagnostic> {
         let is_read = |layer: usize| files.iter().any(|file| self.overlay_layer(file) == Some(layer));
         let unread = self.chosen.iter().filter(|(_, layer)| !is_read(**layer));
@@ -249,11 +248,11 @@ impl FileFilter {
 
     /// The globs that name nothing: where `include` does, its definitions would be taken for removed ones. What `exclude`
     /// leaves out may be there at another time, so that only a mistake is noted.
-    pub(super) fn unmatched_globs<'s>(
+    pub(super) fn unmatched_globs(
         &self,
         directory: &Path,
         files: &[Arc<str>],
-        settings: &impl Deref<Target = SettingPlaces<'s>>,
+        settings: &SettingPlaces<'_>,
     ) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let is_lacking = |glob: &&String| {
             let fixed = fixed(glob);

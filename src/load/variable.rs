@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::config::{Config, SettingPlaces};
@@ -66,10 +66,10 @@ impl Variables {
 
     /// The problems of variables in force that nothing uses: an error where only `--var` names one, else a note at its
     /// place. `is_written` is whether a file contains `${name}`: an overlay may replace the value that uses a variable.
-    pub(super) fn unused<'s>(
+    pub(super) fn unused(
         &self,
         config: &Config,
-        settings: &impl Deref<Target = SettingPlaces<'s>>,
+        settings: &SettingPlaces<'_>,
         is_written: impl Fn(&str) -> bool,
     ) -> Vec<Diagnostic> {
         let is_used = |name: &str| self.texts.get(name).is_some_and(|variable| variable.used.load(Ordering::Relaxed));

@@ -1,46 +1,42 @@
 //! Where `trueup.yaml` names what only the files of the stack show to be wrong.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::FILE;
 use super::layers::document;
 use crate::load::diagnostic::Diagnostic;
-use crate::load::item::{Item, TextSpan, Value};
+use crate::load::item::{Item, Value};
+use crate::load::options::LoadLimits;
+use crate::load::source::FileOrigin;
 use crate::load::text::SourceText;
 
 /// The key of the places of variables, which no setting has.
 const VARIABLE: &str = "${}";
 
 /// The first place of each text by its key, a list standing for its items, and of each rule of `ignore:` by its object and field.
-#[derive(Default)]
-pub(in crate::load) struct SettingPlaces<'s>(HashMap<(String, String), TextSpan<'s>>);
+type Places = HashMap<(String, String), Range<usize>>;
 
-impl<'s> SettingPlaces<'s> {
-    pub(in crate::load) fn of(source: &'s SourceText) -> Self {
-        let mut places = Self::default();
-        if let Some(root) = document(source, &mut Vec::new()) {
-            places.take("", &root);
-        }
-        places
+/// The settings once more, which are read only where something is wrong with them.
+pub(in crate::load) struct SettingPlaces<'o> {
+    origin: &'o FileOrigin,
+    limits: &'o LoadLimits,
+    found: OnceCell<Option<(SourceText, Places)>>,
+}
+
+impl<'o> SettingPlaces<'o> {
+    pub(in crate::load) fn new(origin: &'o FileOrigin, limits: &'o LoadLimits) -> Self {
+        Self { origin, limits, found: OnceCell::new() }
     }
 
-    fn take(&mut self, key: &str, item: &Item<'s>) {
-        if let Some(text) = item.text() {
-            self.0.entry((key.to_owned(), text.to_owned())).or_insert(item.span);
+    fn read(&self) -> Option<(SourceText, Places)> {
+        let source = self.origin.text(&FILE.into(), self.limits).ok()?;
+        let mut places = Places::new();
+        if let Some(root) = document(&source, &mut Vec::new()) {
+            take(&mut places, "", &root);
         }
-        if let (Some(object), Some(field)) = (item.get("object"), item.get("field")) {
-            let rule = rule(object.text().unwrap_or_default(), field.text().unwrap_or_default());
-            self.0.entry((key.to_owned(), rule)).or_insert(object.span);
-        }
-        for entry in item.entries() {
-            if key == "variables" {
-                self.0.entry((VARIABLE.to_owned(), entry.key.clone().into_owned())).or_insert(entry.key_at);
-            }
-            self.take(&entry.key, &entry.item);
-        }
-        if let Value::List(items) = &item.value {
-            items.iter().for_each(|one| self.take(key, one));
-        }
+        Some((source, places))
     }
 
     /// An error about a variable, where it is set first. What it contains may be meant for a secret.
@@ -52,10 +48,31 @@ impl<'s> SettingPlaces<'s> {
 
     /// An error about the value of a key, at its place.
     pub(in crate::load) fn error(&self, key: &str, value: &str, message: impl AsRef<str>) -> Diagnostic {
-        match self.0.get(&(key.to_owned(), value.to_owned())) {
-            Some(span) => span.error(message, ""),
+        let found = self.found.get_or_init(|| self.read()).as_ref();
+        let place = found.and_then(|(source, places)| Some((source, places.get(&(key.to_owned(), value.to_owned()))?)));
+        match place {
+            Some((source, range)) => Diagnostic::error(message, source, range.clone(), ""),
             None => Diagnostic::of_file(message, FILE, ""),
         }
+    }
+}
+
+fn take(places: &mut Places, key: &str, item: &Item<'_>) {
+    if let Some(text) = item.text() {
+        places.entry((key.to_owned(), text.to_owned())).or_insert(item.span.range());
+    }
+    if let (Some(object), Some(field)) = (item.get("object"), item.get("field")) {
+        let rule = rule(object.text().unwrap_or_default(), field.text().unwrap_or_default());
+        places.entry((key.to_owned(), rule)).or_insert(object.span.range());
+    }
+    for entry in item.entries() {
+        if key == "variables" {
+            places.entry((VARIABLE.to_owned(), entry.key.clone().into_owned())).or_insert(entry.key_at.range());
+        }
+        take(places, &entry.key, &entry.item);
+    }
+    if let Value::List(items) = &item.value {
+        items.iter().for_each(|one| take(places, key, one));
     }
 }
 

@@ -304,11 +304,7 @@ fn differences(
     let gone = old.keys().filter(|key| !new.contains_key(*key) && !is_dropped(key));
     found.extend(gone.map(|key| (below(path, key), Json::Null)));
     for (key, value) in new {
-        match old.get(key) {
-            Some(old) if old == value => {}
-            Some(old) => differences(kind, &below(path, key), (old, value), found),
-            None => differences(kind, &below(path, key), (&Json::Null, value), found),
-        }
+        differences(kind, &below(path, key), (old.get(key).unwrap_or(&Json::Null), value), found);
     }
 }
 
