@@ -29,7 +29,7 @@ pub fn router(service: &Arc<SandboxState>) -> Router<Arc<SandboxState>> {
 }
 
 async fn health(State(service): Shared) -> Response<Body> {
-    answer::ok(&json!({"status": "ok", "tenant": service.tenant, "version": env!("CARGO_PKG_VERSION")}))
+    answer::ok(&json!({"status": "ok", "tenant": service.objects.tenant(), "version": env!("CARGO_PKG_VERSION")}))
 }
 
 async fn log(State(service): Shared) -> Response<Body> {

@@ -116,17 +116,16 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     // A tenant file names the tenant, also when it was seeded by an earlier start.
     let named = options.tenant_file.as_ref().and_then(|file| file.name().map(ToOwned::to_owned));
     let tenant = named.or(query::tenant_name(&store)?).unwrap_or(options.tenant);
-    let objects = Objects::open(Arc::clone(&store), options.clock.clone(), tenant.clone(), options.deletion)?;
+    let objects = Objects::open(Arc::clone(&store), options.clock.clone(), tenant, options.deletion)?;
     if let Some(file) = &options.tenant_file {
-        if query::known(&store, file)? == query::Seeding::New {
-            seed(&objects, file.endpoints().to_vec()).await?;
+        if query::is_new(&store, file)? {
+            objects.seed_all(file.endpoints().to_vec()).await?;
         }
-        let ticket = query::seed(&store, file, &tenant)?;
+        let ticket = query::seed(&store, file, objects.tenant())?;
         store.durable(ticket).await?;
     }
     let query = query::Dataset::open(&store)?;
     Ok(SandboxState {
-        tenant,
         query,
         clock: options.clock,
         store,
@@ -137,13 +136,8 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     })
 }
 
-async fn seed(objects: &Objects, seeds: Vec<Seed>) -> Result<(), Error> {
-    objects.seed_all(seeds).await.map_err(Error::seed)
-}
-
-impl Error {
-    #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
-    fn seed(error: ErrorResponse) -> Self {
+impl From<ErrorResponse> for Error {
+    fn from(error: ErrorResponse) -> Self {
         Self::Seed { reason: error.message().to_owned() }
     }
 }
@@ -180,7 +174,7 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`] for the first one with a spec that breaks a rule; those before it stay.
     pub async fn seed(&self, seeds: Vec<Seed>) -> Result<(), Error> {
-        seed(&self.service.objects, seeds).await
+        Ok(self.service.objects.seed_all(seeds).await?)
     }
 
     /// Adds a reference of `referrer` to an endpoint, which must exist.
@@ -188,8 +182,8 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`].
     pub async fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Result<(), Error> {
-        let outcome = self.service.objects.refer(endpoint(namespace, name)?, referrer);
-        self.service.objects.settled(outcome).await.map(drop).map_err(Error::seed)
+        self.service.objects.refer(endpoint(namespace, name)?, referrer).await?;
+        Ok(())
     }
 
     /// Changes one field of an endpoint as a concurrent writer would: `metadata.…` or `spec.…`.
@@ -197,7 +191,7 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`] when it is absent or the value does not fit.
     pub async fn interfere(&self, namespace: &str, name: &str, field: &str, value: &Value) -> Result<(), Error> {
-        self.service.objects.interfere(endpoint(namespace, name)?, (field, value)).await.map_err(Error::seed)
+        Ok(self.service.objects.interfere(endpoint(namespace, name)?, (field, value)).await?)
     }
 
     /// Accepts no new request, answers those in flight, and releases the file.

@@ -1,4 +1,4 @@
-//! The state that every request shares: the tenant's name, the time, the storage, and what the gate
+//! The state that every request shares: the objects, the time, the storage, and what the gate
 //! needs.
 
 use std::sync::Arc;
@@ -16,7 +16,6 @@ use super::store::Store;
 /// One tenant's service.
 #[derive(Debug)]
 pub struct SandboxState {
-    pub tenant: String,
     pub clock: Clock,
     pub store: Arc<Store>,
     pub objects: Objects,

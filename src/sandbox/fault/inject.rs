@@ -62,7 +62,7 @@ pub async fn inject(
         FaultAction::Vanish => {
             if let Some(key) = key {
                 // It may be absent already.
-                drop(objects.settled(objects.drop_now(key)).await);
+                drop(objects.drop_now(key).await);
             }
             Injected::Answered(run.await)
         }

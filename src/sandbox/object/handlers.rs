@@ -60,7 +60,7 @@ async fn create(service: Service, kind: &'static ObjectKind, namespace: String, 
         let body = message::parse(&body)?;
         trace.name = body.pointer("/metadata/name").and_then(Value::as_str).map(ToOwned::to_owned);
         let record = request::read(&body, &target(&service, kind, &namespace, Named::ByBody, mode))?;
-        service.objects.settled(service.objects.create(kind, record)).await
+        service.objects.create(kind, record).await
     };
     let result = result.await;
     answer(result, trace, |object| json(StatusCode::OK, object.created(service.objects.tenant_json())))
@@ -70,9 +70,9 @@ async fn create(service: Service, kind: &'static ObjectKind, namespace: String, 
 async fn get(service: Service, kind: &'static ObjectKind, at: (String, String), query: Option<String>) -> Answer {
     let format = parameters(query.as_deref()).find(|(key, _)| key == "response_format");
     let format = format.map_or(Ok(ResponseFormat::Default), |(_, value)| ResponseFormat::parse(&value))?;
-    let object = service.objects.settled(service.objects.get(key(kind, &at))).await?;
+    let object = service.objects.get(key(kind, &at)).await?;
     let referrers = match format {
-        ResponseFormat::ReferringObjects => service.objects.settled(service.objects.referrers(key(kind, &at))).await?,
+        ResponseFormat::ReferringObjects => service.objects.referrers(key(kind, &at)).await?,
         _ => Vec::new(),
     };
     let referrers = raw_json(&referrers)?;
@@ -83,7 +83,7 @@ async fn get(service: Service, kind: &'static ObjectKind, at: (String, String), 
 async fn list(service: Service, kind: &'static ObjectKind, namespace: String, query: Option<String>) -> Answer {
     let (selector, report) = list_options(query.as_deref())?;
     let mut objects = Vec::new();
-    for object in service.objects.settled(service.objects.list(kind, &namespace)).await? {
+    for object in service.objects.list(kind, &namespace).await? {
         if selector.is_empty() || selector.matches(&object.labels()?) {
             objects.push(object);
         }
@@ -131,7 +131,7 @@ async fn replace(
         let target = target(&service, kind, namespace, Named::ByPath(name), mode);
         let record = request::read(&body, &target)?;
         let version = trace.version_sent.as_deref();
-        service.objects.settled(service.objects.replace(kind, record, version, target.mode)).await
+        service.objects.replace(kind, record, version, target.mode).await
     };
     let result = result.await;
     answer(result, trace, |_| empty())
@@ -146,7 +146,7 @@ async fn delete(service: Service, kind: &'static ObjectKind, at: (String, String
             message.text("namespace")?;
             Ok(if message.boolean("fail_if_referred")? { ReferredDelete::Refused } else { ReferredDelete::Ignored })
         })?;
-        service.objects.settled(service.objects.delete(key(kind, &at), referred)).await
+        service.objects.delete(key(kind, &at), referred).await
     };
     answer(result.await, Trace::default(), |_| empty())
 }
@@ -158,7 +158,8 @@ fn target<'a>(
     named: Named<'a>,
     mode: Mode,
 ) -> Target<'a> {
-    Target { kind, tenant: &service.tenant, namespace, named, mode: mode.map(|mode| mode.0).unwrap_or_default() }
+    let mode = mode.map(|mode| mode.0).unwrap_or_default();
+    Target { kind, tenant: service.objects.tenant(), namespace, named, mode }
 }
 
 fn key<'a>(kind: &'static ObjectKind, (namespace, name): &'a (String, String)) -> Key<'a> {

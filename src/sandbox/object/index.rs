@@ -13,7 +13,7 @@ use super::kind::{Key, ObjectKind, Place};
 use super::record::{Referrer, StoredObject, ViewReference, raw_json};
 use super::reference::References;
 use super::served::ServedObject;
-use super::spec::{self, FillContext, Reader, Verb, WriteMode};
+use super::spec::{self, Reader, Verb, WriteMode};
 use crate::kind::{Part, Rule};
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
@@ -51,13 +51,6 @@ struct Inner {
 /// The objects of a kind.
 type Namespaces = BTreeMap<String, BTreeMap<Box<str>, Arc<ServedObject>>>;
 
-/// The result of an operation, and what must be on disk before it is answered.
-#[derive(Debug)]
-pub struct PendingResult<T> {
-    result: Result<T, ErrorResponse>,
-    basis: Ticket,
-}
-
 /// What a write returns: the object as it is now.
 type Written = Result<Arc<ServedObject>, ErrorResponse>;
 
@@ -93,12 +86,6 @@ impl Objects {
         Ok(Self { store, clock, tenant, tenant_json, deletion, inner: Mutex::new(inner) })
     }
 
-    /// The result of an outcome, once it is durable.
-    pub async fn settled<T>(&self, outcome: PendingResult<T>) -> Result<T, ErrorResponse> {
-        self.store.durable(outcome.basis).await?;
-        outcome.result
-    }
-
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
@@ -109,8 +96,8 @@ impl Objects {
     }
 
     /// Adds an object that does not exist.
-    pub fn create(&self, kind: &'static ObjectKind, record: StoredObject) -> PendingResult<Arc<ServedObject>> {
-        self.run(|inner, now| {
+    pub fn create(&self, kind: &'static ObjectKind, record: StoredObject) -> impl Future<Output = Written> {
+        self.run(move |inner, now| {
             let key = Key { kind, namespace: &record.namespace, name: &record.name };
             if inner.find(key).is_some() {
                 let message = format!("Another {} with that name already exists", kind.name());
@@ -125,17 +112,21 @@ impl Objects {
     }
 
     /// The objects that refer to one.
-    pub fn referrers(&self, key: Key<'_>) -> PendingResult<Vec<Referrer>> {
-        self.run(|inner, _| inner.referrers(key, &self.tenant))
+    pub fn referrers(&self, key: Key<'_>) -> impl Future<Output = Result<Vec<Referrer>, ErrorResponse>> {
+        self.run(move |inner, _| inner.referrers(key, &self.tenant))
     }
 
-    pub fn get(&self, key: Key<'_>) -> PendingResult<Arc<ServedObject>> {
-        self.run(|inner, _| inner.existing(key))
+    pub fn get(&self, key: Key<'_>) -> impl Future<Output = Written> {
+        self.run(move |inner, _| inner.existing(key))
     }
 
     /// Every object of a kind in a namespace, which may be unknown.
-    pub fn list(&self, kind: &'static ObjectKind, namespace: &str) -> PendingResult<Vec<Arc<ServedObject>>> {
-        self.run(|inner, _| {
+    pub fn list(
+        &self,
+        kind: &'static ObjectKind,
+        namespace: &str,
+    ) -> impl Future<Output = Result<Vec<Arc<ServedObject>>, ErrorResponse>> {
+        self.run(move |inner, _| {
             let found = inner.kinds.get(kind.name()).and_then(|namespaces| namespaces.get(namespace));
             Ok(found.map(|objects| objects.values().cloned().collect()).unwrap_or_default())
         })
@@ -148,8 +139,8 @@ impl Objects {
         sent: StoredObject,
         version: Option<&str>,
         mode: WriteMode,
-    ) -> PendingResult<Arc<ServedObject>> {
-        self.run(|inner, now| {
+    ) -> impl Future<Output = Written> {
+        self.run(move |inner, now| {
             let before = inner.writable(Key { kind, namespace: &sent.namespace, name: &sent.name })?;
             if let Some(version) = version.filter(|version| version.parse() != Ok(before.version)) {
                 return Err(mismatch(version, before.version));
@@ -163,8 +154,8 @@ impl Objects {
     }
 
     /// Removes an object, or marks it as being deleted; returns what was there.
-    pub fn delete(&self, key: Key<'_>, referred: ReferredDelete) -> PendingResult<Arc<ServedObject>> {
-        self.run(|inner, now| {
+    pub fn delete(&self, key: Key<'_>, referred: ReferredDelete) -> impl Future<Output = Written> {
+        self.run(move |inner, now| {
             let object = inner.removable(key, referred, &self.tenant)?;
             match self.deletion {
                 _ if object.is_deleted() => {}
@@ -179,8 +170,8 @@ impl Objects {
     }
 
     /// Changes an object as another writer would, between a caller's read and its write.
-    pub fn change(&self, key: Key<'_>, change: impl FnOnce(&mut StoredObject)) -> PendingResult<Arc<ServedObject>> {
-        self.run(|inner, now| {
+    pub fn change(&self, key: Key<'_>, change: impl FnOnce(&mut StoredObject)) -> impl Future<Output = Written> {
+        self.run(move |inner, now| {
             let mut record = inner.existing(key)?.record()?;
             change(&mut record);
             record.modified = Some(written(now));
@@ -188,27 +179,36 @@ impl Objects {
         })
     }
 
-    /// Adds a record as it is, over an existing one.
-    pub fn seed(&self, kind: &'static ObjectKind, record: StoredObject) -> PendingResult<Arc<ServedObject>> {
-        self.run(|inner, now| self.add(inner, kind, record, now))
+    /// Adds records as they are, each over an existing one, up to the first that is wrong.
+    pub fn seed(
+        &self,
+        mut records: impl Iterator<Item = Result<(&'static ObjectKind, StoredObject), ErrorResponse>>,
+    ) -> impl Future<Output = Result<(), ErrorResponse>> {
+        self.run(move |inner, now| {
+            records
+                .try_for_each(|record| record.and_then(|(kind, record)| self.add(inner, kind, record, now).map(drop)))
+        })
     }
 
     /// Removes an object at once, whatever owns it or refers to it.
-    pub fn drop_now(&self, key: Key<'_>) -> PendingResult<()> {
-        self.run(|inner, _| inner.existing(key).map(|_| self.remove(inner, key)))
+    pub fn drop_now(&self, key: Key<'_>) -> impl Future<Output = Result<(), ErrorResponse>> {
+        self.run(move |inner, _| inner.existing(key).map(|_| self.remove(inner, key)))
     }
 
     /// Adds `referrer` to the objects that refer to one.
-    pub fn refer(&self, key: Key<'_>, referrer: Referrer) -> PendingResult<Arc<ServedObject>> {
-        self.run(|inner, _| {
+    pub fn refer(&self, key: Key<'_>, referrer: Referrer) -> impl Future<Output = Written> {
+        self.run(move |inner, _| {
             let mut record = inner.existing(key)?.record()?;
             record.referrers.push(referrer);
             self.write(inner, key.kind, &record)
         })
     }
 
-    /// Runs an operation under the lock, after the removals that are due.
-    fn run<T>(&self, operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>) -> PendingResult<T> {
+    /// Runs an operation under the lock, after the removals that are due. Its result is there once all that it read is durable.
+    fn run<T>(
+        &self,
+        operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>,
+    ) -> impl Future<Output = Result<T, ErrorResponse>> {
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((end, (kind, namespace, name))) = inner.leaving.first().cloned()
@@ -222,8 +222,11 @@ impl Objects {
                 self.remove(&mut inner, key);
             }
         }
-        let result = operation(&mut inner, now);
-        PendingResult { result, basis: inner.latest }
+        let (result, basis) = (operation(&mut inner, now), inner.latest);
+        async move {
+            self.store.durable(basis).await?;
+            result
+        }
     }
 
     /// Completes a new record and writes it.
@@ -282,8 +285,7 @@ impl Objects {
             if inner.find(Key { kind, name: &name, ..view }).is_some() {
                 continue;
             }
-            let context = FillContext { tenant: &self.tenant, namespace };
-            let reader = Reader { verb: Verb::Create, context, mode: WriteMode::default() };
+            let reader = Reader { verb: Verb::Create, tenant: &self.tenant, namespace, mode: WriteMode::default() };
             let record = StoredObject {
                 namespace: namespace.to_owned(),
                 name: name.clone(),

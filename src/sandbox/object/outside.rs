@@ -14,7 +14,7 @@ use super::index::Objects;
 use super::kind::{Key, ObjectKind};
 use super::record::{Referrer, StoredObject, ViewReference, raw_json, strings};
 use super::served::{ListContents, ServedObject};
-use super::spec::{FillContext, Reader, Verb, WriteMode};
+use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 
@@ -78,31 +78,26 @@ pub struct SeedMetadata {
 impl Objects {
     /// Adds seeds, each over an existing object of its name.
     pub async fn seed_all(&self, seeds: Vec<Seed>) -> Result<(), ErrorResponse> {
-        let mut last = None;
-        for seed in seeds {
+        let record = |seed: Seed| {
             let kind = seed.kind.as_deref().unwrap_or("endpoint");
             let unknown = || ErrorResponse::invalid(format!("`{kind}` is not a kind of object"));
             let kind = ObjectKind::find(kind).ok_or_else(unknown)?;
-            last = Some(self.seed(kind, record(kind, seed, self.tenant())?));
-        }
-        match last {
-            Some(outcome) => self.settled(outcome).await.map(drop),
-            None => Ok(()),
-        }
+            Ok((kind, record(kind, seed, self.tenant())?))
+        };
+        self.seed(seeds.into_iter().map(record)).await
     }
 
     /// Writes an object as another writer would: sets one field and uses the next version.
     pub async fn interfere(&self, key: Key<'_>, change: (&str, &Value)) -> Result<(), ErrorResponse> {
         let (field, value) = change;
         let mut result = Ok(());
-        let outcome = self.change(key, |record| result = set(key.kind, record, field, value));
-        self.settled(outcome).await?;
+        self.change(key, |record| result = set(key.kind, record, field, value)).await?;
         result
     }
 
     /// The items of a list of `namespace`, with their specs.
     pub async fn items(&self, kind: &'static ObjectKind, namespace: &str) -> Vec<Value> {
-        let objects = self.settled(self.list(kind, namespace)).await.unwrap_or_default();
+        let objects = self.list(kind, namespace).await.unwrap_or_default();
         let report = ListContents { whole: true, status: false };
         let item = |object: &Arc<ServedObject>| {
             serde_json::from_str(&object.listed(self.tenant_json(), report).collect::<String>()).ok()
@@ -119,7 +114,7 @@ impl Objects {
             false => (None, Some(json!({}))),
         };
         let record = record(kind, Seed { metadata, spec, raw_spec, ..Seed::default() }, self.tenant())?;
-        self.settled(self.create(kind, record)).await.map(drop)
+        self.create(kind, record).await.map(drop)
     }
 }
 
@@ -131,8 +126,7 @@ fn record(kind: &ObjectKind, seed: Seed, tenant: &str) -> Result<StoredObject, E
         }
         (None, Some(raw)) => raw_json(&raw)?,
         (spec, None) => {
-            let context = FillContext { tenant, namespace: &namespace };
-            let reader = Reader { verb: Verb::Create, context, mode: WriteMode::default() };
+            let reader = Reader { verb: Verb::Create, tenant, namespace: &namespace, mode: WriteMode::default() };
             reader.read(kind, &spec.unwrap_or_default())?
         }
     };

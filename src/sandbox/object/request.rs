@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::form;
 use super::kind::ObjectKind;
 use super::record::{StoredObject, raw_json};
-use super::spec::{FillContext, Reader, Verb, WriteMode};
+use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule};
 
@@ -66,7 +66,7 @@ pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResp
     Ok(StoredObject {
         namespace: namespace.to_owned(),
         name,
-        spec: Reader { verb, context: FillContext { tenant, namespace }, mode }.read(kind, spec)?,
+        spec: Reader { verb, tenant, namespace, mode }.read(kind, spec)?,
         labels: raw_json(&metadata.map("labels")?)?,
         annotations: raw_json(&annotations(&metadata)?)?,
         description: description(&metadata)?,

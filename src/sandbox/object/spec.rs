@@ -119,19 +119,13 @@ impl Reader<'_> {
     }
 }
 
-/// What the service knows when it fills in references.
-#[derive(Clone, Copy, Debug)]
-pub struct FillContext<'a> {
-    pub tenant: &'a str,
-    /// The namespace of the object that is written.
-    pub namespace: &'a str,
-}
-
 /// Reads specs, each for the same request.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     pub verb: Verb,
-    pub context: FillContext<'a>,
+    pub tenant: &'a str,
+    /// The namespace of the object that is written.
+    pub namespace: &'a str,
     pub mode: WriteMode,
 }
 
@@ -385,8 +379,8 @@ impl Reader<'_> {
         if is_empty(object, "name") {
             return Err(site.place.field("name").breaks(&REQUIRED, "an empty string"));
         }
-        let namespace = site.field.namespace.unwrap_or(self.context.namespace);
-        for (key, value) in [("tenant", self.context.tenant), ("namespace", namespace)] {
+        let namespace = site.field.namespace.unwrap_or(self.namespace);
+        for (key, value) in [("tenant", self.tenant), ("namespace", namespace)] {
             if is_empty(object, key) {
                 object.insert(key.to_owned(), value.into());
             }

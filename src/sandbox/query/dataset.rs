@@ -36,14 +36,6 @@ pub struct Dataset {
     pub editing: tokio::sync::Mutex<()>,
 }
 
-/// Whether a tenant file is new to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seeding {
-    New,
-    /// The same file was seeded before.
-    Again,
-}
-
 #[derive(Debug, Serialize, Deserialize)]
 struct DatasetMark {
     digest: String,
@@ -69,10 +61,10 @@ pub struct RecordedQuery {
     pub hits: u64,
 }
 
-/// Whether a tenant file was seeded before.
-pub fn known(store: &Store, tenant: &Tenant) -> Result<Seeding, StoreError> {
+/// Whether a tenant file is new to the store: it was not seeded last.
+pub fn is_new(store: &Store, tenant: &Tenant) -> Result<bool, StoreError> {
     let before: Option<DatasetMark> = store.one(TENANT, SEEDED)?;
-    Ok(if before.is_some_and(|mark| mark.digest == tenant.digest) { Seeding::Again } else { Seeding::New })
+    Ok(before.is_none_or(|mark| mark.digest != tenant.digest))
 }
 
 /// The name of the tenant whose file was seeded, where the file has one.
@@ -84,7 +76,7 @@ pub fn tenant_name(store: &Store) -> Result<Option<String>, StoreError> {
 /// the ticket is durable.
 pub fn seed(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, StoreError> {
     let mut batch = Batch::new();
-    if known(store, tenant)? == Seeding::New {
+    if is_new(store, tenant)? {
         for table in [SITES, VERSIONS, DDOS_EVENTS] {
             clear(store, &mut batch, table)?;
         }

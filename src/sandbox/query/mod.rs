@@ -21,6 +21,6 @@ mod time;
 mod upgrade;
 mod version;
 
-pub use dataset::{Dataset, Seeding, known, queries, seed, tenant_name};
+pub use dataset::{Dataset, is_new, queries, seed, tenant_name};
 pub use event::language::Query as EventLanguage;
 pub use tenant::{Tenant, TenantError};
