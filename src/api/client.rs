@@ -20,7 +20,7 @@ use super::operations::Operation;
 use super::pool::ClientPool;
 use super::request::Request;
 use super::response::{Response, judge};
-use super::retry::{AttemptHistory, RetryDecision, decide};
+use super::retry::{AttemptHistory, decide};
 use super::secret::Secret;
 use super::settings::{
     ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeOutcome, MaskedText, Retry,
@@ -151,11 +151,11 @@ impl Client {
     fn repeat(&self, operation: Operation, failure: &Failure, tried: &mut AttemptHistory) -> Option<Duration> {
         // What takes the whole time once takes it again: a plan would wait for all repeats.
         let took_all = matches!(failure, Failure::TimedOut { after } if *after >= self.settings.bounds.total);
-        let decision = match took_all {
-            true => RetryDecision::Stop,
+        let after = match took_all {
+            true => None,
             false => decide(operation.entry().repeat, failure, tried, self.settings.pace.fraction()),
         };
-        let RetryDecision::Again { after } = decision else {
+        let Some(after) = after else {
             self.report(&ClientProgress::Answered);
             return None;
         };

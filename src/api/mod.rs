@@ -38,14 +38,14 @@ pub use fetch::{Condition, PendingLists, check, conditions, fetch, fetch_object,
 pub use live::read_list;
 pub use objects::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use operations::{
-    BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,
+    BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,
 };
 pub use pool::ClientPool;
 pub use rate_limit::{RateLimit, Timing};
 pub use reader::{Reader, WriteTurn, Writer};
 pub use request::{ReadRequest, Request, RequestError};
 pub use response::{Response, judge};
-pub use retry::{AttemptHistory, RetryDecision, decide};
+pub use retry::{AttemptHistory, decide};
 pub use secret::{Secret, SecretError};
 pub use settings::{
     ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeListener, ExchangeOutcome, MaskedText,

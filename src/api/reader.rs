@@ -19,7 +19,7 @@ use super::client::Client;
 use super::error::{ApiError, Failure};
 use super::live::no_errors;
 use super::objects::{self, ListParameters, ResponseFormat};
-use super::operations::{Operation, OperationEffect};
+use super::operations::Operation;
 use super::request::{ReadRequest, Request, RequestError};
 use super::response::{Response, read_date};
 use super::retry::AttemptHistory;
@@ -202,7 +202,7 @@ impl Reader {
         request: Result<Request, RequestError>,
     ) -> Result<RequestAnswer, ApiError> {
         let request = request.map_err(|error| unbuilt(operation, operation.entry().area.to_lowercase(), &error))?;
-        debug_assert_eq!(request.operation.entry().effect, OperationEffect::Reads, "a reader only looks");
+        debug_assert!(!request.operation.entry().changes(), "a reader only looks");
         self.answered(request).await
     }
 }

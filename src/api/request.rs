@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::kind::KindName;
 use crate::model::{Json, Layout, neutral};
 
-use super::operations::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation};
+use super::operations::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation};
 
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -202,10 +202,7 @@ impl Request {
     /// # Errors
     /// The request, unchanged.
     pub fn into_read(self) -> Result<ReadRequest, Request> {
-        match self.operation.entry().effect {
-            OperationEffect::Reads => Ok(ReadRequest(self)),
-            OperationEffect::Changes => Err(self),
-        }
+        if self.operation.entry().changes() { Err(self) } else { Ok(ReadRequest(self)) }
     }
 }
 
@@ -443,7 +440,7 @@ mod tests {
                 subject: String::new(),
                 kind: KindName::ENDPOINT,
             };
-            assert_eq!(request.into_read().is_ok(), entry.effect == OperationEffect::Reads, "{}", entry.name);
+            assert_eq!(request.into_read().is_err(), entry.changes(), "{}", entry.name);
         }
     }
 

@@ -260,13 +260,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }
-    let (until, now) = (http_date(text)?, date(headers)?);
+    let (until, now) = (http_date(text)?, read_date(headers.get(DATE)?)?);
     u64::try_from(until.as_second() - now.as_second()).ok().map(Duration::from_secs)
-}
-
-/// When the service sent an answer, by its own clock.
-fn date(headers: &HeaderMap) -> Option<Timestamp> {
-    read_date(headers.get(DATE)?)
 }
 
 /// The time in a `Date`.

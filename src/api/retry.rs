@@ -34,78 +34,59 @@ impl AttemptHistory {
         self.refusals + self.internal + self.failures
     }
 
-    /// Repeats so far that count against those of `failure`, and how many it gets.
-    pub(super) fn repeats(&self, failure: &Failure) -> (u32, u32) {
+    /// The failures so far that count against the repeats of `failure`, and how many it gets.
+    fn of(&mut self, failure: &Failure) -> (&mut u32, u32) {
         match failure {
-            _ if failure.is_for_now() => (self.refusals, MOST_REFUSALS),
-            Failure::Status(refusal) if refusal.status == 500 => (self.internal, MOST_INTERNAL),
-            _ => (self.failures, MOST_FAILURES),
+            _ if failure.is_for_now() => (&mut self.refusals, MOST_REFUSALS),
+            Failure::Status(refusal) if refusal.status == 500 => (&mut self.internal, MOST_INTERNAL),
+            _ => (&mut self.failures, MOST_FAILURES),
         }
     }
-}
 
-/// What comes next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetryDecision {
-    /// Send it again.
-    Again {
-        /// How long to wait first.
-        after: Duration,
-    },
-    /// Report the failure.
-    Stop,
-}
+    /// Repeats so far that count against those of `failure`, and how many it gets.
+    pub(super) fn repeats(mut self, failure: &Failure) -> (u32, u32) {
+        let (before, most) = self.of(failure);
+        (*before, most)
+    }
 
-impl AttemptHistory {
     /// The same with one more failure.
     #[must_use]
     pub fn and(mut self, failure: &Failure) -> Self {
-        match failure {
-            _ if failure.is_for_now() => self.refusals += 1,
-            Failure::Status(refusal) if refusal.status == 500 => self.internal += 1,
-            _ => self.failures += 1,
-        }
+        *self.of(failure).0 += 1;
         self
     }
 }
 
-/// Whether a request whose operation allows `repeat` is sent again after `failure`. `fraction`, from
+/// After how long a request whose operation allows `repeat` is sent again after `failure`, if it is. `fraction`, from
 /// 0 to 1, spreads the waits of many clients.
 ///
 /// # Guarantees
 /// - An operation of [`RetryClass::Once`] is sent again only where it never reached the service.
 /// - A write is sent again only where it certainly took no effect: no connection, or a refusal for now.
 /// - The number of repeats is bounded for every kind of failure.
-pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fraction: f64) -> RetryDecision {
-    let certain = failure.certainty();
+pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fraction: f64) -> Option<Duration> {
+    let (before, most) = tried.repeats(failure);
     let allowed = match (repeat, failure) {
-        (_, Failure::Connect { .. }) => tried.failures < MOST_FAILURES,
+        (_, Failure::Connect { .. }) => true,
         (RetryClass::Once, _) => false,
-        _ if failure.is_for_now() => tried.refusals < MOST_REFUSALS,
+        _ if failure.is_for_now() => true,
         (RetryClass::Write, _) => false,
-        (RetryClass::Read, Failure::Status(refusal)) => match refusal.status {
-            500 => tried.internal < MOST_INTERNAL,
-            502..=504 | 408 => tried.failures < MOST_FAILURES,
-            _ => false,
-        },
-        (RetryClass::Read, Failure::TimedOut { .. } | Failure::Cut { .. }) => tried.failures < MOST_FAILURES,
-        (RetryClass::Read, _) => false,
+        (RetryClass::Read, Failure::Status(refusal)) => matches!(refusal.status, 408 | 500 | 502..=504),
+        (RetryClass::Read, failure) => matches!(failure, Failure::TimedOut { .. } | Failure::Cut { .. }),
     };
-    if !allowed {
-        return RetryDecision::Stop;
+    if !allowed || before >= most {
+        return None;
     }
     debug_assert!(
-        repeat == RetryClass::Read || certain != Certainty::Unknown,
+        repeat == RetryClass::Read || failure.certainty() != Certainty::Unknown,
         "a write of unknown effect is settled by a read"
     );
-    match failure {
-        Failure::Status(refusal) if refusal.retry_after.is_some_and(|wait| wait > LONGEST_WAIT) => RetryDecision::Stop,
-        Failure::Status(refusal) => {
-            let backoff = backoff(if failure.is_for_now() { tried.refusals } else { tried.failures }, fraction);
-            RetryDecision::Again { after: refusal.retry_after.unwrap_or(backoff) }
-        }
-        _ => RetryDecision::Again { after: backoff(tried.failures, fraction) },
-    }
+    let backoff = backoff(if failure.is_for_now() { tried.refusals } else { tried.failures }, fraction);
+    let after = match failure {
+        Failure::Status(refusal) => refusal.retry_after.unwrap_or(backoff),
+        _ => backoff,
+    };
+    Some(after).filter(|after| *after <= LONGEST_WAIT)
 }
 
 /// Doubling from [`FIRST_WAIT`] to [`LONGEST_WAIT`], between half and the whole of it.
@@ -143,8 +124,8 @@ mod tests {
         let mut tried = AttemptHistory::default();
         for count in 1..100 {
             match decide(repeat, failure, &tried, 0.5) {
-                RetryDecision::Stop => return count,
-                RetryDecision::Again { .. } => tried = tried.and(failure),
+                None => return count,
+                Some(_) => tried = tried.and(failure),
             }
         }
         panic!("endless")
@@ -185,10 +166,10 @@ mod tests {
     #[test]
     fn retry_after_is_kept_and_a_long_one_ends_the_attempts() {
         let tried = AttemptHistory::default();
-        let again = |after| RetryDecision::Again { after: Duration::from_secs(after) };
+        let again = |after| Some(Duration::from_secs(after));
         assert_eq!(decide(RetryClass::Read, &status(429, Some(7)), &tried, 0.9), again(7));
         assert_eq!(decide(RetryClass::Read, &status(503, Some(2)), &tried, 0.9), again(2));
-        assert_eq!(decide(RetryClass::Write, &status(429, Some(3600)), &tried, 0.9), RetryDecision::Stop);
+        assert_eq!(decide(RetryClass::Write, &status(429, Some(3600)), &tried, 0.9), None);
     }
 
     #[test]
@@ -202,9 +183,8 @@ mod tests {
         // A service that refuses for now is waited for by its refusals, one that fails by its failures.
         let tried = AttemptHistory { refusals: 3, failures: 1, ..AttemptHistory::default() };
         for (code, millis) in [(429, 4000), (503, 1000)] {
-            let after = Duration::from_millis(millis);
             let decided = decide(RetryClass::Read, &status(code, None), &tried, 1.0);
-            assert_eq!(decided, RetryDecision::Again { after }, "{code}");
+            assert_eq!(decided, Some(Duration::from_millis(millis)), "{code}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The operations of the interface: the list of them with parameters, body and risk, and the request of one
 //! before it is sent.
 
-use crate::api::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, Request, RetryClass, TABLE};
+use crate::api::{BodyKind, Operation, OperationEntry, Parameter, Request, RetryClass, TABLE};
 use crate::model::Layout;
 use crate::report::prelude::*;
 
@@ -85,7 +85,7 @@ impl DescribedOperation {
         let route = entry.route(layout);
         Self {
             name: entry.name,
-            in_reference: entry.in_reference,
+            in_reference: entry.in_reference(),
             area: entry.area,
             description: entry.description,
             method: route.method.to_string(),
@@ -93,8 +93,8 @@ impl DescribedOperation {
             parameters: route.parameters,
             body: meaning(route.body),
             risk: entry.risk.to_string(),
-            side_effect: entry.side_effect,
-            changes_something: entry.effect == OperationEffect::Changes,
+            side_effect: entry.side_effect(),
+            changes_something: entry.changes(),
             sent_once: entry.repeat == RetryClass::Once,
         }
     }

@@ -61,15 +61,6 @@ impl fmt::Display for Risk {
     }
 }
 
-/// Whether an operation changes the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OperationEffect {
-    /// It only looks.
-    Reads,
-    /// It creates, changes or deletes.
-    Changes,
-}
-
 /// What may be done after an answer that proves little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryClass {
@@ -77,7 +68,7 @@ pub enum RetryClass {
     Read,
     /// A write: sent again only where it certainly took no effect; the rest is settled by a read.
     Write,
-    /// Never again once it may have reached the service.
+    /// Never again once it may have reached the service: the reference declares a side effect.
     Once,
 }
 
@@ -147,8 +138,6 @@ pub struct OperationEntry {
     pub operation: Operation,
     /// The tool name of the reference; for an operation that it has no name for, one of ours.
     pub name: &'static str,
-    /// Whether `name` is in the reference.
-    pub in_reference: bool,
     /// The area of the reference's section 1.
     pub area: &'static str,
     /// What it does.
@@ -163,15 +152,26 @@ pub struct OperationEntry {
     pub published: Route,
     /// How dangerous it is.
     pub risk: Risk,
-    /// The side effect that the reference declares.
-    pub side_effect: Option<&'static str>,
-    /// Whether it changes something.
-    pub effect: OperationEffect,
     /// Whether it may be repeated.
     pub repeat: RetryClass,
 }
 
 impl OperationEntry {
+    /// Whether the reference has it under its name.
+    pub fn in_reference(&self) -> bool {
+        self.operation != Operation::SecurityEventsScroll
+    }
+
+    /// Whether it creates, changes or deletes what it is about.
+    pub fn changes(&self) -> bool {
+        self.repeat == RetryClass::Write
+    }
+
+    /// The side effect that the reference declares.
+    pub fn side_effect(&self) -> Option<&'static str> {
+        (self.repeat == RetryClass::Once).then_some("creates event")
+    }
+
     /// The request in `layout`.
     pub fn route(&self, layout: Layout) -> &Route {
         match layout {

@@ -6,9 +6,7 @@ use std::fmt;
 
 use http::Method;
 
-use super::entry::{
-    BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route,
-};
+use super::entry::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route};
 
 impl Operation {
     /// The row of this operation.
@@ -45,8 +43,8 @@ const fn repeated(name: &'static str, meaning: &'static str) -> Parameter {
     Parameter { name, meaning, part: ParameterLocation::Query, required: false, repeated: true }
 }
 
-const fn body(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, meaning, part: ParameterLocation::Body, required: false, repeated: false }
+const fn in_body(parameter: Parameter) -> Parameter {
+    Parameter { part: ParameterLocation::Body, ..parameter }
 }
 
 const NAMESPACE: Parameter = path("namespace", "the namespace");
@@ -66,10 +64,10 @@ const LIST_PARAMETERS: &[Parameter] = &[
     repeated("report_status_fields", "report status fields; any value fills the status"),
 ];
 
-const DDOS_START: (&str, &str) = ("start_time", "events from this time on, RFC 3339");
-const DDOS_END: (&str, &str) = ("end_time", "events up to this time, RFC 3339");
-const DDOS_NETWORK: (&str, &str) = ("network_id", "events of this network");
-const DDOS_MITIGATION: (&str, &str) = ("mitigation_id", "events of this mitigation");
+const DDOS_START: Parameter = query("start_time", "events from this time on, RFC 3339");
+const DDOS_END: Parameter = query("end_time", "events up to this time, RFC 3339");
+const DDOS_NETWORK: Parameter = query("network_id", "events of this network");
+const DDOS_MITIGATION: Parameter = query("mitigation_id", "events of this mitigation");
 
 const ENDPOINTS: &str = "/api/config/namespaces/{namespace}/endpoints";
 const ENDPOINT: &str = "/api/config/namespaces/{namespace}/endpoints/{name}";
@@ -84,11 +82,11 @@ const DDOS: &str = "DDoS event";
 const QUERY_BODY: &str =
     "query, start_time, end_time, limit, scroll, sort, sort_by, aggs; or scroll_id to continue a scroll";
 const EDIT_BODY: &str = "name, description, end_time, event_attachments";
-const CREATES_EVENT: &str = "creates event";
+const REPLACE_BODY: &str = "metadata, spec, resource_version";
 
 const OS_VERSION: Parameter = query("current_os_version", "the operating system version of the site");
 const SW_VERSION: Parameter = query("current_sw_version", "the software version of the site");
-const SCROLL_ID: Parameter = body("scroll_id", "where the last batch ended");
+const SCROLL_ID: Parameter = in_body(query("scroll_id", "where the last batch ended"));
 
 const fn route(method: Method, path: &'static str, parameters: &'static [Parameter], body: BodyKind) -> Route {
     Route { method, path, parameters, body }
@@ -99,7 +97,6 @@ const fn security_events(operation: Operation, name: &'static str, description: 
     OperationEntry {
         operation,
         name,
-        in_reference: true,
         area: SECURITY,
         description,
         verb: "query",
@@ -107,8 +104,6 @@ const fn security_events(operation: Operation, name: &'static str, description: 
         uniform: route(Method::POST, EVENTS, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
         published: route(Method::POST, SECURITY_EVENTS, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
         risk: Risk::Medium,
-        side_effect: Some(CREATES_EVENT),
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Once,
     }
 }
@@ -118,7 +113,6 @@ pub static TABLE: [OperationEntry; 13] = [
     OperationEntry {
         operation: Operation::ObjectCreate,
         name: "svc-api-servicemesh-endpoint-create",
-        in_reference: true,
         area: MESH,
         description: "Create an endpoint; returns the created object",
         verb: "create",
@@ -126,14 +120,11 @@ pub static TABLE: [OperationEntry; 13] = [
         uniform: route(Method::POST, ENDPOINTS, &[NAMESPACE], BodyKind::Given("the endpoint: metadata and spec")),
         published: route(Method::POST, ENDPOINTS, &[NAMESPACE], BodyKind::Given("the endpoint: metadata and spec")),
         risk: Risk::Medium,
-        side_effect: None,
-        effect: OperationEffect::Changes,
         repeat: RetryClass::Write,
     },
     OperationEntry {
         operation: Operation::ObjectGet,
         name: "svc-api-servicemesh-endpoint-get",
-        in_reference: true,
         area: MESH,
         description: "Read an endpoint",
         verb: "read",
@@ -141,14 +132,11 @@ pub static TABLE: [OperationEntry; 13] = [
         uniform: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], BodyKind::None),
         published: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], BodyKind::None),
         risk: Risk::Low,
-        side_effect: None,
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Read,
     },
     OperationEntry {
         operation: Operation::ObjectList,
         name: "svc-api-servicemesh-endpoint-list",
-        in_reference: true,
         area: MESH,
         description: "List the endpoints of a namespace",
         verb: "list",
@@ -156,34 +144,23 @@ pub static TABLE: [OperationEntry; 13] = [
         uniform: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, BodyKind::None),
         published: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, BodyKind::None),
         risk: Risk::Low,
-        side_effect: None,
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Read,
     },
     OperationEntry {
         operation: Operation::ObjectReplace,
         name: "svc-api-servicemesh-endpoint-update",
-        in_reference: true,
         area: MESH,
         description: "Replace an endpoint: overwrites its spec with the spec provided",
         verb: "replace",
         subject: "endpoint `{namespace}/{name}`",
-        uniform: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Given("metadata, spec, resource_version")),
-        published: route(
-            Method::PUT,
-            ENDPOINT,
-            &[NAMESPACE, NAME],
-            BodyKind::Given("metadata, spec, resource_version"),
-        ),
+        uniform: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Given(REPLACE_BODY)),
+        published: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Given(REPLACE_BODY)),
         risk: Risk::Medium,
-        side_effect: None,
-        effect: OperationEffect::Changes,
         repeat: RetryClass::Write,
     },
     OperationEntry {
         operation: Operation::ObjectDelete,
         name: "svc-api-servicemesh-endpoint-delete",
-        in_reference: true,
         area: MESH,
         description: "Delete an endpoint",
         verb: "delete",
@@ -191,8 +168,6 @@ pub static TABLE: [OperationEntry; 13] = [
         uniform: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Bare),
         published: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Referred),
         risk: Risk::High,
-        side_effect: None,
-        effect: OperationEffect::Changes,
         repeat: RetryClass::Write,
     },
     security_events(Operation::SecurityEvents, "svc-api-waf-event-create", "Security Events Query"),
@@ -200,7 +175,6 @@ pub static TABLE: [OperationEntry; 13] = [
     OperationEntry {
         operation: Operation::DdosList,
         name: "svc-api-ddos-event-create",
-        in_reference: true,
         area: DDOS,
         description: "List of events",
         verb: "list",
@@ -208,36 +182,21 @@ pub static TABLE: [OperationEntry; 13] = [
         uniform: route(
             Method::GET,
             EVENTS,
-            &[
-                NAMESPACE,
-                query(DDOS_START.0, DDOS_START.1),
-                query(DDOS_END.0, DDOS_END.1),
-                query(DDOS_NETWORK.0, DDOS_NETWORK.1),
-                query(DDOS_MITIGATION.0, DDOS_MITIGATION.1),
-            ],
+            &[NAMESPACE, DDOS_START, DDOS_END, DDOS_NETWORK, DDOS_MITIGATION],
             BodyKind::None,
         ),
         published: route(
             Method::POST,
             "/api/infraprotect/namespaces/{namespace}/infraprotect/events",
-            &[
-                NAMESPACE,
-                body(DDOS_START.0, DDOS_START.1),
-                body(DDOS_END.0, DDOS_END.1),
-                body(DDOS_NETWORK.0, DDOS_NETWORK.1),
-                body(DDOS_MITIGATION.0, DDOS_MITIGATION.1),
-            ],
+            &[NAMESPACE, in_body(DDOS_START), in_body(DDOS_END), in_body(DDOS_NETWORK), in_body(DDOS_MITIGATION)],
             BodyKind::Parameters("start_time, end_time, network_id, mitigation_id"),
         ),
         risk: Risk::Low,
-        side_effect: None,
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Read,
     },
     OperationEntry {
         operation: Operation::DdosShow,
         name: "svc-api-ddos-event-list",
-        in_reference: true,
         area: DDOS,
         description: "Event details",
         verb: "read",
@@ -250,14 +209,11 @@ pub static TABLE: [OperationEntry; 13] = [
         ),
         published: route(Method::GET, DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::None),
         risk: Risk::Low,
-        side_effect: None,
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Read,
     },
     OperationEntry {
         operation: Operation::DdosEdit,
         name: "svc-api-ddos-event-update",
-        in_reference: true,
         area: DDOS,
         description: "Edit event",
         verb: "edit",
@@ -270,14 +226,11 @@ pub static TABLE: [OperationEntry; 13] = [
         ),
         published: route(Method::PUT, DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::Given(EDIT_BODY)),
         risk: Risk::Medium,
-        side_effect: None,
-        effect: OperationEffect::Changes,
         repeat: RetryClass::Write,
     },
     OperationEntry {
         operation: Operation::UpgradableVersions,
         name: "svc-api-cemanagement-upgradable-sw-version-list",
-        in_reference: true,
         area: "Upgradable software version",
         description: "List the software versions that a site can be upgraded to",
         verb: "list",
@@ -295,14 +248,11 @@ pub static TABLE: [OperationEntry; 13] = [
             BodyKind::None,
         ),
         risk: Risk::Low,
-        side_effect: None,
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Read,
     },
     OperationEntry {
         operation: Operation::UpgradeStatus,
         name: "svc-api-cemanagement-upgrade-statu-get",
-        in_reference: true,
         area: "Upgrade status",
         description: "Read the upgrade status of a site",
         verb: "read",
@@ -320,14 +270,11 @@ pub static TABLE: [OperationEntry; 13] = [
             BodyKind::None,
         ),
         risk: Risk::Low,
-        side_effect: None,
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Read,
     },
     OperationEntry {
         operation: Operation::SecurityEventsScroll,
         name: "security-event-scroll",
-        in_reference: false,
         area: SECURITY,
         description: "Fetch the next batch of a scrolled security event query",
         verb: "scroll",
@@ -340,8 +287,6 @@ pub static TABLE: [OperationEntry; 13] = [
             BodyKind::Parameters("scroll_id"),
         ),
         risk: Risk::Medium,
-        side_effect: Some(CREATES_EVENT),
-        effect: OperationEffect::Reads,
         repeat: RetryClass::Once,
     },
 ];
@@ -361,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_reference_has_twelve_names() {
-        let names: Vec<&str> = TABLE.iter().filter(|entry| entry.in_reference).map(|entry| entry.name).collect();
+        let names: Vec<&str> = TABLE.iter().filter(|entry| entry.in_reference()).map(|entry| entry.name).collect();
         assert_eq!(
             names,
             [
@@ -404,7 +349,7 @@ mod tests {
     fn what_changes_something_is_never_low_risk_nor_a_get() {
         for entry in &TABLE {
             for layout in Layout::ALL {
-                if entry.effect == OperationEffect::Changes {
+                if entry.changes() {
                     assert_ne!(entry.risk, Risk::Low, "{}", entry.name);
                     assert_ne!(entry.route(layout).method, Method::GET, "{}", entry.name);
                     assert_eq!(entry.repeat, RetryClass::Write, "{}", entry.name);

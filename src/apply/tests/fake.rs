@@ -383,10 +383,7 @@ impl WriteTurn for FakeTurn<'_> {
         self.0.state.lock().expect("unpoisoned").written.insert(key.clone());
         let sent = self.0.request(operation, what, key, |state| state.write(key, request));
         sent.map_err(|error| {
-            let again = match decide(RetryClass::Write, &error.failure, departure.tried, 1.0) {
-                RetryDecision::Again { after } => Some(after),
-                RetryDecision::Stop => None,
-            };
+            let again = decide(RetryClass::Write, &error.failure, departure.tried, 1.0);
             *departure.tried = departure.tried.and(&error.failure);
             WriteFailure { error, again }
         })

@@ -18,8 +18,7 @@ use super::phases;
 use super::service::{CheckedNamespace, ObjectService, WriteTurn};
 use super::{ApplyOptions, Clock, PollPolicy};
 use crate::api::{
-    ApiError, CurrentState, ErrorStatus, Failure, Operation, RetryClass, RetryDecision, Timing, WriteDeparture,
-    WriteFailure, decide,
+    ApiError, CurrentState, ErrorStatus, Failure, Operation, RetryClass, Timing, WriteDeparture, WriteFailure, decide,
 };
 use crate::model::{
     Definition, Desired, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, Object, RelatedObject, RunId,
