@@ -198,8 +198,7 @@ fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<Stri
     // What no answer shows is taken for what was asked for, and so is what the service makes of it.
     for (key, value) in wanted.iter() {
         let Some(field) = message.field(key).filter(|field| is_hidden(field)) else { continue };
-        let others = message.group_of(field.name).map(|group| group.members.as_slice()).unwrap_or_default();
-        seen.retain(|key, _| !others.contains(&key.as_str()));
+        seen.retain(|key, _| !message.options(field.name).contains(&key.as_str()));
         seen.insert(field.name.to_owned(), value.clone());
     }
     seen

@@ -26,21 +26,7 @@ pub fn kind(line: &'static str) -> Kind {
     let mut words = line.split_whitespace();
     let mut next = || words.next().expect("a kind has four words");
     let (name, prefix, plural, spec) = (next(), next(), next(), next());
-    let mut kind = Kind {
-        name,
-        prefix,
-        plural,
-        spec: &spec[1..],
-        namespaces: Vec::new(),
-        is_view: false,
-        children: Vec::new(),
-        is_weak: false,
-        naming: Naming::Label,
-        is_whole: false,
-        digests: Vec::new(),
-        columns: Vec::new(),
-        labels: Vec::new(),
-    };
+    let mut kind = Kind { name, prefix, plural, spec: &spec[1..], ..Kind::default() };
     for word in words {
         match word.split_once('=') {
             Some(("in", list)) => kind.namespaces = list.split(',').collect(),

@@ -16,11 +16,7 @@ pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> J
 }
 
 /// Adds to the spec of an object of `namespace` what its references leave out: the namespace of the object itself.
-pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
-    add_namespaces_below(spec, value, namespace);
-}
-
-fn add_namespaces_below(message: &Message, value: &mut Json, namespace: &str) {
+pub fn add_namespaces(message: &Message, value: &mut Json, namespace: &str) {
     let Json::Object(entries) = value else { return };
     if message.is_reference {
         let is_set = |key: &str| entries.get(key).is_some_and(|value| !is_zero(value));
@@ -31,7 +27,7 @@ fn add_namespaces_below(message: &Message, value: &mut Json, namespace: &str) {
     }
     for (key, value) in entries {
         if let Some(field) = message.field(key) {
-            each_message_mut(field, value, &mut |below, value| add_namespaces_below(below, value, namespace));
+            each_message_mut(field, value, &mut |below, value| add_namespaces(below, value, namespace));
         }
     }
 }

@@ -33,19 +33,15 @@ pub fn merged(
 /// Lays what a definition writes over a live message as the service shows it.
 fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'_>, wanted: Keys<'_>) {
     // Where an option goes, what the service shows of the others is no choice.
-    let is_let_go = |key: &str| {
-        let group = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
-        before.has(key) || group.iter().any(|option| before.has(option))
-    };
+    let is_let_go = |key: &str| before.has(key) || message.options(key).iter().any(|option| before.has(option));
     live.retain(|key, value| {
         let key = message.spelled(key);
         wanted.has(&key) || !is_let_go(&key) || keeps_served(message, &key, value)
     });
     for (key, value) in wanted.iter() {
-        let others = message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
         let spelled = live.keys().find(|live| message.spelled(live) == key).cloned();
         let current = spelled.and_then(|spelled| live.remove(&spelled)).unwrap_or_default();
-        live.retain(|live, _| !others.contains(&&*message.spelled(live)));
+        live.retain(|live, _| !message.options(key).contains(&&*message.spelled(live)));
         let value = match message.field(key) {
             Some(field) if !field.is(Flag::Secret) => {
                 merge_field(field, current, before.get(key).unwrap_or(&Json::Null), value)
@@ -118,11 +114,7 @@ fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Jso
 
 /// Takes out of a live spec what only the service writes, what the request does not have, and what is unset; what the
 /// description does not know stays as it is. A field with the flag `absent` is one that the request does not have.
-pub fn pruned(spec: &Message, live: &Json, absent: Flag) -> Json {
-    pruned_below(spec, live, absent)
-}
-
-fn pruned_below(message: &Message, live: &Json, absent: Flag) -> Json {
+pub fn pruned(message: &Message, live: &Json, absent: Flag) -> Json {
     let Json::Object(entries) = live else { return live.clone() };
     let mut known = entries.clone();
     tidy(message, &mut known, Zeros::Chosen);
@@ -133,7 +125,7 @@ fn pruned_below(message: &Message, live: &Json, absent: Flag) -> Json {
         // An option that was never set would be a second choice.
         let is_unset = message.group_of(field.name).is_some() && !known.contains_key(field.name);
         let stays = !value.is_null() && !is_unset && !field.is(Flag::ReadOnly) && !field.is(absent);
-        stays.then(|| (key.clone(), each_message(field, value, |below, value| pruned_below(below, value, absent))))
+        stays.then(|| (key.clone(), each_message(field, value, |below, value| pruned(below, value, absent))))
     };
     entries.iter().filter_map(of_entry).collect()
 }

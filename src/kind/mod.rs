@@ -65,7 +65,7 @@ pub const ENDPOINT: &str = "endpoint";
 static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(DATA));
 
 /// A kind of object with the five operations on `{metadata, spec}`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Kind {
     /// Its name, such as `origin_pool`.
     pub name: &'static str,
@@ -93,12 +93,14 @@ pub struct Kind {
     pub columns: Vec<&'static str>,
     /// The labels that the service writes on its objects, beside those of [`PLATFORM_PREFIXES`].
     pub labels: Vec<&'static str>,
+    message: OnceLock<&'static Message>,
 }
 
 /// How the objects of a kind may be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Naming {
     /// By a label.
+    #[default]
     Label,
     /// By a label, or as a host is.
     Host,
@@ -113,18 +115,12 @@ pub struct Message {
     pub fields: Vec<Field>,
     /// Whether it is a reference to another object; each says of what kind it is.
     pub is_reference: bool,
-    places: HashMap<&'static str, FieldPlace, FixedState>,
+    /// Where each field is.
+    places: HashMap<&'static str, usize, FixedState>,
     /// The group of each field.
     grouped: Vec<Option<usize>>,
     hides: OnceLock<bool>,
     refers: OnceLock<bool>,
-}
-
-/// Where a field of a message and its group are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct FieldPlace {
-    field: usize,
-    group: Option<usize>,
 }
 
 /// Fields of which at most one may be set.
@@ -278,12 +274,12 @@ fn utc(text: &str) -> Option<String> {
 
 /// All kinds, by name.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    INDEX.kinds.values().map(KindBlock::kind)
+    INDEX.kinds.values().map(Block::kind)
 }
 
 /// The kind of this name.
 pub fn find(name: &str) -> Option<&'static Kind> {
-    INDEX.kinds.get(name).map(KindBlock::kind)
+    INDEX.kinds.get(name).map(Block::kind)
 }
 
 /// The characters that make a glob of a text.
@@ -300,7 +296,7 @@ pub fn unknown_in(pattern: &str) -> Option<&str> {
 pub fn message(id: &str) -> &'static Message {
     static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new(), false));
     let Some(known) = INDEX.messages.get(id) else { return &NONE };
-    known.message.get_or_init(|| decode::message(known.block, is_reference(id)))
+    known.decoded.get_or_init(|| decode::message(known.text, is_reference(id)))
 }
 
 /// The fields of the metadata of every object.
@@ -344,7 +340,7 @@ fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
 /// The names of an enumeration with their numbers, where those are known.
 pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
     let Some(block) = INDEX.enums.get(id) else { return &[] };
-    block.values.get_or_init(|| decode::values(block.line))
+    block.decoded.get_or_init(|| decode::values(block.text))
 }
 
 /// The name of an enumeration's value that is written by its name or number.
@@ -373,7 +369,7 @@ fn is_zero_of_enum(id: &str, name: &str) -> bool {
 impl Kind {
     /// The message of its spec.
     pub fn message(&self) -> &'static Message {
-        message(self.spec)
+        self.message.get_or_init(|| message(self.spec))
     }
 
     /// The path of its lists and creates.
@@ -443,10 +439,9 @@ fn secrets_below(id: &'static str, path: &str, above: &mut Vec<&'static str>, fo
 
 impl Message {
     fn new(groups: Vec<Group>, fields: Vec<Field>, is_reference: bool) -> Self {
-        let group = |name| groups.iter().position(|group| group.members.contains(&name));
-        let place = |(at, field): (usize, &Field)| (field.name, FieldPlace { field: at, group: group(field.name) });
-        let places = fields.iter().enumerate().map(place).collect();
-        let grouped = fields.iter().map(|field| group(field.name)).collect();
+        let places = fields.iter().enumerate().map(|(at, field)| (field.name, at)).collect();
+        let group = |field: &Field| groups.iter().position(|group| group.members.contains(&field.name));
+        let grouped = fields.iter().map(group).collect();
         Self { groups, fields, is_reference, places, grouped, hides: OnceLock::new(), refers: OnceLock::new() }
     }
 
@@ -463,7 +458,7 @@ impl Message {
 
     /// Where the field with this key in snake case is among its fields.
     fn place(&self, key: &str) -> Option<usize> {
-        self.places.get(key).map(|place| place.field)
+        self.places.get(key).copied()
     }
 
     /// Which of its groups the field at this place is in.
@@ -473,7 +468,7 @@ impl Message {
 
     /// The field with this key in snake case.
     pub fn field(&self, key: &str) -> Option<&Field> {
-        self.fields.get(self.places.get(key)?.field)
+        self.fields.get(self.place(key)?)
     }
 
     /// A key of it as the service writes it: in snake case, but for a field that has another name (`queryParameters`).
@@ -509,13 +504,18 @@ impl Message {
 
     /// Where a unit is in the order of the description: its groups come first.
     pub fn unit_place(&self, unit: &str) -> usize {
-        let of_field = || self.places.get(unit).map(|place| self.groups.len() + place.field);
+        let of_field = || self.place(unit).map(|at| self.groups.len() + at);
         self.groups.iter().position(|group| group.name == unit).or_else(of_field).unwrap_or(usize::MAX)
     }
 
     /// The group that this key is a member of.
     pub fn group_of(&self, key: &str) -> Option<&Group> {
-        self.groups.get(self.places.get(key)?.group?)
+        self.groups.get(self.group_at(self.place(key)?)?)
+    }
+
+    /// The keys of which one excludes the others, where this key is one of them.
+    pub fn options(&self, key: &str) -> &[&'static str] {
+        self.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default()
     }
 }
 
@@ -566,23 +566,22 @@ impl Field {
         rules.filter_map(|(_, rule)| Some((rule, rule.broken(self, value)?)))
     }
 
-    /// Whether a rule excludes this number of its enumeration.
-    fn excludes(&self, number: &str) -> bool {
-        self.rules.iter().any(|(_, rule)| matches!(rule, Rule::NotIn(numbers) if numbers.contains(&number)))
+    /// Whether no rule excludes this number of its enumeration.
+    fn is_free(&self, number: Option<i32>) -> bool {
+        let Some(number) = number.map(|number| number.to_string()) else { return true };
+        !self.rules.iter().any(|(_, rule)| matches!(rule, Rule::NotIn(numbers) if numbers.contains(&&*number)))
     }
 
     /// Whether its enumeration has this name, and no rule excludes it.
     fn has_word(&self, word: &str) -> bool {
         let values = self.enumeration().map(values).unwrap_or_default();
-        let is_free = |number: Option<i32>| number.is_none_or(|number| !self.excludes(&number.to_string()));
-        values.iter().find(|(name, _)| *name == word).is_some_and(|(_, number)| is_free(*number))
+        values.iter().find(|(name, _)| *name == word).is_some_and(|(_, number)| self.is_free(*number))
     }
 
     /// The names of its enumeration that no rule excludes.
     pub fn words(&self) -> impl Iterator<Item = &'static str> {
-        let is_free = |number: &Option<i32>| number.is_none_or(|number| !self.excludes(&number.to_string()));
         let values = self.enumeration().map(values).unwrap_or_default();
-        values.iter().filter(move |(_, number)| is_free(number)).map(|(name, _)| *name)
+        values.iter().filter(|(_, number)| self.is_free(*number)).map(|(name, _)| *name)
     }
 
     /// Whether it may refer to the kind that a reference names. The service writes kinds in several ways, each with the name in
@@ -675,38 +674,27 @@ pub fn snake(key: &str) -> Cow<'_, str> {
 
 /// The blocks of a description.
 struct Index {
-    kinds: BTreeMap<&'static str, KindBlock>,
-    enums: HashMap<&'static str, EnumBlock, FixedState>,
-    messages: HashMap<&'static str, MessageBlock, FixedState>,
+    kinds: BTreeMap<&'static str, Block<Kind>>,
+    enums: HashMap<&'static str, Block<Vec<(&'static str, Option<i32>)>>, FixedState>,
+    messages: HashMap<&'static str, Block<Message>, FixedState>,
 }
 
-/// The line of an enumeration, decoded when somebody asks.
-struct EnumBlock {
-    line: &'static str,
-    values: OnceLock<Vec<(&'static str, Option<i32>)>>,
+/// The lines of a kind, an enumeration or a message, decoded when they are asked for.
+struct Block<T> {
+    text: &'static str,
+    decoded: OnceLock<T>,
 }
 
-/// The line of a kind, decoded when somebody asks.
-struct KindBlock {
-    line: &'static str,
-    kind: OnceLock<Kind>,
-    message: OnceLock<&'static Message>,
+impl<T> Block<T> {
+    fn new(text: &'static str) -> Self {
+        Self { text, decoded: OnceLock::new() }
+    }
 }
 
-impl KindBlock {
+impl Block<Kind> {
     fn kind(&self) -> &Kind {
-        self.kind.get_or_init(|| decode::kind(self.line))
+        self.decoded.get_or_init(|| decode::kind(self.text))
     }
-
-    fn message(&self) -> &'static Message {
-        self.message.get_or_init(|| self.kind().message())
-    }
-}
-
-/// The lines of a message, decoded when somebody asks.
-struct MessageBlock {
-    block: &'static str,
-    message: OnceLock<Message>,
 }
 
 impl Index {
@@ -722,15 +710,9 @@ impl Index {
             let id = line.split([' ', '\n']).next().unwrap_or_default();
             let line = line[id.len()..].trim_end();
             match what {
-                "kind" => {
-                    let block =
-                        KindBlock { line: &block["kind ".len()..], kind: OnceLock::new(), message: OnceLock::new() };
-                    index.kinds.insert(id, block);
-                }
-                "enum" => _ = index.enums.insert(id, EnumBlock { line, values: OnceLock::new() }),
-                "message" => {
-                    index.messages.insert(id, MessageBlock { block: line, message: OnceLock::new() });
-                }
+                "kind" => _ = index.kinds.insert(id, Block::new(&block["kind ".len()..])),
+                "enum" => _ = index.enums.insert(id, Block::new(line)),
+                "message" => _ = index.messages.insert(id, Block::new(line)),
                 _ => {}
             }
         }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ENDPOINT, INDEX, Kind, KindBlock, Message};
+use super::{Block, ENDPOINT, INDEX, Kind, Message};
 
 /// The name of a kind that the description has, such as `origin_pool`: the number that it has among them, so that a key is
 /// small. Endpoints come first, the others by name.
@@ -59,12 +59,12 @@ impl KindName {
 
     /// The message of its spec.
     pub fn message(self) -> &'static Message {
-        BLOCKS[usize::from(self.0)].1.message()
+        self.kind().message()
     }
 }
 
 /// The kinds by number.
-static BLOCKS: LazyLock<Vec<(&'static str, &'static KindBlock)>> = LazyLock::new(|| {
+static BLOCKS: LazyLock<Vec<(&'static str, &'static Block<Kind>)>> = LazyLock::new(|| {
     let mut blocks: Vec<_> = INDEX.kinds.iter().map(|(name, block)| (*name, block)).collect();
     blocks.sort_by_key(|(name, _)| *name != ENDPOINT);
     blocks

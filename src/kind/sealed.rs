@@ -32,7 +32,7 @@ pub fn names() -> &'static BTreeSet<&'static str> {
 
 fn fields() -> impl Iterator<Item = &'static Field> {
     // Few messages have one, and decoding all of them would take longer than a load.
-    let with_one = INDEX.messages.iter().filter(|(_, known)| known.block.contains(" secret"));
+    let with_one = INDEX.messages.iter().filter(|(_, known)| known.text.contains(" secret"));
     with_one.flat_map(|(id, _)| &message(id).fields).filter(|field| field.is(Flag::Secret))
 }
 
@@ -83,8 +83,7 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
     let key = step.split('[').next().unwrap_or(step);
     let Some(field) = of.field(key) else { return false };
     let Some(value) = wanted.get(field.name) else {
-        let others = of.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default();
-        return others.iter().any(|other| wanted.has(other));
+        return of.options(key).iter().any(|other| wanted.has(other));
     };
     if field.is(Flag::Secret) {
         return digest_of(value).is_some();
@@ -101,16 +100,12 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
 }
 
 /// A spec as the service shows it as it may be kept: with `{}` where a secret is.
-pub fn redacted(spec: &Message, value: &Json) -> Json {
-    redacted_below(spec, value)
-}
-
-fn redacted_below(message: &Message, value: &Json) -> Json {
+pub fn redacted(message: &Message, value: &Json) -> Json {
     let Json::Object(entries) = value else { return value.clone() };
     let of_entry = |(key, value): (&String, &Json)| {
         let value = match message.field(&message.spelled(key)) {
             Some(field) if field.is(Flag::Secret) && !is_zero(value) => Json::Object(Map::new()),
-            Some(field) if !field.is(Flag::Secret) => each_message(field, value, redacted_below),
+            Some(field) if !field.is(Flag::Secret) => each_message(field, value, redacted),
             _ => value.clone(),
         };
         (key.clone(), value)

@@ -138,28 +138,27 @@ impl<'a> Reader<'a> {
         &rest[..end]
     }
 
-    fn key(&mut self) -> Result<String, SelectorError> {
+    fn label(
+        &mut self,
+        fault: fn(&str) -> Option<&'static str>,
+        wanted: &'static str,
+    ) -> Result<String, SelectorError> {
         self.blanks();
         let start = self.at;
         let word = self.word();
-        if label::key_fault(word).is_none() {
-            Ok(word.to_owned())
-        } else {
+        if fault(word).is_some() {
             self.at = start;
-            Err(self.error("expected a label key"))
+            return Err(self.error(wanted));
         }
+        Ok(word.to_owned())
+    }
+
+    fn key(&mut self) -> Result<String, SelectorError> {
+        self.label(label::key_fault, "expected a label key")
     }
 
     fn value(&mut self) -> Result<String, SelectorError> {
-        self.blanks();
-        let start = self.at;
-        let word = self.word();
-        if label::value_fault(word).is_none() {
-            Ok(word.to_owned())
-        } else {
-            self.at = start;
-            Err(self.error("expected a label value"))
-        }
+        self.label(label::value_fault, "expected a label value")
     }
 
     fn values(&mut self) -> Result<BTreeSet<String>, SelectorError> {

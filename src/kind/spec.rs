@@ -38,21 +38,17 @@ pub fn unit_of<'k>(spec: &Message, key: &'k str) -> &'k str {
 /// A live spec in canonical form, by unit: keys in snake case, names of enumerations, numbers as numbers, without what
 /// says nothing, what only the service writes, and secrets. Unknown keys stay as they are.
 pub fn canonical(spec: &Message, live: Json) -> BTreeMap<String, Json> {
-    by_unit(spec, known(spec, live, Zeros::Dropped))
+    by_unit(spec, live, Zeros::Dropped)
 }
 
 /// What a definition writes as its spec, by unit; what it sets to nothing stays.
 pub fn named(spec: &Message, written: Json) -> BTreeMap<String, Json> {
-    by_unit(spec, known(spec, written, Zeros::Kept))
+    by_unit(spec, written, Zeros::Kept)
 }
 
-fn known(spec: &Message, value: Json, zeros: Zeros) -> Map<String, Json> {
-    let Json::Object(mut keys) = value else { return Map::new() };
+fn by_unit(spec: &Message, value: Json, zeros: Zeros) -> BTreeMap<String, Json> {
+    let Json::Object(mut keys) = value else { return BTreeMap::new() };
     tidy(spec, &mut keys, zeros);
-    keys
-}
-
-fn by_unit(spec: &Message, keys: Map<String, Json>) -> BTreeMap<String, Json> {
     let mut units = BTreeMap::new();
     for (key, value) in keys {
         match spec.group_of(&key) {
@@ -70,9 +66,7 @@ fn by_unit(spec: &Message, keys: Map<String, Json>) -> BTreeMap<String, Json> {
 
 /// The value of a unit without what says nothing; `None` where nothing is left.
 pub fn significant(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
-    let mut keys = keys_of(spec, unit, Some(value)).owned();
-    tidy(spec, &mut keys, Zeros::Dropped);
-    value_of(spec, unit, keys)
+    value_of(spec, unit, without_zeros(spec, keys_of(spec, unit, Some(value)).owned()))
 }
 
 /// The keys of the spec with which a unit is written.

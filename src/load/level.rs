@@ -90,7 +90,7 @@ impl Level {
     /// The keys of which one excludes the others, where this key is one of them.
     pub(super) fn options(self, key: &str) -> &'static [&'static str] {
         let Level::Message(message) = self else { return &[] };
-        message.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default()
+        message.options(key)
     }
 
     /// The option that a group has where none is written, where this key is one of its options.
