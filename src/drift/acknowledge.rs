@@ -147,7 +147,7 @@ impl Acknowledgements {
         let mut left = verdicts.clone();
         left.objects.retain(|key, object| {
             let fields = unnamed.get(key);
-            if changes.get(key).is_none() && fields.is_none() {
+            if !changes.contains_key(key) && fields.is_none() {
                 return !(object.verdict == Verdict::Drift && accepted(key, None));
             }
             let of_change = changes.get(key).and_then(|change| judged(change, |field| accepted(key, field)));

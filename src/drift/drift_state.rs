@@ -193,7 +193,7 @@ impl DriftState {
             let key = &drifted.object;
             // What an apply restored since the last check drifted anew. A run can be named ahead of the clock, and then its
             // name does not say when it was.
-            let written = changes.get(key).and_then(written).filter(|written| *written <= now);
+            let written = changes.get(key).copied().and_then(written).filter(|written| *written <= now);
             let restored = self.last_seen.get(key).is_some_and(|seen| written > Some(*seen));
             let old = before
                 .get(key)

@@ -111,8 +111,7 @@ pub fn short(commit: &str) -> &str {
 impl Plan {
     /// The creates of the endpoints that are missing live, with those that are blocked.
     pub fn missing(&self) -> impl Iterator<Item = &Change> {
-        let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
-        self.changes.iter().chain(blocked).filter(|change| matches!(change.action, Action::Create { .. }))
+        self.with_blocked().filter(|change| matches!(change.action, Action::Create { .. }))
     }
 
     /// Gives every create its cause, and notes where none can be given. It changes nothing of what an

@@ -355,6 +355,17 @@ impl Action {
         }
     }
 
+    /// The object that it creates, or else as it was read.
+    pub fn object(&self) -> &Object {
+        match self {
+            Action::Create { wanted } => wanted,
+            Action::Replace { before, .. }
+            | Action::Recreate { before, .. }
+            | Action::Annotate { before }
+            | Action::Delete { before, .. } => &before.endpoint,
+        }
+    }
+
     /// The object as it was read; a create has none.
     pub fn before(&self) -> Option<&BeforeImage> {
         match self {

@@ -235,8 +235,7 @@ fn each_field_of_what_is_replaced_or_created_anew_or_blocked_has_its_place() {
                 ChangePlaces { whole, ..ChangePlaces::default() }
             }
         });
-        let blocked = plan.blocked.iter().filter_map(|entry| entry.change.as_ref());
-        let change = plan.changes.iter().chain(blocked).next().expect("a change");
+        let change = plan.with_blocked().next().expect("a change");
         assert_eq!((line(&change.place), line(&change.fields()[0].place)), (Some(1), Some(4)), "{allow:?}");
         assert!(plan.blocked.iter().all(|entry| line(&entry.place) == Some(1)));
     }

@@ -11,7 +11,6 @@ mod conflict;
 mod consent;
 mod digest;
 mod guard;
-mod index;
 mod input;
 mod movement;
 mod namespace;
@@ -41,7 +40,6 @@ pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
 pub use digest::Digest;
 pub use guard::{Counts, GuardHit, GuardLimits};
-pub use index::ByKey;
 pub use input::PlanInput;
 pub use movement::{MoveError, MoveInput, hand_over};
 pub use note::Note;
@@ -332,7 +330,27 @@ impl Plan {
 
     /// How many changes of this kind are planned.
     pub fn count(&self, kind: ActionKind) -> usize {
-        self.changes.iter().filter(|change| change.action.kind() == kind).count()
+        self.of_kind(kind).count()
+    }
+
+    /// The changes of this kind.
+    pub fn of_kind(&self, kind: ActionKind) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(move |change| change.action.kind() == kind)
+    }
+
+    /// The changes, those that are blocked included.
+    pub fn with_blocked(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().chain(self.blocked.iter().filter_map(|entry| entry.change.as_ref()))
+    }
+
+    /// The same by their endpoint. To ask the plan itself for each of many endpoints would take a walk through all changes
+    /// each time.
+    pub fn by_key(&self) -> BTreeMap<&Key, &Change> {
+        let mut changes = BTreeMap::new();
+        for change in self.with_blocked() {
+            changes.entry(&change.key).or_insert(change);
+        }
+        changes
     }
 
     /// What it is about, for people: one word that a number stands before.

@@ -57,8 +57,7 @@ impl References {
 
 /// Blocks creates and replaces of what refers to something that is not there; whether there were any.
 fn block_writes(plan: &mut Plan, input: &PlanInput<'_>, of: &Targets<'_>, live: &BTreeSet<Key>) -> bool {
-    let created = |change: &&Change| change.action.kind() == ActionKind::Create;
-    let creates: BTreeSet<&Key> = plan.changes.iter().filter(created).map(|change| &change.key).collect();
+    let creates: BTreeSet<&Key> = plan.of_kind(ActionKind::Create).map(|change| &change.key).collect();
     let is_there = |key: &Key| live.contains(key) || creates.contains(key);
     let mut broken: BTreeMap<Key, BrokenReference> = BTreeMap::new();
     for change in &plan.changes {
@@ -69,11 +68,7 @@ fn block_writes(plan: &mut Plan, input: &PlanInput<'_>, of: &Targets<'_>, live: 
             broken.insert(change.key.clone(), found);
         }
     }
-    let is_broken = !broken.is_empty();
-    if is_broken {
-        plan.block_changes(|change| broken.remove(&change.key).map(BlockReason::Reference));
-    }
-    is_broken
+    !broken.is_empty() && plan.block_changes(|change| broken.remove(&change.key).map(BlockReason::Reference))
 }
 
 fn broken_reference(
@@ -144,14 +139,7 @@ fn block(plan: &mut Plan, circle: &[WrittenReference], reason: impl Fn() -> Brok
 /// The circles of references among the creates of a plan, or among its deletes; those that share an object are one or
 /// the other.
 fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
-    let changes = plan.changes.iter().filter(|change| change.action.kind() == kind);
-    let objects = changes.map(|change| match &change.action {
-        Action::Create { wanted } => wanted,
-        Action::Replace { before, .. }
-        | Action::Recreate { before, .. }
-        | Action::Annotate { before }
-        | Action::Delete { before, .. } => &before.endpoint,
-    });
+    let objects = plan.of_kind(kind).map(|change| change.action.object());
     let objects: BTreeMap<&Key, _> = objects.map(|object| (&object.key, object)).collect();
     let mut left: BTreeMap<&Key, Vec<WrittenReference>> = BTreeMap::new();
     for (key, object) in objects.iter().filter(|_| objects.len() > 1) {
@@ -199,17 +187,15 @@ impl Plan {
     /// Blocks what refers to a create of `whole` that this part of it does not make.
     pub(super) fn block_without_targets(&mut self, whole: &Plan) {
         let created = |plan: &Plan| -> BTreeSet<Key> {
-            let creates = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Create);
-            creates.map(|change| change.key.clone()).collect()
+            plan.of_kind(ActionKind::Create).map(|change| change.key.clone()).collect()
         };
         loop {
             let made = created(self);
             let left_out: BTreeSet<Key> = created(whole).difference(&made).cloned().collect();
-            let count = self.changes.len();
             if left_out.is_empty() {
                 return;
             }
-            self.block_changes(|change| {
+            let is_one_blocked = self.block_changes(|change| {
                 let after = waves::afterwards(change).filter(|_| change.action.kind() != ActionKind::Annotate)?;
                 let reference = waves::targets(&after).into_iter().find_map(|target| {
                     let key = waves::candidates(&target, &change.key.namespace).find(|key| left_out.contains(key))?;
@@ -217,7 +203,7 @@ impl Plan {
                 });
                 reference.map(|reference| BlockReason::Reference(BrokenReference::LeftOut(reference)))
             });
-            if self.changes.len() == count {
+            if !is_one_blocked {
                 return;
             }
         }
@@ -233,14 +219,12 @@ impl Plan {
         let own = self.own_tenants(live);
         let is_own = |target: &Target| target.tenant.as_ref().is_none_or(|tenant| own.contains(tenant));
         loop {
-            let creates = self.changes.iter().filter(|change| change.action.kind() == ActionKind::Create);
-            let creates: BTreeSet<Key> = creates.map(|change| change.key.clone()).collect();
+            let creates: BTreeSet<Key> = self.of_kind(ActionKind::Create).map(|change| change.key.clone()).collect();
             let is_lost = |key: &Key| {
                 let items = live.lists.get(&key.into()).and_then(ListRead::items);
                 !creates.contains(key) && items.is_some_and(|items| !items.contains_key(key))
             };
-            let count = self.changes.len();
-            self.block_changes(|change| {
+            let is_one_blocked = self.block_changes(|change| {
                 let after = waves::afterwards(change)?;
                 let mut targets =
                     waves::targets(&after).into_iter().filter(|target| is_own(target) && writes(change, target));
@@ -252,7 +236,7 @@ impl Plan {
                 lost.map(|reference| BlockReason::Reference(BrokenReference::LeftOut(reference)))
             });
             // What is blocked is not created: others may need it.
-            if self.changes.len() == count {
+            if !is_one_blocked {
                 return;
             }
         }

@@ -10,7 +10,7 @@ use crate::model::{Key, Name, RelatedObject};
 impl Plan {
     /// The endpoints that would go for good.
     pub fn deletes(&self) -> impl Iterator<Item = &Key> {
-        self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })).map(|change| &change.key)
+        self.of_kind(ActionKind::Delete).map(|change| &change.key)
     }
 
     /// The endpoints that would go, for good or to be created anew: the planner asks the service who refers to each.
@@ -30,9 +30,8 @@ impl Plan {
     /// of which that is not known, is blocked unless it was allowed by name.
     pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
         loop {
-            let count = self.changes.len();
             let referring = self.referring_afterwards();
-            self.block_changes(|change| {
+            let is_one_blocked = self.block_changes(|change| {
                 if !change.action.deletes() {
                     return None;
                 }
@@ -59,7 +58,7 @@ impl Plan {
                 }
             });
             // What is blocked keeps referring to the others.
-            if self.changes.len() == count {
+            if !is_one_blocked {
                 return;
             }
         }
@@ -75,7 +74,7 @@ impl Plan {
             |change: &Change| waves::afterwards(change).as_deref().map(waves::target_keys).unwrap_or_default();
         // What moves to another namespace goes after it is there: it refers to what it will refer to until then.
         let mut moved: BTreeMap<(KindName, &Name), BTreeSet<Key>> = BTreeMap::new();
-        for create in self.changes.iter().filter(|change| is_mixed && change.action.kind() == ActionKind::Create) {
+        for create in self.of_kind(ActionKind::Create).filter(|_| is_mixed) {
             moved.entry((create.key.kind, &create.key.name)).or_default().extend(targets(create));
         }
         let referring = |change: &Change| match change.action {
@@ -85,7 +84,8 @@ impl Plan {
         changed.map(|change| (change.key.clone(), referring(change))).collect()
     }
 
-    pub(super) fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) {
+    /// Blocks the changes for which there is a reason; whether there were any.
+    pub(super) fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) -> bool {
         // In place: another vector would take the memory of all changes again.
         let mut reasons = Vec::new();
         let is_blocked = |change: &mut Change| {
@@ -95,10 +95,12 @@ impl Plan {
             is_blocked
         };
         let blocked: Vec<Change> = self.changes.extract_if(.., is_blocked).collect();
+        let is_one_blocked = !blocked.is_empty();
         let blocked = blocked.into_iter().zip(reasons);
         self.blocked
             .extend(blocked.map(|(change, reason)| BlockedChange::new(change.key.clone(), reason, Some(change))));
         self.blocked.sort_by(|a, b| a.key.cmp(&b.key));
         self.guard();
+        is_one_blocked
     }
 }

@@ -13,8 +13,7 @@ impl Plan {
     /// name with a second create or delete is ambiguous, and is not noted.
     pub(super) fn note_renamed(&mut self) {
         let mut pairs: BTreeMap<(KindName, &Name), Pair<'_>> = BTreeMap::new();
-        let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
-        for Change { key, action, .. } in self.changes.iter().chain(blocked) {
+        for Change { key, action, .. } in self.with_blocked() {
             match action {
                 Action::Create { wanted } => pairs.entry((key.kind, &key.name)).or_default().created.push(wanted),
                 Action::Delete { before, .. } => {

@@ -115,8 +115,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         Undo { input: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
     plan.block_lost_references(input.live);
-    let created = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Create);
-    let noted = created.map(|change| {
+    let noted = plan.of_kind(ActionKind::Create).map(|change| {
         let referrers = match changes.get(&change.key).map(|change| &change.action) {
             Some(Action::Delete { referrers, .. }) => referrers.clone(),
             _ => Vec::new(),

@@ -31,15 +31,9 @@ impl Plan {
 
     fn check_change(&self, change: &Change) -> Result<(), String> {
         let key = &change.key;
-        let endpoint = match &change.action {
-            Action::Create { wanted } => wanted,
-            Action::Replace { before, .. }
-            | Action::Recreate { before, .. }
-            | Action::Annotate { before }
-            | Action::Delete { before, .. } => &before.endpoint,
-        };
-        if endpoint.key != *key {
-            return Err(format!("the change of `{key}` holds the endpoint `{}`", endpoint.key));
+        let object = &change.action.object().key;
+        if object != key {
+            return Err(format!("the change of `{key}` holds the endpoint `{object}`"));
         }
         let scope = self.scope.get(&key.into());
         if !scope.is_some_and(|scope| scope.selected && matches!(scope.read, ScopeRead::Complete { .. })) {
@@ -70,14 +64,12 @@ impl Plan {
                 !is_listed || !namespaces.contains(&change.key.namespace) || !self.prunes(change, prune)
             }
         };
-        let mut deletes = self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. }));
-        deletes.find(is_beyond).map(|change| &change.key)
+        self.of_kind(ActionKind::Delete).find(is_beyond).map(|change| &change.key)
     }
 
     /// The objects that this plan deletes although its stack does not own them.
     pub fn unowned_deletes(&self) -> impl Iterator<Item = &Key> {
-        let deletes = self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. }));
-        deletes.filter(|change| !self.prunes(change, Prune::Owned)).map(|change| &change.key)
+        self.of_kind(ActionKind::Delete).filter(|change| !self.prunes(change, Prune::Owned)).map(|change| &change.key)
     }
 
     /// A change of this plan outside of the namespaces of its stack. A move passes endpoints between those of two stacks,

@@ -419,8 +419,7 @@ fn a_plan_that_applies_a_commit_whole_names_it_in_all_that_it_writes() {
     let mut plan = World::new().defined(endpoint("a", 1)).defined(endpoint("b", 2)).live(blocked).plan();
     let commit = "a".repeat(40);
     plan.stamp(&commit);
-    let blocked = plan.blocked.iter().filter_map(|entry| entry.change.as_ref());
-    let named: Vec<_> = plan.changes.iter().chain(blocked).map(|change| change.ownership.as_ref()?.commit()).collect();
+    let named: Vec<_> = plan.with_blocked().map(|change| change.ownership.as_ref()?.commit()).collect();
     assert_eq!(named, [Some(commit.clone()), Some(commit)]);
 }
 

@@ -116,7 +116,7 @@ pub fn rows<'a>(check: &'a Check) -> Vec<Row<'a>> {
     }
     let row = |(key, object): (&'a Key, &'a ObjectVerdict)| {
         let unnamed = unnamed.get(key).map(Vec::as_slice).unwrap_or_default();
-        row(check, (key, object), (changes.get(key), unnamed), blocked.get(key).copied())
+        row(check, (key, object), (changes.get(key).copied(), unnamed), blocked.get(key).copied())
     };
     let mut rows: Vec<Row<'a>> = check.verdicts.objects.iter().map(row).collect();
     rows.sort_by_key(|row| !row.state.is_outside());
