@@ -57,7 +57,7 @@ pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) ->
         CurrentState::Object(seen) if target.is_met(&seen.live.endpoint) && !seen.live.deleting => {
             Err(ChangeResult::AlreadyDone)
         }
-        CurrentState::Object(seen) if is_adoptable(target, seen) => adopt(target, seen),
+        CurrentState::Object(seen) if is_adoptable(target, seen) => replaced(target, seen),
         CurrentState::Object(seen) => conflict(target, &created_by(target, now), Some(&seen.live.endpoint)),
         CurrentState::Unsupported { .. } => conflict(target, CREATED, None),
     }
@@ -74,10 +74,10 @@ pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bo
         && target.fields_met(&live.endpoint)
 }
 
-/// The object as it is with the ownership annotations of the create.
-pub(super) fn adopt(target: &TargetState<'_>, seen: &CurrentObject) -> Decision {
+/// The object as it is with what the change writes: of a create that meets the same object its ownership annotations.
+fn replaced(target: &TargetState<'_>, seen: &CurrentObject) -> Decision {
     if let Some(path) = target.change.lost_secret(&seen.live) {
-        return refused(secret_is_lost(path));
+        return refused(format!("`{path}` may contain a secret, which no answer shows: a replace would remove it"));
     }
     match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
         Ok(body) => Ok((WriteRequest::Replace { body }, Some(BeforeImage::of(&seen.live)))),
@@ -128,18 +128,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
             field.path
         ));
     }
-    if let Some(path) = target.change.lost_secret(live) {
-        return refused(secret_is_lost(path));
-    }
-    match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
-        Ok(body) => Ok((WriteRequest::Replace { body }, Some(BeforeImage::of(live)))),
-        Err(error) => unwritable(&error),
-    }
-}
-
-/// Why no replace may be sent.
-fn secret_is_lost(path: &str) -> String {
-    format!("`{path}` may contain a secret, which no answer shows: a replace would remove it")
+    replaced(target, seen)
 }
 
 /// The delete of an object as `now` shows it. Its referrers are asked for only when this says send.

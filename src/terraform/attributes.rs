@@ -95,9 +95,9 @@ impl Reader {
         let fits = match (kind, value) {
             (_, Value::Null) => return None,
             (FieldKind::Message(""), value) => {
-                return match is_set(path, value) {
-                    Ok(is_set) => is_set.then(|| Map::new().into()),
-                    Err(_) => self.misfit(path),
+                return match is_set(value) {
+                    Some(is_set) => is_set.then(|| Map::new().into()),
+                    None => self.misfit(path),
                 };
             }
             (FieldKind::Message(id), Value::Array(blocks)) => {
@@ -155,15 +155,16 @@ impl Reader {
     }
 }
 
-/// Whether a flag is set. Configuration may write a text for it, and an option without fields as its block.
-fn is_set(name: &str, value: &Value) -> Result<bool, String> {
+/// Whether a flag is set; nothing where the value is none. Configuration may write a text for it, and an option without
+/// fields as its block.
+fn is_set(value: &Value) -> Option<bool> {
     match value {
-        Value::Bool(set) => Ok(*set),
-        Value::String(text) if text == "true" => Ok(true),
-        Value::String(text) if text.is_empty() || text == "false" => Ok(false),
-        Value::Array(blocks) => Ok(!blocks.is_empty()),
-        Value::Object(_) => Ok(true),
-        _ => Err(format!("`{name}` is neither `true` nor `false`")),
+        Value::Bool(set) => Some(*set),
+        Value::String(text) if text == "true" => Some(true),
+        Value::String(text) if text.is_empty() || text == "false" => Some(false),
+        Value::Array(blocks) => Some(!blocks.is_empty()),
+        Value::Object(_) => Some(true),
+        _ => None,
     }
 }
 
