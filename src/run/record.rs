@@ -166,12 +166,12 @@ impl RunRecord {
 
     /// Changes that are not known to be done: what a resume would settle or send.
     pub fn left(&self) -> usize {
-        self.open_keys().len()
+        self.keys(false).len()
     }
 
     /// The plan with only the changes of [`Self::left`].
     pub fn rest(&self) -> Plan {
-        let open = self.open_keys();
+        let open = self.keys(false);
         let mut plan = self.header.plan.clone();
         plan.changes.retain(|change| open.contains(&change.key));
         plan
@@ -182,10 +182,6 @@ impl RunRecord {
         self.keys(true)
     }
 
-    fn open_keys(&self) -> BTreeSet<&Key> {
-        self.keys(false)
-    }
-
     fn keys(&self, are_done: bool) -> BTreeSet<&Key> {
         let progress = self.progress().into_iter();
         progress.filter(|(_, progress)| progress.done().is_some() == are_done).map(|(change, _)| &change.key).collect()
@@ -194,10 +190,9 @@ impl RunRecord {
     /// The writes that took effect, or may have, each with whether that is known: for each endpoint
     /// the first, whose before-image is what the run found.
     pub fn writes(&self) -> Vec<&Intent> {
-        let mut first: BTreeMap<&Key, &Intent> = BTreeMap::new();
+        let mut writes: Vec<&Intent> = Vec::new();
+        let mut written: BTreeSet<&Key> = BTreeSet::new();
         let mut pending: BTreeMap<&Key, &Intent> = BTreeMap::new();
-        let mut order = Vec::new();
-        let mut record = |intent: &'_ Intent| order.push(intent.key.clone());
         for entry in &self.entries {
             match entry {
                 RunEntry::Intent(intent) => {
@@ -209,20 +204,14 @@ impl RunRecord {
                 }
                 RunEntry::Outcome(step) => {
                     let Some(intent) = pending.remove(&step.key) else { continue };
-                    if step.result.may_have_taken_effect() && !first.contains_key(&step.key) {
-                        record(intent);
-                        first.insert(&step.key, intent);
+                    if step.result.may_have_taken_effect() && written.insert(&step.key) {
+                        writes.push(intent);
                     }
                 }
             }
         }
-        for (key, intent) in pending {
-            if !first.contains_key(key) {
-                record(intent);
-                first.insert(key, intent);
-            }
-        }
-        order.iter().filter_map(|key| first.get(key).copied()).collect()
+        writes.extend(pending.into_values().filter(|intent| !written.contains(&intent.key)));
+        writes
     }
 
     /// The runs that each written object may name in its ownership annotations, in their order: a resume writes its own

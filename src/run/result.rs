@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Field, Key, RelatedObject, RunId};
+use crate::model::{Field, Key, RelatedObject, RunId, words};
 use crate::plan::{ActionKind, Conflict};
 
 /// Whether and how a write that was done is known to be ours alone.
@@ -20,16 +20,7 @@ pub enum Confirmation {
     Unguarded,
 }
 
-impl Confirmation {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Confirmation::Guarded => "guarded",
-            Confirmation::Versioned => "versioned",
-            Confirmation::Unguarded => "unguarded",
-        }
-    }
-}
+words!(Confirmation { Guarded = "guarded", Versioned = "versioned", Unguarded = "unguarded" });
 
 /// The result of one change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -32,7 +32,16 @@ impl StateError {
 
     /// What the object store answered, or why it did not.
     pub(super) fn of(what: &'static str, place: String, error: &Error, secrets: &[String]) -> Self {
+        let lacks_credentials =
+            ["169.254.169.254", "metadata.google.internal"].iter().any(|host| chain(error).contains(host));
         let (reason, hint) = match error {
+            _ if lacks_credentials => (
+                "there are no credentials: no variable gives any, and this machine's metadata service did not answer"
+                    .to_owned(),
+                Some(
+                    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY",
+                ),
+            ),
             // A missing object is an answer and no error; a list says it in words only.
             error if matches!(error, Error::NotFound { .. }) || names_bucket(error) => {
                 ("there is no such bucket".to_owned(), Some("create the bucket first; trueup creates none"))
@@ -46,18 +55,6 @@ impl StateError {
                 Some("the page \"Keep the state in a bucket\" lists the permissions that trueup needs"),
             ),
             _ => (innermost(error), None),
-        };
-        let lacks_credentials =
-            ["169.254.169.254", "metadata.google.internal"].iter().any(|host| chain(error).contains(host));
-        let (reason, hint) = match lacks_credentials {
-            true => (
-                "there are no credentials: no variable gives any, and this machine's metadata service did not answer"
-                    .to_owned(),
-                Some(
-                    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY",
-                ),
-            ),
-            false => (reason, hint),
         };
         Self { what, place, reason: masked(&reason, secrets), hint }
     }

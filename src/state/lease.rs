@@ -2,7 +2,7 @@
 //! the lock taken watches whether the object changes for as long as the holder says that it lasts, and takes it over only
 //! where it did not. The holder counts from before its last renewal left, less a margin, and sends nothing after that.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -147,12 +147,18 @@ pub enum LeaseError {
 #[derive(Debug)]
 pub struct Lease {
     bucket: Bucket,
-    name: String,
     timing: LeaseTiming,
-    state: Arc<Mutex<LeaseState>>,
-    /// Renewals follow each other.
-    renewing: Arc<tokio::sync::Mutex<()>>,
+    shared: Arc<SharedLease>,
     heartbeat: AbortHandle,
+}
+
+/// What the tasks that write a lock share.
+#[derive(Debug)]
+struct SharedLease {
+    name: String,
+    state: Mutex<LeaseState>,
+    /// Renewals follow each other.
+    renewing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -231,21 +237,21 @@ impl Lease {
         timing: LeaseTiming,
         (lock, tag, renewed): (LockObject, Tag, (Instant, SystemTime)),
     ) -> Self {
-        let state = Arc::new(Mutex::new(LeaseState { lock, tag, renewed, lost: None }));
-        let renewing = Arc::<tokio::sync::Mutex<()>>::default();
-        let (shared, one, object) = (Arc::clone(&state), Arc::clone(&renewing), name.to_owned());
+        let state = Mutex::new(LeaseState { lock, tag, renewed, lost: None });
+        let shared = Arc::new(SharedLease { name: name.to_owned(), state, renewing: tokio::sync::Mutex::default() });
+        let beating = Arc::clone(&shared);
         let heartbeat = bucket.spawn(move |objects| async move {
             let mut pause = timing.renewal();
             loop {
                 tokio::time::sleep(pause).await;
-                pause = match renew(&objects, &object, &shared, &one).await {
+                pause = match beating.renew(&objects).await {
                     Ok(true) => timing.renewal(),
                     Ok(false) => return,
                     Err(_) => timing.renewal() / 4,
                 };
             }
         });
-        Self { bucket: bucket.clone(), name: name.to_owned(), timing, state, renewing, heartbeat }
+        Self { bucket: bucket.clone(), timing, shared, heartbeat }
     }
 
     /// Whether the lock is still ours, without a request: what was allowed under it may be done now.
@@ -253,7 +259,7 @@ impl Lease {
     /// # Errors
     /// Why it is not, as a fragment.
     pub fn check(&self) -> Result<(), String> {
-        let state = lock(&self.state);
+        let state = self.shared.state();
         match &state.lost {
             Some(lost) => Err(lost.clone()),
             None if state.age() + self.timing.margin() < self.timing.lasts => Ok(()),
@@ -269,8 +275,8 @@ impl Lease {
         if self.check().is_ok() {
             return Ok(());
         }
-        let (name, state, one) = (self.name.clone(), Arc::clone(&self.state), Arc::clone(&self.renewing));
-        let renewed = self.bucket.wait(|objects| async move { renew(&objects, &name, &state, &one).await });
+        let shared = Arc::clone(&self.shared);
+        let renewed = self.bucket.wait(|objects| async move { shared.renew(&objects).await });
         renewed.map_err(|error| error.to_string())?;
         self.check()
     }
@@ -278,73 +284,64 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let (name, state, one) = (self.name.clone(), Arc::clone(&self.state), Arc::clone(&self.renewing));
-        let heartbeat = self.heartbeat.clone();
+        let (shared, heartbeat) = (Arc::clone(&self.shared), self.heartbeat.clone());
         // A lock that cannot be released ends by itself.
         let _ = self.bucket.wait(|objects| async move {
             // A renewal on its way ends first: it makes the version that is released.
-            let _only = one.lock().await;
+            let _only = shared.renewing.lock().await;
             heartbeat.abort();
-            write(&objects, &name, &state, |lock| lock.released = true).await
+            shared.write(&objects, |lock| lock.released = true).await
         });
     }
 }
 
-fn lock(state: &Mutex<LeaseState>) -> std::sync::MutexGuard<'_, LeaseState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl SharedLease {
+    fn state(&self) -> MutexGuard<'_, LeaseState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// Renews the lock; `false` where it is ours no longer.
-async fn renew(
-    objects: &Objects,
-    name: &str,
-    state: &Mutex<LeaseState>,
-    one: &tokio::sync::Mutex<()>,
-) -> Result<bool, StateError> {
-    let _only = one.lock().await;
-    // A try whose answer was lost may be there: the next one differs from it as well.
-    write(objects, name, state, |lock| lock.renewals += 1).await
-}
+    /// Renews the lock; `false` where it is ours no longer.
+    async fn renew(&self, objects: &Objects) -> Result<bool, StateError> {
+        let _only = self.renewing.lock().await;
+        // A try whose answer was lost may be there: the next one differs from it as well.
+        self.write(objects, |lock| lock.renewals += 1).await
+    }
 
-/// Writes the lock as `change` makes it; `false` where it is ours no longer.
-async fn write(
-    objects: &Objects,
-    name: &str,
-    state: &Mutex<LeaseState>,
-    change: impl Fn(&mut LockObject),
-) -> Result<bool, StateError> {
-    for _ in 0..TRIES {
-        let (next, tag) = {
-            let mut state = lock(state);
-            if state.lost.is_some() {
-                return Ok(false);
+    /// Writes the lock as `change` makes it; `false` where it is ours no longer.
+    async fn write(&self, objects: &Objects, change: impl Fn(&mut LockObject)) -> Result<bool, StateError> {
+        for _ in 0..TRIES {
+            let (next, tag) = {
+                let mut state = self.state();
+                if state.lost.is_some() {
+                    return Ok(false);
+                }
+                change(&mut state.lock);
+                (state.lock.clone(), state.tag.clone())
+            };
+            let left = (Instant::now(), SystemTime::now());
+            if let Some(tag) = objects.update(&self.name, next.bytes().into(), &tag).await? {
+                let mut state = self.state();
+                (state.tag, state.renewed) = (tag, left);
+                return Ok(true);
             }
-            change(&mut state.lock);
-            (state.lock.clone(), state.tag.clone())
-        };
-        let left = (Instant::now(), SystemTime::now());
-        if let Some(tag) = objects.update(name, next.bytes().into(), &tag).await? {
-            let mut state = lock(state);
-            (state.tag, state.renewed) = (tag, left);
-            return Ok(true);
+            // Not our last version: an earlier try of ours whose answer was lost, or the lock of another.
+            let found = objects.read(&self.name).await?;
+            let found =
+                found.and_then(|object| Some((serde_json::from_slice::<LockObject>(&object.bytes).ok()?, object.tag)));
+            let mut state = self.state();
+            state.lost = Some(match found {
+                Some((found, tag)) if found.nonce == state.lock.nonce && !found.released => {
+                    state.tag = tag;
+                    continue;
+                }
+                Some((found, _)) if found.nonce == state.lock.nonce => "its lock was released by hand".to_owned(),
+                Some((found, _)) => format!("its lock was taken over by run `{}`", plain(&found.holder.run)),
+                None => "its lock was removed".to_owned(),
+            });
+            return Ok(false);
         }
-        // Not our last version: an earlier try of ours whose answer was lost, or the lock of another.
-        let found = objects.read(name).await?;
-        let found =
-            found.and_then(|object| Some((serde_json::from_slice::<LockObject>(&object.bytes).ok()?, object.tag)));
-        let mut state = lock(state);
-        state.lost = Some(match found {
-            Some((found, tag)) if found.nonce == state.lock.nonce && !found.released => {
-                state.tag = tag;
-                continue;
-            }
-            Some((found, _)) if found.nonce == state.lock.nonce => "its lock was released by hand".to_owned(),
-            Some((found, _)) => format!("its lock was taken over by run `{}`", plain(&found.holder.run)),
-            None => "its lock was removed".to_owned(),
-        });
-        return Ok(false);
+        Err(StateError::new("write", objects.place(&self.name), "its lock changes all the time"))
     }
-    Err(StateError::new("write", objects.place(name), "its lock changes all the time"))
 }
 
 /// Text of an object that anybody may have written, without what a terminal acts upon.
