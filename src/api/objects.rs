@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::value::RawValue;
 
 use crate::kind::KindName;
-use crate::model::{Key, Layout, Namespace, ReferredDelete, neutral};
+use crate::model::{Key, Layout, Namespace, ReferredDelete, neutral, words};
 
 use super::operations::Operation;
 use super::request::{Request, RequestError};
@@ -30,31 +30,16 @@ pub enum ResponseFormat {
     BrokenReferences,
 }
 
-impl ResponseFormat {
-    /// Every format; the index is the number that the service also takes.
-    pub const ALL: [ResponseFormat; 7] = [
-        ResponseFormat::Default,
-        ResponseFormat::ForCreate,
-        ResponseFormat::ForReplace,
-        ResponseFormat::Status,
-        ResponseFormat::Read,
-        ResponseFormat::ReferringObjects,
-        ResponseFormat::BrokenReferences,
-    ];
-
-    /// The name that the service takes.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ResponseFormat::Default => "GET_RSP_FORMAT_DEFAULT",
-            ResponseFormat::ForCreate => "GET_RSP_FORMAT_FOR_CREATE",
-            ResponseFormat::ForReplace => "GET_RSP_FORMAT_FOR_REPLACE",
-            ResponseFormat::Status => "GET_RSP_FORMAT_STATUS",
-            ResponseFormat::Read => "GET_RSP_FORMAT_READ",
-            ResponseFormat::ReferringObjects => "GET_RSP_FORMAT_REFERRING_OBJECTS",
-            ResponseFormat::BrokenReferences => "GET_RSP_FORMAT_BROKEN_REFERENCES",
-        }
-    }
-}
+// In the order of the numbers that the service also takes, by the names that it takes.
+words!(ResponseFormat {
+    Default = "GET_RSP_FORMAT_DEFAULT",
+    ForCreate = "GET_RSP_FORMAT_FOR_CREATE",
+    ForReplace = "GET_RSP_FORMAT_FOR_REPLACE",
+    Status = "GET_RSP_FORMAT_STATUS",
+    Read = "GET_RSP_FORMAT_READ",
+    ReferringObjects = "GET_RSP_FORMAT_REFERRING_OBJECTS",
+    BrokenReferences = "GET_RSP_FORMAT_BROKEN_REFERENCES",
+});
 
 /// A text that names no format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Json, Layout, Namespace, neutral};
+use crate::model::{Json, Layout, Namespace, neutral, words};
 
 pub use counts::{count_by, counts};
 pub use fields::{COUNTED_FIELDS, doubt};
@@ -39,20 +39,8 @@ pub enum Operator {
     Unlike,
 }
 
-impl Operator {
-    /// Every operator; one that another begins with comes after it.
-    const ALL: [Operator; 4] = [Operator::Like, Operator::Unlike, Operator::NotEqual, Operator::Equal];
-
-    /// As the query writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Operator::Equal => "=",
-            Operator::NotEqual => "!=",
-            Operator::Like => "=~",
-            Operator::Unlike => "!~",
-        }
-    }
-}
+// As the query writes them; one that another begins with comes after it.
+words!(Operator { Like = "=~", Unlike = "!~", NotEqual = "!=", Equal = "=" });
 
 /// One condition of a query; all of them must be met.
 #[derive(Debug, Clone, PartialEq, Eq)]
