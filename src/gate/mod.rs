@@ -76,8 +76,7 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
     };
     let of_change = |change: &Change| match &change.action {
         Action::Annotate { .. } => Vec::new(),
-        Action::Create { wanted } => of_object(wanted),
-        Action::Delete { before, .. } => of_object(&before.endpoint),
+        Action::Create { .. } | Action::Delete { .. } => of_object(change.action.object()),
         Action::Replace { before, .. } | Action::Recreate { before, .. } => {
             let after = afterwards(change).map(|after| of_object(&after)).unwrap_or_default();
             [of_object(&before.endpoint), after].concat()

@@ -675,9 +675,12 @@ pub fn snake(key: &str) -> Cow<'_, str> {
 /// The blocks of a description.
 struct Index {
     kinds: BTreeMap<&'static str, Block<Kind>>,
-    enums: HashMap<&'static str, Block<Vec<(&'static str, Option<i32>)>>, FixedState>,
+    enums: HashMap<&'static str, Block<EnumValues>, FixedState>,
     messages: HashMap<&'static str, Block<Message>, FixedState>,
 }
+
+/// The names of an enumeration with their numbers.
+type EnumValues = Vec<(&'static str, Option<i32>)>;
 
 /// The lines of a kind, an enumeration or a message, decoded when they are asked for.
 struct Block<T> {

@@ -173,7 +173,8 @@ impl Explainer<'_, '_, '_> {
     fn fixed(&self) -> impl Iterator<Item = Vec<String>> {
         let kind = self.endpoint.key.kind;
         let is_of_all = move |field: &Field| kind.is_whole() || !field.is_of_spec();
-        Field::of_endpoint().filter(is_of_all).filter_map(move |field| path_of(&field, kind))
+        let path = move |field: Field| Some(field.keys(kind)?.into_iter().map(str::to_owned).collect());
+        Field::of_endpoint().filter(is_of_all).filter_map(path)
     }
 
     fn written(&self, path: &[String], entry: &MapEntry<'_>) -> ExplainedValue {
@@ -221,7 +222,7 @@ impl Explainer<'_, '_, '_> {
             return value.clone();
         }
         let kind = self.endpoint.key.kind;
-        if let Some(field) = Field::of_endpoint().find(|field| path_of(field, kind).as_deref() == Some(path)) {
+        if let Some(field) = Field::of_endpoint().find(|field| field.keys(kind).is_some_and(|keys| keys == path)) {
             return field.value(self.endpoint);
         }
         match Level::at(self.endpoint.key.kind, path) {
@@ -270,11 +271,6 @@ impl Explainer<'_, '_, '_> {
         };
         names.into_iter().filter_map(of).collect()
     }
-}
-
-/// The path at which a fixed field is written; the target has one for each option.
-fn path_of(field: &Field, kind: KindName) -> Option<Vec<String>> {
-    Some(field.keys(kind)?.into_iter().map(str::to_owned).collect())
 }
 
 /// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label. A secret
