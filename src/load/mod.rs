@@ -258,7 +258,8 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
-    let settings = SettingPlaces::new(&origin, &options.limits);
+    let text = || origin.text(&config::FILE.into(), &options.limits).ok();
+    let settings = SettingPlaces::new(&text);
     let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
     let mut ineffective = Vec::new();
     let files = files_of(&origin, &root, || {
@@ -381,7 +382,7 @@ fn read_all(
 }
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {
-    let text = reader.read(file, &context.limits).and_then(|bytes| SourceText::new(file, bytes));
+    let text = reader.read(file, &context.limits).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
     let source = match text {
         Ok(source) => source,
         Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },

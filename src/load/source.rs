@@ -34,7 +34,7 @@ impl FileOrigin {
 
     /// The text of a file.
     pub(super) fn text(&self, path: &Arc<str>, limits: &LoadLimits) -> Result<SourceText, Diagnostic> {
-        SourceText::new(path, self.read(path, limits)?)
+        Ok(SourceText::new(path, self.read(path, limits)?)?)
     }
 
     /// Whether an edited file can take the place of the one at `path`: a link is left alone.

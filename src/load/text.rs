@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::diagnostic::Diagnostic;
 use super::secret_names;
 
 /// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
@@ -43,6 +42,19 @@ pub struct Position {
     pub line: usize,
     /// The column.
     pub column: usize,
+}
+
+/// Why bytes are not the text of a file, and where.
+#[derive(Debug)]
+pub struct TextError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub label: &'static str,
+    /// The text, as far as it is one.
+    pub source: Box<SourceText>,
+    /// The bytes of it that are wrong.
+    pub range: Range<usize>,
 }
 
 /// What finds a place without reading its line, which may be all of the text.
@@ -90,7 +102,7 @@ impl SourceText {
     ///
     /// # Errors
     /// They are not UTF-8, or contain a control character; the place is given.
-    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
+    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, TextError> {
         let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -100,8 +112,8 @@ impl SourceText {
                 let source = Self::of(path.clone(), before, 0);
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let end = source.text.len();
-                let problem = Diagnostic::error("the file is not valid UTF-8", &source, end..end, label);
-                return Err(problem.of_unparsed(&source));
+                let message = "the file is not valid UTF-8".to_owned();
+                return Err(TextError { message, label, source: Box::new(source), range: end..end });
             }
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -114,7 +126,7 @@ impl SourceText {
             let code = source.text.as_bytes()[at];
             let message = format!("the control character U+{code:04X} is not allowed in a file");
             let label = "remove it, or write an escape in quotes";
-            return Err(Diagnostic::error(message, &source, at..at + 1, label).of_unparsed(&source));
+            return Err(TextError { message, label, source: Box::new(source), range: at..at + 1 });
         }
         Ok(source)
     }
@@ -276,10 +288,10 @@ mod tests {
     fn bytes_that_are_not_a_text_are_refused_with_their_place() {
         let refused = |bytes: &[u8]| SourceText::new(&"a.yaml".into(), bytes.to_vec()).expect_err("refused");
         let bad = refused(b"a: 1\nb: \xff\n");
-        let place = bad.labels[0].start;
+        let place = bad.source.position(bad.range.start);
         assert_eq!((bad.message.as_str(), place), ("the file is not valid UTF-8", Position { line: 2, column: 4 }));
         assert_eq!(refused(b"a: \0\n").message, "the control character U+0000 is not allowed in a file");
-        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).labels[0].label, "the file is UTF-16: save it as UTF-8");
+        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).label, "the file is UTF-16: save it as UTF-8");
     }
 
     #[test]

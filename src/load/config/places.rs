@@ -8,8 +8,6 @@ use super::FILE;
 use super::layers::document;
 use crate::load::diagnostic::Diagnostic;
 use crate::load::item::{Item, Value};
-use crate::load::options::LoadLimits;
-use crate::load::source::FileOrigin;
 use crate::load::text::SourceText;
 
 /// The key of the places of variables, which no setting has.
@@ -19,19 +17,18 @@ const VARIABLE: &str = "${}";
 type Places = HashMap<(String, String), Range<usize>>;
 
 /// The settings once more, which are read only where something is wrong with them.
-pub(in crate::load) struct SettingPlaces<'o> {
-    origin: &'o FileOrigin,
-    limits: &'o LoadLimits,
+pub(in crate::load) struct SettingPlaces<'t> {
+    text: &'t dyn Fn() -> Option<SourceText>,
     found: OnceCell<Option<(SourceText, Places)>>,
 }
 
-impl<'o> SettingPlaces<'o> {
-    pub(in crate::load) fn new(origin: &'o FileOrigin, limits: &'o LoadLimits) -> Self {
-        Self { origin, limits, found: OnceCell::new() }
+impl<'t> SettingPlaces<'t> {
+    pub(in crate::load) fn new(text: &'t dyn Fn() -> Option<SourceText>) -> Self {
+        Self { text, found: OnceCell::new() }
     }
 
     fn read(&self) -> Option<(SourceText, Places)> {
-        let source = self.origin.text(&FILE.into(), self.limits).ok()?;
+        let source = (self.text)()?;
         let mut places = Places::new();
         if let Some(root) = document(&source, &mut Vec::new()) {
             take(&mut places, "", &root);
