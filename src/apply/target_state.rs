@@ -56,9 +56,16 @@ impl<'a> TargetState<'a> {
         self.differing(before, now, &self.ignored)
     }
 
-    /// The same with the fields that the configuration leaves out: a delete takes them with the object.
+    /// The same with the fields that the configuration leaves out and the annotations of others: a delete takes them with
+    /// the object.
     pub(super) fn edited(&self, before: &Object, now: &Object) -> Vec<Field> {
-        self.differing(before, now, &[])
+        let mut fields = self.differing(before, now, &[]);
+        let keys = before.annotations.keys().chain(now.annotations.keys());
+        let is_edited = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key);
+        fields.extend(keys.filter(is_edited).cloned().map(Field::Annotation));
+        fields.sort();
+        fields.dedup();
+        fields
     }
 
     fn differing(&self, before: &Object, now: &Object, ignored: &[Field]) -> Vec<Field> {
