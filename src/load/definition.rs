@@ -15,7 +15,6 @@ pub(super) const REMOVE: &str = "$remove";
 
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
-const WRITTEN_KINDS: [&str; 6] = ["plan", "snapshot", "run", "error", "drift", "fleet"];
 
 /// What a document turned out to be.
 #[derive(Debug)]
@@ -34,9 +33,9 @@ pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
     names_other_kind(kind, root.get("format_version").is_some())
 }
 
-/// Whether a `kind` is that of another document of ours; what commands write into files has a format version.
+/// Whether a `kind` is that of another document of ours; what commands write has a format version.
 pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
-    OTHER_KINDS.contains(&kind) || (has_version && WRITTEN_KINDS.contains(&kind))
+    OTHER_KINDS.contains(&kind) || (has_version && !kind.is_empty() && kind::find(kind).is_none())
 }
 
 /// Only a document of an overlay removes.

@@ -37,6 +37,22 @@ fn fifo(stage: &Stage, path: &str) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
 }
 
+#[test]
+fn a_document_that_a_command_wrote_is_no_definition_and_no_plan() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80));
+    for call in ["plan . --format json", "drift . --format json", "validate . --json", "explain variables . --json"] {
+        let written = stage.run(call);
+        stage.write("document.json", written.stderr_ignored().text());
+        stage.run("validate .").code(0).stdout_contains("1 endpoint").stderr_ignored();
+        stage.run("apply document.json --yes").code(64).stderr_contains("is not a saved plan: its kind is `");
+        assert!(!service.has("shop/cart"));
+    }
+    // One that says that it is a definition is read as one.
+    stage.write("document.json", r#"{"kind": "endpoint", "format_version": 1, "metadata": {}, "spec": {}}"#);
+    stage.run("validate .").code(1).stderr_contains("unknown field `format_version`");
+}
+
 #[track_caller]
 fn refused(ran: &Ran, code: i32, word: &str) {
     ran.code(code).stderr_contains(word).does_not_say("hunter2");

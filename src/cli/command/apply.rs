@@ -120,7 +120,12 @@ fn saved(arguments: &ApplyArgs) -> Result<Option<(PathBuf, Plan)>> {
     let Some(path) = paths.iter().find(|path| path.is_file()) else { return Ok(None) };
     let bytes = file::read(path, limit::SAVED)?;
     if !Plan::is_file(&bytes) {
-        return Ok(None);
+        return match written_kind(&bytes) {
+            None => Ok(None),
+            Some(kind) => Err(error!(Usage, "`{}` is not a saved plan: its kind is `{kind}`", path.display())
+                .hint("to save a plan that can be applied: trueup plan DIRECTORY -o FILE")
+                .hint("nothing was sent")),
+        };
     }
     if paths.len() > 1 {
         return Err(error!(Usage, "`{}` is a saved plan, which is applied alone", path.display())
@@ -132,4 +137,11 @@ fn saved(arguments: &ApplyArgs) -> Result<Option<(PathBuf, Plan)>> {
         .with_status(ExitStatus::Refused)
         .hint("nothing was sent")?;
     Ok(Some((path.clone(), plan)))
+}
+
+/// The kind of a document that a command writes and that is not a definition.
+fn written_kind(bytes: &[u8]) -> Option<String> {
+    let document: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    document.get("format_version")?;
+    Some(document.get("kind")?.as_str()?.escape_debug().to_string())
 }
