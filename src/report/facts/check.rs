@@ -259,7 +259,12 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
         check.plan.scope.iter().filter(|(_, scope)| scope.selected).map(|(list, _)| &list.namespace).collect();
     let checked = checked.into_iter().filter(|_| !check.elsewhere.is_empty());
     let checked: String = checked.map(|namespace| format!(" -n {namespace}")).collect();
-    let apply = |label| Command { label, command: format!("trueup apply {call}{checked}") };
+    // What a guard refuses is not allowed by the command.
+    let is_refused = !check.plan.refused().is_empty();
+    let apply = |[label, once_allowed]: [&'static str; 2]| {
+        let label = if is_refused { once_allowed } else { label };
+        Command { label, command: format!("trueup apply {call}{checked}") }
+    };
     let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
     let rows = rows(check);
@@ -281,8 +286,10 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
         Verdict::Pending if rows.iter().all(|row| row.is_blocked) => Vec::new(),
         Verdict::Drift | Verdict::Both if !rows.iter().any(is_applied) => accept.into_iter().collect(),
-        Verdict::Pending => vec![apply("apply:")],
-        Verdict::Drift => [apply("restore with:")].into_iter().chain(accept).collect(),
+        Verdict::Pending => vec![apply(["apply:", "apply, once it is allowed:"])],
+        Verdict::Drift => {
+            [apply(["restore with:", "restore, once it is allowed, with:"])].into_iter().chain(accept).collect()
+        }
         Verdict::Both => {
             let outside = rows.into_iter().filter(|row| row.state.is_outside() && !row.is_blocked);
             // An apply keeps what no definition names, and would make what is pending.
@@ -294,9 +301,14 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
                 outside.filter(|row| row.change.is_some_and(is_restored)).map(|row| row.key).collect();
             let is_plain = keys.iter().all(|key| key.is_plain());
             if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
-                let restores =
-                    if keys.is_empty() { "apply what is pending:" } else { "restore, and apply what is pending:" };
-                return [apply(restores)].into_iter().chain(accept).collect();
+                let labels = match keys.is_empty() {
+                    true => ["apply what is pending:", "apply what is pending, once it is allowed:"],
+                    false => [
+                        "restore, and apply what is pending:",
+                        "restore, and apply what is pending, once it is allowed:",
+                    ],
+                };
+                return [apply(labels)].into_iter().chain(accept).collect();
             }
             // A glob without a kind would take in objects of other kinds that have its name.
             let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
@@ -320,6 +332,7 @@ mod tests {
         let mut plan = sample_tests::plan(10, false);
         plan.blocked.clear();
         plan.notes.clear();
+        plan.guards.clear();
         plan.changes.retain(|change| matches!(change.key.name.as_str(), "ep-7" | "ep-8"));
         for change in &mut plan.changes {
             let Action::Replace { fields, .. } = &mut change.action else { continue };

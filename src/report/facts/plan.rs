@@ -250,8 +250,11 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
     if plan.source.base.is_some() && own() && view.make.is_none() {
         let alone = plan.only_this_change();
         if !alone.changes.is_empty() && units(&alone) < units(plan) {
-            let command = command(&alone, &alone.digest(), None, view);
-            commands.push(Command { label: "Apply this change alone:", command });
+            let label = match alone.refused().is_empty() {
+                true => "Apply this change alone:",
+                false => "Apply this change alone, once it is allowed:",
+            };
+            commands.push(Command { label, command: command(&alone, &alone.digest(), None, view) });
         }
     }
     if plan.can_be_allowed() {
