@@ -144,8 +144,11 @@ impl<'c> Session<'c> {
             LiveSource::Snapshot(taken) => settings::service(self.context, &self.stack.loaded.config, &taken.base_url),
             LiveSource::Service(..) | LiveSource::Copied(..) => String::new(),
         };
+        let call = self.stack.call() + &self.context.call.flags("adopt prune_namespace") + &service;
+        let of_base = self.context.call.flags("base only_this_change");
         TextView {
-            call: self.stack.call() + &self.context.call.flags("adopt prune_namespace") + &service,
+            again: (!of_base.is_empty()).then(|| format!("trueup plan {call}{of_base}")),
+            call,
             flags: settings::elsewhere(self.context, &self.stack.loaded),
             ..self.context.timed_view()
         }

@@ -21,7 +21,7 @@ use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
 use crate::model::policy::{Violation, consents};
 use crate::model::{Layout, Name};
-use crate::plan::{self, Allowances, Ignore, Plan, PlanOrigin};
+use crate::plan::{self, Allowances, Ignore, ONLY_THIS_CHANGE, Plan, PlanOrigin};
 use crate::report::{TextView, safe};
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
@@ -482,7 +482,7 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
     let flags = context.call.settings();
     let again = match &plan.source.origin {
         PlanOrigin::Directory(_) => None,
-        PlanOrigin::Rollback(run) => Some(format!("trueup rollback {run}{flags}")),
+        PlanOrigin::Rollback(run) => Some(format!("trueup rollback {run}{flags}{}", filters_of(plan).0)),
         PlanOrigin::Move { from, to } => {
             let directory = slashed(directory(context));
             let [from, to, directory] = [from, to, &directory].map(|word| safe::shell(word));
@@ -490,7 +490,7 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
             Some(format!("trueup move --from {from} --to {to} --directory {directory}{globs}{flags}"))
         }
     };
-    TextView { call: call_of(plan) + &flags, again, flags, ..context.output.view() }
+    TextView { call: call_of(context, plan) + &flags, again, flags, ..context.output.view() }
 }
 
 /// A filter of a plan, which has it quoted for a shell, but is a file like any other.
@@ -499,21 +499,34 @@ fn requoted(word: &str) -> String {
     safe::shell(&bare.map_or_else(|| word.to_owned(), |bare| bare.replace(r"'\''", "'")))
 }
 
-/// The directory of a plan from a file or a journal, or the paths in it that it was made for, and its filters.
-fn call_of(plan: &Plan) -> String {
-    let directory = plan.source.origin.to_string();
-    let (mut paths, mut flags) = (Vec::new(), String::new());
-    let is_of_directory = matches!(plan.source.origin, PlanOrigin::Directory(_));
-    for filter in plan.source.filters.iter().filter(|_| is_of_directory) {
+/// The directory of a plan from a file or a journal, or the paths in it that it was made for, and what else made it.
+fn call_of(context: &Context, plan: &Plan) -> String {
+    let PlanOrigin::Directory(recorded) = &plan.source.origin else { return plan.source.origin.to_string() };
+    // It may have been recorded in another working directory.
+    let options = LoadOptions { environment: plan.source.environment.clone(), ..Default::default() };
+    let is_it = root_of(Path::new(recorded)).is_some_and(|root| names_stack_of(plan, &root, &options));
+    let directory = if is_it || plan.stack.is_none() { Path::new(recorded) } else { directory(context) };
+    let (mut flags, filters) = filters_of(plan);
+    flags += if plan.settings.adopt { " --adopt" } else { "" };
+    flags.extend(plan.source.base.iter().map(|base| format!(" --base {}", safe::shell(base))));
+    let paths: Vec<String> = filters.iter().map(|path| safe::shell(&slashed(&directory.join(path)))).collect();
+    let paths = if paths.is_empty() { safe::shell(&slashed(directory)) } else { paths.join(" ") };
+    paths + &flags
+}
+
+/// The filters of a plan: the flags, each behind a blank, and the paths.
+fn filters_of(plan: &Plan) -> (String, Vec<&str>) {
+    let (mut flags, mut paths) = (String::new(), Vec::new());
+    for filter in &plan.source.filters {
         match filter.split_once(' ') {
             Some((flag @ ("--only" | "--except" | "--namespace" | "--selector"), value)) => {
                 flags += &format!(" {flag} {}", requoted(value));
             }
-            _ => paths.push(safe::shell(&slashed(&Path::new(&directory).join(filter)))),
+            _ if filter == ONLY_THIS_CHANGE => flags += &format!(" {filter}"),
+            _ => paths.push(filter.as_str()),
         }
     }
-    let paths = if paths.is_empty() { safe::shell(&directory) } else { paths.join(" ") };
-    paths + &flags
+    (flags, paths)
 }
 
 /// The flag that names the service, behind a blank, where neither the call nor its environment nor the settings do.

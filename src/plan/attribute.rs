@@ -56,7 +56,7 @@ impl Plan {
 }
 
 /// The filter that leaves in what the working tree changed.
-pub(super) const ONLY_THIS_CHANGE: &str = "--only-this-change";
+pub const ONLY_THIS_CHANGE: &str = "--only-this-change";
 
 impl Plan {
     /// The plan of what the working tree changed and of nothing else, as a filter of the call: of a replace with fields

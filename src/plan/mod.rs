@@ -32,7 +32,7 @@ mod waves;
 pub use crate::model::policy::GuardName;
 pub use crate::model::policy::Prune;
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
-pub use attribute::DefinitionHistory;
+pub use attribute::{DefinitionHistory, ONLY_THIS_CHANGE};
 pub use blocked::{BlockReason, BlockedChange, BrokenReference, Unchangeable, WrittenReference};
 pub use build::{PlanBuilder, arrange};
 pub use change::{Action, ActionKind, Attribution, BeforeImage, Cause, Change, ChangePlaces, Commit, FieldChange};

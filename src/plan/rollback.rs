@@ -103,6 +103,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         ..Plan::default()
     };
     let writes: Vec<&AppliedWrite<'_>> = input.undone.writes.iter().filter(|write| (input.only)(write.key)).collect();
+    plan.left_out = input.undone.writes.len() - writes.len();
     let scopes: BTreeSet<Scope> = writes.iter().map(|write| write.key.into()).collect();
     for scope in scopes {
         let state = state(&input, &scope);

@@ -50,8 +50,8 @@ enum StackIdentity {
 /// The entries of one stack, each with the number of its file.
 type Found = Vec<(usize, SavedResult)>;
 
-/// Merges the files with these names and bytes, or why they could not be read, at `now`. A check that is older than `max_age`, is from the future, or was made with filters counts
-/// as unknown.
+/// Merges the files with these names and bytes, or why they could not be read, at `now`. A check that is older than
+/// `max_age`, is from the future, or was made with filters counts as unknown.
 pub fn merge(
     files: impl IntoIterator<Item = (String, Result<Vec<u8>, String>)>,
     now: Timestamp,

@@ -73,7 +73,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
     {
         return Err(error);
     }
-    let view = TextView { waves: arguments.order, ..session.view() };
+    let view = TextView { waves: arguments.order, ..view(arguments, &session) };
     answer(arguments, context, &Report::Plan(&plan), &view);
     Ok((session, plan))
 }
@@ -90,6 +90,15 @@ fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &T
     if let Some(words) = left_out(report, arguments.format) {
         context.output.message(&words);
     }
+}
+
+/// How a plan is drawn: one that is saved is applied by a call that prunes the same namespaces.
+fn view(arguments: &PlanArgs, session: &Session<'_>) -> TextView {
+    let mut view = session.view();
+    if arguments.output.is_some() {
+        view.flags += &session.context.call.flags("prune_namespace");
+    }
+    view
 }
 
 /// Makes the plan of one stack.
@@ -120,7 +129,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
-        let view = session.view();
+        let view = view(arguments, &session);
         Ok(((view.call, view.flags), plan))
     })
     .await?;

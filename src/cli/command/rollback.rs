@@ -70,9 +70,9 @@ impl Execute for RollbackArgs {
         policy::permits_changes(context, &config, &plan, &[]).await?;
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
+        plan.source.filters = context.call.words("only");
         let view = settings::view(context, &plan);
-        let again = view.again.clone().map(|again| again + &context.call.flags("only"));
-        let view = TextView { make: again.clone(), again, ..view };
+        let view = TextView { make: view.again.clone(), ..view };
         let trust = RunLimits::of_record(&config, &plan);
         let decision = &self.decision;
         let work = PendingRun { context, decision, plan, connection, allow, view, trust };

@@ -43,7 +43,8 @@ pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) ->
     text.extend(view.alarms.iter().map(alarm));
     let in_sync = view.counts.iter().filter(|count| count.class == "sync");
     let in_sync = in_sync.map(|count| line![count.number, " ", count.words]);
-    let facts = Line::joined(view.facts.iter().cloned().chain(in_sync), ", ");
+    let undone = view.plan.undone().map(|run| line!["undoes run ", code(run.as_str())]);
+    let facts = Line::joined(view.facts.iter().cloned().chain(undone).chain(in_sync), ", ");
     text.push_str(&format!("Service {}.\n\n", draw(&facts)));
     text.extend(view.settings.as_ref().map(|settings| table(settings) + "\n"));
     match &view.content {

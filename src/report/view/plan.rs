@@ -20,10 +20,10 @@ impl<'a> View<'a> {
     /// The view of a plan. `saved` is the file to which it was written.
     pub fn of_plan(plan: &'a Plan, saved: Option<&Path>, view: &TextView) -> Self {
         let digest = plan.digest();
-        let heading = match (plan.undone(), plan.handed_over()) {
-            (Some(run), _) => line!["Rollback of ", code(run.as_str()), ", ", stack(plan)],
-            (None, Some((from, to))) => line!["Move from stack ", code(from), " to stack ", code(to)],
-            (None, None) => line!["Plan for ", stack(plan)],
+        let (kind, heading) = match (plan.undone(), plan.handed_over()) {
+            (Some(run), _) => ("rollback", line!["Rollback of ", code(run.as_str()), ", ", stack(plan)]),
+            (None, Some((from, to))) => ("move", line!["Move from stack ", code(from), " to stack ", code(to)]),
+            (None, None) => ("plan", line!["Plan for ", stack(plan)]),
         };
         let mut facts = read(plan);
         let moved = plan.transferred();
@@ -33,7 +33,7 @@ impl<'a> View<'a> {
         let mut alarms = consents(plan);
         alarms.extend(unread(&unread_facts::by_reason(plan.unknown())));
         Self {
-            kind: "plan",
+            kind,
             plan,
             heading,
             headline: Self::headline_of(plan),

@@ -199,6 +199,39 @@ fn history_without_runs_says_so_and_keep_removes_old_ones() {
 }
 
 #[test]
+fn a_rollback_says_what_a_filter_leaves_out_and_is_planned_again_with_it() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let last = stage.run("show last --format json").code(0).json();
+    let run = last["run"]["run"].as_str().expect("a run");
+    stage
+        .run("rollback last --only shop/cart -o back.json")
+        .code(0)
+        .stdout_contains("filtered by --only shop/cart; 2 changes outside the filter");
+    stage
+        .run("show back.json --format markdown")
+        .code(0)
+        .stdout_contains("### trueup rollback: 1 to replace")
+        .stdout_contains(&format!("undoes run `{run}`"))
+        .stdout_contains("--only shop/cart");
+    let other = stage.run(&format!("apply back.json --digest {}", "0".repeat(32)));
+    other.code(6).stderr_contains(&format!("plan again: trueup rollback {run} --only shop/cart\n"));
+}
+
+#[test]
+fn a_delete_takes_nothing_with_it_that_somebody_wrote_since_it_was_planned() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.remove("search.yaml");
+    stage.run("plan . -o p.json --quiet").code(0);
+    stage.run("rollback last -o back.json --quiet").code(0);
+    service.change("shop/search", |object| object["metadata"]["annotations"]["note"] = json!("keep until friday"));
+    stage.run("apply p.json --yes").code(6).stdout_contains("conflict: shop/search").stderr_ignored();
+    stage.run("apply back.json --yes").code(7).stdout_contains("conflict: shop/search").stderr_ignored();
+    assert!(service.has("shop/search"));
+}
+
+#[test]
 fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
     let service = Service::start();
     let stage = stage(&service);

@@ -62,6 +62,7 @@ fn what_met_a_conflict_is_planned_again_with_the_filters_of_its_plan() {
         ("--except kiosk/menu -n kiosk", ". --except kiosk/menu --namespace kiosk", " --only kiosk/orders"),
         ("-l '!none'", ". --selector '!none'", " --only kiosk/orders"),
         ("orders.yaml menu.yaml", "./orders.yaml ./menu.yaml", " --only kiosk/orders"),
+        ("--adopt", ". --adopt", " --only kiosk/orders"),
     ];
     for (at, (filters, call, only)) in rows.into_iter().enumerate() {
         let words: Vec<&str> = filters.split(' ').map(|word| word.trim_matches('\'')).collect();
