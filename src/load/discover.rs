@@ -49,6 +49,20 @@ pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     below(top, is_left_out, |entry| entry.file_name() == config::FILE)
 }
 
+/// Whether a directory is another working tree of the repository in which it lies: it has the same stacks once more.
+fn is_own_worktree(entry: &DirEntry, top: &Path) -> bool {
+    let repository = || {
+        let link = file::read(&entry.path().join(".git"), limit::SETTINGS).ok()?;
+        let link = String::from_utf8(link).ok()?;
+        let (repository, _) = link.strip_prefix("gitdir: ")?.split_once("/.git/worktrees/")?;
+        file::real_path(Path::new(repository)).ok()
+    };
+    let is_within = |directory: &Path| file::real_path_or_given(entry.path()).starts_with(directory);
+    entry.depth() > 0
+        && entry.file_type().is_dir()
+        && repository().is_some_and(|repository| repository.starts_with(top) && is_within(&repository))
+}
+
 fn is_below_hidden(path: &Path, top: &Path) -> bool {
     path.strip_prefix(top).is_ok_and(|path| path.iter().any(|part| part.as_encoded_bytes().starts_with(b".")))
 }
@@ -59,6 +73,8 @@ fn below(
     is_settings: impl Fn(&DirEntry) -> bool,
 ) -> Result<Vec<PathBuf>, Diagnostic> {
     let mut found = Vec::new();
+    let top = file::real_path_or_given(directory);
+    let is_left_out = |entry: &DirEntry| is_left_out(entry) || is_own_worktree(entry, &top);
     for entry in Walk::new(directory, MOST_ENTRIES, is_left_out) {
         let entry = entry.map_err(|error| match error {
             WalkError::TooMany { .. } => Diagnostic::without_place(error.to_string(), "is this the right directory?"),

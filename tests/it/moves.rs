@@ -560,6 +560,27 @@ fn a_move_from_a_stack_that_is_nowhere_is_an_error_that_names_the_owner() {
 }
 
 #[test]
+fn where_the_policy_forbids_to_take_over_the_giver_is_proposed_to_give() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", &settings("one"))
+        .file("a/cart.yaml", &definition("shop/cart", 80))
+        .file("a/rest.yaml", &definition("shop/rest", 80))
+        .file("b/trueup.yaml", &settings("two"))
+        .file("../policy.yaml", "allow: [mass-change]\n")
+        .applied("a")
+        .committed();
+    std::fs::rename(stage.path("a/cart.yaml"), stage.path("b/cart.yaml")).expect("a move");
+    stage.run("plan a").code(0).stdout_contains("transfer it first: trueup move --from one --directory b");
+    let plan = stage.run("plan a --policy ../policy.yaml");
+    let command = plan.text().split("transfer it first: trueup ").nth(1).and_then(|text| text.lines().next());
+    stage.run(&format!("{} --yes", command.expect("a command"))).code(0).stderr_ignored();
+    stage.run("apply b --yes --policy ../policy.yaml").code(0).stderr_ignored();
+    stage.run("plan a --policy ../policy.yaml").code(0).stdout_contains("In sync: 1 ");
+}
+
+#[test]
 fn a_definition_that_moves_between_hidden_directories_costs_no_object() {
     let service = Service::start();
     let stage = Stage::new()

@@ -231,6 +231,37 @@ fn the_settings_of_a_removed_stack_are_taken_back_and_no_others_whatever_it_is_c
 }
 
 #[test]
+fn what_the_same_stack_deletes_in_another_directory_is_left_by_nothing() {
+    let stage = repository();
+    stage.write("lone/y.yaml", &definition("lone/y", 81));
+    commit(&stage, "another");
+    git(&stage, "checkout -qb change");
+    git(&stage, "mv lone moved");
+    git(&stage, "rm -qf moved/y.yaml");
+    commit(&stage, "moved");
+    for format in ["text", "markdown"] {
+        let list = stage.run(&format!("stacks --changed-since main --removed --format {format}"));
+        list.code(0).does_not_say("lone/y").does_not_say("nothing deletes");
+    }
+    // A namespace that it no longer has is another matter.
+    stage.edit("moved/trueup.yaml", "namespaces: [lone]", "namespaces: [other, lone2]");
+    stage.edit("moved/x.yaml", "namespace: lone", "namespace: other");
+    commit(&stage, "elsewhere");
+    stage.run("stacks --changed-since main --removed").code(0).stdout_contains("lone/y");
+}
+
+#[test]
+fn another_working_tree_in_the_repository_has_the_same_stacks_and_no_more() {
+    let stage = repository();
+    let list = stage.run("stacks").code(0).text().to_owned();
+    git(&stage, "worktree add -q trees/feature -b feature");
+    stage.run("stacks").code(0).stdout(&list);
+    stage.run("validate -R .").code(0).does_not_say("trees/feature");
+    stage.run("stacks trees").code(0).stdout_contains("trees/feature/lone");
+    stage.run("stacks trees/feature").code(0).stdout_contains("3 stacks");
+}
+
+#[test]
 fn the_only_stack_is_listed_when_it_is_removed_too() {
     let stage = Stage::new()
         .file("trueup.yaml", "stack: only\nnamespaces: [only]\nlabels: {ring: canary}\n")

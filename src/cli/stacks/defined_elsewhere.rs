@@ -7,11 +7,12 @@ use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
-use crate::cli::{Context, Stack};
+use crate::cli::{Context, Stack, policy};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::Key;
-use crate::plan::{BlockReason, BrokenReference, Plan, Unchangeable};
+use crate::model::policy::Prune;
+use crate::plan::{BlockReason, BrokenReference, Plan, PlanOrigin, Unchangeable};
 use crate::report::safe;
 
 /// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
@@ -77,16 +78,35 @@ fn transfer(context: &Context, from: &str, directory: &str, environment: Option<
     (!is_own).then(|| format!("trueup move --from {from} --directory {directory}{settings}"))
 }
 
-/// Those of `keys` that a stack below `top` defines now for the service of these settings.
+/// The command by which the stack of a plan gives an object away: it needs no consent to take over what is foreign.
+fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
+    let PlanOrigin::Directory(directory) = &plan.source.origin else { return None };
+    let [from, to, directory, key] = [plan.stack.as_deref()?, to, directory, &key.to_string()].map(safe::shell);
+    let settings = context.call.settings();
+    Some(format!("trueup move --from {from} --to {to} --directory {directory} {key}{settings}"))
+}
+
+/// Those of `keys` that a stack below `top` defines now for the service of these settings, or, as the same stack, deletes.
 pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeSet<Key> {
     let configured = config.base_url.as_deref();
     let takes_unnamed = configured.is_none();
     let service = Service { planned: configured.unwrap_or_default(), configured, takes_unnamed };
     let declared = context.tenants.declared(top);
-    let stacks = declared.iter().flat_map(|all| all.iter());
-    let definers = stacks.flat_map(|other| service.definers(other, &top.join(&other.prefix), None, keys));
+    let stacks = || declared.iter().flat_map(|all| all.iter());
+    let definers = stacks().flat_map(|other| service.definers(other, &top.join(&other.prefix), None, keys));
     // What cannot be read is not known to define anything.
-    definers.filter(|definer| definer.problem.is_none()).map(|definer| definer.key).collect()
+    let defined = definers.filter(|definer| definer.problem.is_none()).map(|definer| definer.key);
+    let same = stacks().filter_map(|other| other.stacks().ok()).flatten().map(|other| other.config);
+    let same = same.filter(|other| other.stack.is_some() && other.stack == config.stack && service.is_of(other));
+    let deleted = same.flat_map(|stack| keys.iter().filter(|key| prunes(stack, key)).cloned().collect::<Vec<_>>());
+    defined.chain(deleted).collect()
+}
+
+/// Whether a plan with these settings deletes what the stack owns and does not define, such as this object.
+fn prunes(config: &Config, key: &Key) -> bool {
+    config.safeguards.prune != Prune::None
+        && config.namespaces.contains(&key.namespace)
+        && config.kinds_with_endpoint().contains(&key.kind)
 }
 
 /// A stack that defines an endpoint, or may define it.
@@ -105,14 +125,19 @@ impl Definer {
 
     /// Why the delete of what it defines is blocked.
     fn reason(self, context: &Context, plan: &Plan, directory: &str) -> BlockReason {
-        let Self { stack, environment, problem, .. } = self;
+        let Self { key, stack, environment, problem } = self;
         if let Some(problem) = problem {
             let place = environment.map(|name| format!(" (environment {name})")).unwrap_or_default();
             return unknown(format!("{directory}{place} may define it: {problem}"));
         }
         let same_stack = stack.is_some() && stack == plan.stack;
-        let from = plan.stack.as_deref().filter(|_| stack.is_some() && !same_stack);
-        let transfer = from.and_then(|from| transfer(context, from, directory, environment.clone()));
+        let from = plan.stack.as_deref().filter(|_| !same_stack);
+        let transfer = from.zip(stack.as_deref()).and_then(|(from, to)| {
+            match policy::permits_names(context, &[format!("foreign-stack={key}")]) {
+                Ok(()) => transfer(context, from, directory, environment.clone()),
+                Err(_) => gift(context, plan, to, &key),
+            }
+        });
         BlockReason::DefinedElsewhere { stack, directory: directory.to_owned(), environment, same_stack, transfer }
     }
 }
