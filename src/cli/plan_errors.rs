@@ -1,6 +1,7 @@
 //! What is wrong with a plan, as the error of a command: lists that could not be read, and references of definitions that lead
 //! nowhere.
 
+use crate::cli::stacks::{declared, defined_elsewhere};
 use crate::cli::{CommandError, Context, Result, Stack, diagnostics};
 use crate::load::{Diagnostic, Searches, SourceMap};
 use crate::model::{Key, Scope};
@@ -47,27 +48,28 @@ pub fn require_references(context: &Context, stack: &Stack, plan: &Plan) -> Resu
     let places = SourceMap::new(&stack.loaded);
     let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
     let searches = Searches::default();
-    let near = |target: &str| searches.nearest(target, defined.iter().map(String::as_str)).map(str::to_owned);
-    let errors = broken.map(|broken| broken_reference(&places, broken, near)).collect();
+    let (top, config) = (declared::top(&stack.loaded.root), &stack.loaded.config);
+    let help = |target: &Key| {
+        if !defined_elsewhere::keys(context, &top, config, std::slice::from_ref(target)).is_empty() {
+            return "another stack of the repository defines it: apply that first".to_owned();
+        }
+        match searches.nearest(&target.to_string(), defined.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "define it, or remove the reference".to_owned(),
+        }
+    };
+    let errors = broken.map(|broken| broken_reference(&places, broken, help)).collect();
     Err(diagnostics::error(context, &places.problems(errors)))
 }
 
-fn broken_reference(
-    places: &SourceMap<'_>,
-    broken: &BrokenReference,
-    near: impl FnOnce(&str) -> Option<String>,
-) -> Diagnostic {
+fn broken_reference(places: &SourceMap<'_>, broken: &BrokenReference, help: impl FnOnce(&Key) -> String) -> Diagnostic {
     match broken {
         BrokenReference::Missing(reference)
         | BrokenReference::LeftOut(reference)
         | BrokenReference::Unread(reference) => {
-            let target = reference.target.to_string();
-            let help = match near(&target) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "define it, or remove the reference".to_owned(),
-            };
+            let target = &reference.target;
             let message = format!("`{target}` is neither defined nor live");
-            places.error(&message, &help, &[place(reference, "referred to here".to_owned())])
+            places.error(&message, &help(target), &[place(reference, "referred to here".to_owned())])
         }
         BrokenReference::Deleted(reference) => {
             let key = &reference.target;

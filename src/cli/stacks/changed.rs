@@ -249,7 +249,9 @@ impl<'r> TreeThen<'r> {
                 return (environment.is_some() || config.environments.is_empty()).then_some(None);
             };
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
-            let elsewhere = defined_elsewhere::keys(context, self.repository.top(), config, &keys);
+            let top = self.repository.top();
+            let mut elsewhere = defined_elsewhere::keys(context, top, config, &keys);
+            elsewhere.append(&mut defined_elsewhere::deleted(context, top, config, &keys));
             let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
             let kinds: BTreeSet<KindName> = endpoints.iter().map(|key| key.kind).collect();
             let kinds_not_listed = kinds.difference(&config.kinds_with_endpoint()).copied().collect();

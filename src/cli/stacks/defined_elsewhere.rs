@@ -86,20 +86,24 @@ fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
     Some(format!("trueup move --from {from} --to {to} --directory {directory} {key}{settings}"))
 }
 
-/// Those of `keys` that a stack below `top` defines now for the service of these settings, or, as the same stack, deletes.
+/// Those of `keys` that a stack below `top` defines now for the service of these settings.
 pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeSet<Key> {
-    let configured = config.base_url.as_deref();
-    let takes_unnamed = configured.is_none();
-    let service = Service { planned: configured.unwrap_or_default(), configured, takes_unnamed };
+    let service = Service::of(config);
     let declared = context.tenants.declared(top);
-    let stacks = || declared.iter().flat_map(|all| all.iter());
-    let definers = stacks().flat_map(|other| service.definers(other, &top.join(&other.prefix), None, keys));
+    let stacks = declared.iter().flat_map(|all| all.iter());
+    let definers = stacks.flat_map(|other| service.definers(other, &top.join(&other.prefix), None, keys));
     // What cannot be read is not known to define anything.
-    let defined = definers.filter(|definer| definer.problem.is_none()).map(|definer| definer.key);
-    let same = stacks().filter_map(|other| other.stacks().ok()).flatten().map(|other| other.config);
-    let same = same.filter(|other| other.stack.is_some() && other.stack == config.stack && service.is_of(other));
-    let deleted = same.flat_map(|stack| keys.iter().filter(|key| prunes(stack, key)).cloned().collect::<Vec<_>>());
-    defined.chain(deleted).collect()
+    definers.filter(|definer| definer.problem.is_none()).map(|definer| definer.key).collect()
+}
+
+/// Those of `keys` that the stack of these settings deletes in another directory below `top`.
+pub fn deleted(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeSet<Key> {
+    let service = Service::of(config);
+    let declared = context.tenants.declared(top);
+    let stacks = declared.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
+    let is_same = |other: &&Config| other.stack.is_some() && other.stack == config.stack && service.is_of(other);
+    let same: Vec<&Config> = stacks.map(|other| other.config).filter(is_same).collect();
+    keys.iter().filter(|key| same.iter().any(|other| prunes(other, key))).cloned().collect()
 }
 
 /// Whether a plan with these settings deletes what the stack owns and does not define, such as this object.
@@ -150,7 +154,13 @@ struct Service<'a> {
     takes_unnamed: bool,
 }
 
-impl Service<'_> {
+impl<'a> Service<'a> {
+    /// That of these settings.
+    fn of(config: &'a Config) -> Self {
+        let configured = config.base_url.as_deref();
+        Self { planned: configured.unwrap_or_default(), configured, takes_unnamed: configured.is_none() }
+    }
+
     /// Who defines which of `keys` in a directory for this service. Of the directory of the plan, whose environment is
     /// `own`, only other environments count: what they share is what an overlay removes from one of them.
     fn definers(

@@ -161,3 +161,26 @@ fn a_reference_to_an_object_of_the_vendor_is_not_looked_up() {
     stage.write("web.yaml", &policy("allow-all"));
     stage.run("plan .").stderr_contains("`service_policy:shared/allow-all` is neither defined nor live");
 }
+
+#[test]
+fn a_target_that_another_stack_of_the_call_defines_is_not_to_be_defined_again() {
+    let service = Service::start();
+    let settings = |stack: &str| format!("stack: {stack}\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("checks/trueup.yaml", &settings("checks"))
+        .file("checks/check.yaml", CHECK)
+        .file("pools/trueup.yaml", &settings("pools"))
+        .file("pools/pool.yaml", POOL)
+        .committed();
+    stage
+        .run("plan pools")
+        .code(1)
+        .stderr_contains("`healthcheck:shop/alive` is neither defined nor live")
+        .stderr_contains("another stack of the repository defines it: apply that first");
+    stage.edit("pools/pool.yaml", "alive", "alife");
+    stage.run("plan pools").code(1).stderr_contains("define it, or remove the reference");
+    stage.edit("pools/pool.yaml", "alife", "alive");
+    stage.run("apply checks --yes --quiet").code(0);
+    stage.run("plan pools").code(0);
+}
