@@ -490,7 +490,8 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
             Some(format!("trueup move --from {from} --to {to} --directory {directory}{globs}{flags}"))
         }
     };
-    TextView { call: call_of(context, plan) + &flags, again, flags, ..context.output.view() }
+    let pruned = context.call.flags("prune_namespace");
+    TextView { call: call_of(context, plan) + &pruned + &flags, again, flags, ..context.output.view() }
 }
 
 /// A filter of a plan, which has it quoted for a shell, but is a file like any other.

@@ -52,8 +52,8 @@ pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 /// Whether a directory is another working tree of the repository in which it lies: it has the same stacks once more.
 fn is_own_worktree(entry: &DirEntry, top: &Path) -> bool {
     let repository = || {
-        let link = file::read(&entry.path().join(".git"), limit::SETTINGS).ok()?;
-        let link = String::from_utf8(link).ok()?;
+        let link = Some(entry.path().join(".git")).filter(|link| link.is_file())?;
+        let link = String::from_utf8(file::read(&link, limit::SETTINGS).ok()?).ok()?;
         let (repository, _) = link.strip_prefix("gitdir: ")?.split_once("/.git/worktrees/")?;
         file::real_path(Path::new(repository)).ok()
     };

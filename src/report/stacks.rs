@@ -156,7 +156,7 @@ impl StackEntry {
             return line!["its definitions cannot be read at that commit, and nothing deletes what it owns"];
         };
         if all.iter().all(|left| left.endpoints.is_empty()) {
-            return line!["nothing is left: another stack defines each of its endpoints now"];
+            return line!["nothing is left: another stack defines or deletes each of its endpoints now"];
         }
         let words = self.left_some().map(|left| {
             let of = left.environment.as_deref().map(|name| line![" of ", code(name)]);

@@ -301,6 +301,10 @@ fn a_namespace_that_was_dropped_is_pruned_on_request_under_the_guards() {
     stage.run("apply . --prune-namespace pay --yes").code(6).stderr_contains("empty-namespace");
     assert!(service.has("pay/till"));
     let saved = stage.run("plan . --prune-namespace pay --allow empty-namespace -o ../p.json");
+    stage
+        .run(&format!("apply ../p.json --prune-namespace pay --digest {}", "0".repeat(32)))
+        .code(6)
+        .stderr_contains("plan again: trueup plan . --prune-namespace pay");
     let command = saved.text().split("Apply exactly this:  trueup ").nth(1).and_then(|text| text.lines().next());
     stage.run(command.expect("a command")).code(0).stderr_ignored();
     assert!(!service.has("pay/till"));
