@@ -159,6 +159,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         | Note::DeletesUnknown { .. }
         | Note::Weak { .. }
         | Note::OutsideUnread { .. }
+        | Note::Left { .. }
         | Note::NotDefined { .. }
         | Note::StillDefined { .. }
         | Note::Differs { .. }

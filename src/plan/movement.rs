@@ -103,7 +103,7 @@ struct Handover<'a> {
 
 impl Handover<'_> {
     fn take(&mut self, item: &LiveItem) {
-        let MoveInput { from, to, selection, .. } = self.input;
+        let MoveInput { from, to, selection, defined_before, .. } = self.input;
         let key = item.key();
         let live = match item {
             LiveItem::Object(live) => live,
@@ -128,8 +128,12 @@ impl Handover<'_> {
                     self.others.entry(other).or_insert_with(|| key.clone());
                 }
             }
+            (false, true) if !selection.is_all() => self.plan.left_out += 1,
             // Without a filter it is the new stack that does not define it.
-            (false, is_of_from) => self.plan.left_out += usize::from(is_of_from && !selection.is_all()),
+            (false, true) if defined_before.is_none() => {
+                self.plan.notes.push(Note::Left { key: key.clone(), stack: from.to_owned() });
+            }
+            (false, _) => {}
         }
     }
 

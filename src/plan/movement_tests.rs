@@ -56,7 +56,8 @@ fn only_what_the_old_stack_owns_and_the_new_one_defines_moves_where_nothing_is_n
     let plan = plan(&objects, &[], [None, Some(&after)]).expect("a plan");
     assert_eq!(names(&plan), ["a"]);
     assert!(plan.changes.iter().all(|change| matches!(change.action, Action::Annotate { .. })));
-    assert_eq!((plan.in_sync(), plan.left_out, plan.notes.as_slice()), (1, 0, &[][..]));
+    let left = Note::Left { key: objects[1].endpoint.key.clone(), stack: OLD.to_owned() };
+    assert_eq!((plan.in_sync(), plan.left_out, plan.notes.as_slice()), (1, 0, &[left][..]));
     let applied = plan.changes[0].applied_to(&objects[0].endpoint, &crate::model::RunId::new("run-2").expect("an id"));
     let applied = applied.expect("an endpoint");
     let ownership = Ownership::read(&applied.annotations).expect("annotations");

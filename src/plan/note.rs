@@ -132,6 +132,13 @@ pub enum Note {
         /// The stack that had it.
         from: String,
     },
+    /// Left with the old stack of a move, of which nothing is known here: the new one does not define it.
+    Left {
+        /// Which.
+        key: Key,
+        /// The old stack.
+        stack: String,
+    },
     /// Handed over to a stack that does not define it, as far as its directory is known.
     NotDefined {
         /// Which.

@@ -181,6 +181,7 @@ impl World {
             Note::Outside { key } | Note::OutsideKinds { key } => Some(format!("outside {}", key.name)),
             Note::OutsideUnread { .. } | Note::DeletesUnknown { .. } | Note::Weak { .. } => None,
             Note::Awaited { key, from } => Some(format!("awaited {} from {from}", key.name)),
+            Note::Left { key, .. } => Some(format!("left {}", key.name)),
             Note::NotDefined { key, .. } => Some(format!("not defined {}", key.name)),
             Note::StillDefined { key, .. } => Some(format!("still defined {}", key.name)),
             Note::Differs { key, .. } => Some(format!("differs {}", key.name)),

@@ -296,13 +296,32 @@ fn a_renamed_stack_takes_its_endpoints_along_in_either_order() {
         } else {
             stage.edit("trueup.yaml", "stack: old", "stack: new");
             nothing_is_lost(&stage, &["."]);
-            stage.run("move --from old --yes --quiet").code(0).stdout_contains("1 annotated");
+            let moved = stage.run("move --from old --yes --quiet");
+            moved.code(0).stdout_contains("1 annotated").does_not_say("stays there");
         }
         stage.run("apply . --yes --quiet").code(0);
         stage.run("plan . --detailed-exitcode").code(0).stdout_contains("In sync").does_not_say("annotate");
         assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "new");
         assert_eq!(service.get("shop/cart")["system_metadata"]["uid"], uid);
     }
+}
+
+#[test]
+fn what_a_renamed_stack_does_not_define_any_more_is_named_by_its_move() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", &settings("old"))
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("rest.yaml", &definition("shop/rest", 80))
+        .committed()
+        .applied(".");
+    stage.edit("trueup.yaml", "stack: old", "stack: new");
+    stage.remove("rest.yaml");
+    let left = "1 endpoint of stack old stays there, because the new stack does not define it (to move it as well, name it): shop/rest";
+    stage.run("move --from old --yes").code(0).stdout_contains("1 annotated").stderr_contains(left);
+    assert!(service.has("shop/rest"));
+    stage.run("move --from old shop/rest --yes --quiet").code(0).stdout_contains("1 annotated");
 }
 
 #[test]

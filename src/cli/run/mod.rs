@@ -224,7 +224,7 @@ impl<'a> PendingRun<'a> {
         Ok(self.report(&outcome, &earlier))
     }
 
-    /// Begins a run of which nothing is sent yet, and which goes on with the one that it `resumes`.
+    /// Begins a run of which nothing is sent yet, and which continues the one that it `resumes`.
     async fn begin(
         &self,
         progress: &RunProgress,

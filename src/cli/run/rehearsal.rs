@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_faults_that_are_built_in_are_a_scenario() {
         assert!(scenario("rough").is_ok() && scenario("none").is_ok());
-        let absent = scenario("absent/faults.yaml").expect_err("there is no such file");
+        let absent = scenario("absent/faults.yaml").expect_err("an absent file");
         assert!(absent.to_string().contains("absent/faults.yaml"), "{absent}");
     }
 

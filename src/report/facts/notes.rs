@@ -10,6 +10,8 @@ const AWAITED: &str =
     "{{endpoint}} {{was|were}} moved here from stack {{reason}} and {{is|are}} not defined yet: {{names}}";
 const NOT_DEFINED: &str = "stack {{reason}} does not define {{endpoint}} here, and does not delete {{it|them}} \
     before it has applied {{its definition|their definitions}}: {{names}}";
+const LEFT: &str = "{{endpoint}} of stack {{reason}} {{stays|stay}} there, because the new stack does not define {{it|them}} \
+    (to move {{it|them}} as well, name {{it|them}}): {{names}}";
 const STILL_DEFINED: &str =
     "stack {{reason}} still defines {{endpoint}} (remove {{its definition|their definitions}} there): {{names}}";
 const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|their definitions}} in stack {{reason}}, \
@@ -168,6 +170,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.to_string(),
         ),
         Note::Awaited { key, from } => (AWAITED, from.clone(), key.to_string()),
+        Note::Left { key, stack } => (LEFT, stack.clone(), key.to_string()),
         Note::NotDefined { key, stack } => (NOT_DEFINED, stack.clone(), key.to_string()),
         Note::StillDefined { key, stack } => (STILL_DEFINED, stack.clone(), key.to_string()),
         Note::Differs { key, stack } => (DIFFERS, stack.clone(), key.to_string()),
