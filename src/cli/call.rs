@@ -1,8 +1,8 @@
 //! The call as it was typed, read back from what clap matched. Every command that a message or a report proposes takes
 //! the flags from here, by the ids of their arguments, so that a new flag is in all of them or in none.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::ArgMatches;
 
@@ -106,12 +106,14 @@ impl Call {
     /// # Errors
     /// There is such.
     pub fn check_outputs(&self) -> Result<()> {
-        let of = |id: &&String| ["output", "write"].contains(&id.as_str());
-        let read = self.0.iter().filter(|(id, _)| !of(id)).flat_map(|(_, values)| values);
-        let read: BTreeSet<PathBuf> = read.map(|value| real_path_or_given(Path::new(value))).collect();
+        let others = || self.0.iter().filter(|(id, _)| !["output", "write"].contains(&id.as_str()));
+        let is_read = |path: &Path| {
+            let path = real_path_or_given(path);
+            others().flat_map(|(_, values)| values).any(|value| real_path_or_given(Path::new(value)) == path)
+        };
         let beside = self.values("write").iter().filter_map(|written| Some(written.split_once('=')?.1));
         let mut outputs = self.values("output").iter().map(String::as_str).chain(beside).map(Path::new);
-        match outputs.find(|path| path.is_file() && read.contains(&real_path_or_given(path))) {
+        match outputs.find(|path| path.is_file() && is_read(path)) {
             Some(path) => Err(error!(Usage, "the call also reads `{}`, which would be replaced", path.display())
                 .hint("name another file")),
             None => Ok(()),

@@ -163,9 +163,8 @@ fn with_moved_in(
 }
 
 /// The definitions of an environment that neither the merge base nor the tip defines, each with where the stack was, if it
-/// was there. In the environment nothing was defined, so everything in it is new. What the base changed since
-/// in the files that it is made of must not be lost all the same: of these definitions both sides
-/// are known, with the settings of now.
+/// was there. In the environment nothing was defined, so everything in it is new. What the base changed since in the files
+/// that it is made of must not be lost all the same: of these definitions both sides are known, with the settings of now.
 fn new_environment(
     both: [(&CommitLookup<'_>, Option<&StackRoot>); 2],
     keys: &BTreeSet<Key>,
