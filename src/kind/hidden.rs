@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::spec::{keys_of, value_of};
-use super::walk::{Keys, any_message, each_message, each_message_mut, is_zero};
-use super::{Field, FieldKind, Flag, Message};
+use super::walk::{Keys, each_message, each_message_mut, is_zero, messages};
+use super::{Field, Flag, Message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
 pub fn hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
@@ -22,14 +22,6 @@ pub(super) fn is_hidden(field: &Field) -> bool {
     field.is(Flag::Unanswered) || field.is(Flag::Secret)
 }
 
-/// Whether something of a message is not described.
-fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
-    keys.iter().any(|(key, value)| match message.field(key) {
-        Some(field) => any_message(field, value, &mut |below, value| has_unknown(below, Keys::of(value))),
-        None => true,
-    })
-}
-
 /// The paths of what is set in a spec and no description knows.
 pub fn unknown(spec: &Message, value: &Json) -> Vec<String> {
     let mut paths = Vec::new();
@@ -44,25 +36,14 @@ fn unknown_below(message: &Message, value: &Json, above: &str, paths: &mut Vec<S
             paths.push(path);
             continue;
         };
-        let Some(below) = field.message() else { continue };
-        match (&field.kind, value) {
-            (_, Json::Array(items)) => {
-                let items = items.iter().enumerate();
-                items.for_each(|(at, item)| unknown_below(below, item, &format!("{path}[{at}]"), paths));
-            }
-            (FieldKind::Map(_), Json::Object(values)) => {
-                values.iter().for_each(|(key, value)| unknown_below(below, value, &format!("{path}.{key}"), paths));
-            }
-            (_, value) => unknown_below(below, value, &path, paths),
+        for below in messages(field, value) {
+            unknown_below(below.message, below.value, &format!("{path}{}", below.step), paths);
         }
     }
 }
 
 /// What no answer shows of the keys of a message; `None` where that is nothing.
 fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
-    if !message.hides() && !has_unknown(message, keys) {
-        return None;
-    }
     let is_nothing = |value: &Json| match value {
         Json::Array(items) => items.iter().all(Json::is_null),
         Json::Object(values) => values.values().all(Json::is_null),

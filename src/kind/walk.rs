@@ -89,20 +89,6 @@ pub(super) fn each_message_mut(field: &Field, value: &mut Json, of: &mut dyn FnM
     }
 }
 
-/// Whether something is true of a message in the value of a field.
-pub(super) fn any_message<'v>(
-    field: &Field,
-    value: &'v Json,
-    of: &mut dyn FnMut(&'static Message, &'v Json) -> bool,
-) -> bool {
-    let Some(message) = field.message() else { return false };
-    match (&field.kind, value) {
-        (_, Json::Array(items)) => items.iter().any(|item| of(message, item)),
-        (FieldKind::Map(_), Json::Object(values)) => values.values().any(|value| of(message, value)),
-        (_, value) => of(message, value),
-    }
-}
-
 /// A message in the value of a field.
 pub(super) struct Below<'v> {
     /// Its description.
