@@ -84,6 +84,11 @@ impl<'s> Tree<'s> {
     pub(super) fn node(&self, id: NodeId) -> &TreeNode<'s> {
         &self.nodes[id]
     }
+
+    /// The nodes with an anchor, in the order of the text.
+    pub(super) fn anchored(&self) -> impl Iterator<Item = NodeId> {
+        (0..self.nodes.len()).filter(|id| self.nodes[*id].anchored)
+    }
 }
 
 /// The documents of a text, one after the other.

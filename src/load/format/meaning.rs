@@ -1,27 +1,13 @@
 //! What a text means apart from the order and the spelling of its keys, and which comments it contains: what must be the
 //! same before and after a text is formatted.
 
+use std::borrow::Cow;
+use std::iter::zip;
+
 use granit_parser::{Event, Options, Parser};
 
 use crate::kind::snake;
 use crate::load::tree::{AliasTarget, NodeId, NodeShape, TextStyle, Tree};
-
-/// The meaning of a node.
-#[derive(Debug, PartialEq, Eq)]
-enum Meaning {
-    Scalar {
-        text: String,
-        is_plain: bool,
-    },
-    List(Vec<Meaning>),
-    /// Sorted by the keys.
-    Map(Vec<(String, Meaning)>),
-    /// The number of the anchor, in the order of the text.
-    Alias(Option<usize>),
-    /// A mapping with a key that is no text, which nobody formats.
-    Other(Vec<Meaning>),
-    Empty,
-}
 
 /// The text of a scalar.
 pub(super) fn text<'t>(tree: &'t Tree<'_>, id: NodeId) -> Option<&'t str> {
@@ -31,63 +17,58 @@ pub(super) fn text<'t>(tree: &'t Tree<'_>, id: NodeId) -> Option<&'t str> {
     }
 }
 
+/// A document, and its anchors in the order of the text.
+struct Document<'t, 's> {
+    tree: &'t Tree<'s>,
+    anchors: Vec<NodeId>,
+}
+
 /// Whether the documents differ only in the order and the spelling of keys.
 pub(super) fn same(before: &[Tree<'_>], after: &[Tree<'_>]) -> bool {
-    let whole = |tree: &Tree<'_>| tree.root.map_or(Meaning::Empty, |root| of(tree, root, &anchors(tree)));
-    before.len() == after.len() && before.iter().zip(after).all(|(before, after)| whole(before) == whole(after))
+    let is_same = |(before, after): (&Tree<'_>, &Tree<'_>)| match (before.root, after.root) {
+        (Some(one), Some(other)) => {
+            let [before, after] = [before, after].map(|tree| Document { tree, anchors: tree.anchored().collect() });
+            is_same((&before, one), (&after, other))
+        }
+        (one, other) => one == other,
+    };
+    before.len() == after.len() && zip(before, after).all(is_same)
 }
 
-/// The anchored nodes in the order of the text.
-fn anchors(tree: &Tree<'_>) -> Vec<NodeId> {
-    fn collect(tree: &Tree<'_>, id: NodeId, into: &mut Vec<NodeId>) {
-        let node = tree.node(id);
-        if node.anchored {
-            into.push(id);
+fn is_same((before, one): (&Document<'_, '_>, NodeId), (after, other): (&Document<'_, '_>, NodeId)) -> bool {
+    let all = |ones: &[NodeId], others: &[NodeId]| {
+        ones.len() == others.len() && zip(ones, others).all(|(one, other)| is_same((before, *one), (after, *other)))
+    };
+    match (&before.tree.node(one).shape, &after.tree.node(other).shape) {
+        (NodeShape::Scalar { text, style }, NodeShape::Scalar { text: now, style: of_now }) => {
+            text == now && (*style == TextStyle::Plain) == (*of_now == TextStyle::Plain)
         }
-        match &node.shape {
-            NodeShape::List { items } => items.iter().for_each(|item| collect(tree, *item, into)),
-            NodeShape::Map { entries } => entries.iter().for_each(|(key, value)| {
-                collect(tree, *key, into);
-                collect(tree, *value, into);
-            }),
-            NodeShape::Scalar { .. } | NodeShape::Alias { .. } => {}
+        (NodeShape::Alias { target }, NodeShape::Alias { target: now }) => before.anchor(target) == after.anchor(now),
+        (NodeShape::List { items }, NodeShape::List { items: now }) => all(items, now),
+        (NodeShape::Map { entries }, NodeShape::Map { entries: now }) => {
+            let ((keys, values), (keys_now, values_now)) = (content(before.tree, entries), content(after.tree, now));
+            keys == keys_now && all(&values, &values_now)
         }
+        _ => false,
     }
-    let mut found = Vec::new();
-    if let Some(root) = tree.root {
-        collect(tree, root, &mut found);
-    }
-    found
 }
 
-fn of(tree: &Tree<'_>, id: NodeId, anchors: &[NodeId]) -> Meaning {
-    match &tree.node(id).shape {
-        NodeShape::Scalar { text, style } => {
-            Meaning::Scalar { text: text.to_string(), is_plain: *style == TextStyle::Plain }
-        }
-        NodeShape::Alias { target: AliasTarget::Node(target) } => {
-            Meaning::Alias(anchors.iter().position(|anchor| anchor == target))
-        }
-        NodeShape::Alias { .. } => Meaning::Alias(None),
-        NodeShape::List { items } => Meaning::List(items.iter().map(|item| of(tree, *item, anchors)).collect()),
-        NodeShape::Map { entries } => {
-            let named = entries
-                .iter()
-                .map(|(key, value)| Some((snake(text(tree, *key)?).into_owned(), of(tree, *value, anchors))));
-            match named.collect::<Option<Vec<_>>>() {
-                Some(mut named) => {
-                    named.sort_by(|one, other| one.0.cmp(&other.0));
-                    Meaning::Map(named)
-                }
-                None => Meaning::Other(
-                    entries
-                        .iter()
-                        .flat_map(|(key, value)| [of(tree, *key, anchors), of(tree, *value, anchors)])
-                        .collect(),
-                ),
-            }
-        }
+impl Document<'_, '_> {
+    /// The number of the anchor that an alias names.
+    fn anchor(&self, target: &AliasTarget<'_>) -> Option<usize> {
+        let AliasTarget::Node(target) = target else { return None };
+        self.anchors.binary_search(target).ok()
     }
+}
+
+/// The keys of a mapping, sorted, and their values. Nobody formats one with a key that is no text: of that, every node.
+fn content<'t>(tree: &'t Tree<'_>, entries: &[(NodeId, NodeId)]) -> (Vec<Cow<'t, str>>, Vec<NodeId>) {
+    let named = entries.iter().map(|(key, value)| Some((snake(text(tree, *key)?), *value)));
+    let Some(mut named) = named.collect::<Option<Vec<_>>>() else {
+        return (Vec::new(), entries.iter().flat_map(|(key, value)| [*key, *value]).collect());
+    };
+    named.sort_by(|one, other| one.0.cmp(&other.0));
+    named.into_iter().unzip()
 }
 
 /// Every comment, sorted.
