@@ -9,10 +9,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 
 use crate::kind::KindName;
-use crate::model::{Json, Key, Layout, Namespace, ReferredDelete};
+use crate::model::{Json, Key, Layout, Namespace};
 
 use super::base_url::BaseUrl;
 use super::client::Client;
@@ -256,38 +255,6 @@ impl WriteTurn {
         &self.reader
     }
 
-    /// Creates the endpoint `key`; `body` contains `metadata` and `spec`.
-    ///
-    /// # Errors
-    /// [`ApiError::certainty`] shows whether it can be there all the same.
-    pub async fn create(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
-        let request = objects::create(self.reader.layout(), key, body);
-        self.send((Operation::ObjectCreate, key), request, departure).await
-    }
-
-    /// Replaces the endpoint `key` by `body`: `metadata`, `spec` and, to be versioned, the root `resource_version`.
-    ///
-    /// # Errors
-    /// [`ApiError::certainty`] shows whether it can have been replaced all the same.
-    pub async fn replace(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
-        let request = objects::replace(self.reader.layout(), key, body);
-        self.send((Operation::ObjectReplace, key), request, departure).await
-    }
-
-    /// Deletes the endpoint `key`; see [`objects::delete`].
-    ///
-    /// # Errors
-    /// [`ApiError::certainty`] shows whether it can be gone all the same.
-    pub async fn delete(
-        self,
-        key: &Key,
-        referred: ReferredDelete,
-        departure: WriteDeparture<'_>,
-    ) -> Result<(), WriteFailure> {
-        let request = objects::delete(self.reader.layout(), key, referred);
-        self.send((Operation::ObjectDelete, key), request, departure).await
-    }
-
     /// Sends a write that is not about an object.
     ///
     /// # Errors
@@ -298,8 +265,12 @@ impl WriteTurn {
         self.confirmed(request, None, departure).await
     }
 
-    async fn send(
-        &self,
+    /// Sends a write of the object `key`, as [`objects`] makes it.
+    ///
+    /// # Errors
+    /// [`ApiError::certainty`] shows whether it can have taken effect all the same.
+    pub async fn send(
+        self,
         (operation, key): (Operation, &Key),
         request: Result<Request, RequestError>,
         departure: WriteDeparture<'_>,

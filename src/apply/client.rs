@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::service::{CheckedNamespace, ObjectService, WriteTurn};
-use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer};
+use crate::api::{self, ApiError, CurrentState, Operation, WriteDeparture, WriteFailure, Writer, objects};
 use crate::kind::KindName;
 use crate::model::{Key, LiveItem, Namespace, RelatedObject, SealedSecrets};
 use crate::run::{Intent, ObjectBody, WriteRequest};
@@ -87,17 +87,16 @@ impl WriteTurn for HttpTurn<'_> {
     }
 
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
-        let key = &write.key;
-        match &write.request {
+        let (key, layout) = (&write.key, self.turn.reader().layout());
+        let (operation, request) = match &write.request {
             WriteRequest::Create { body } => {
-                let body = self.unsealed(body);
-                self.turn.create(key, &body, departure).await
+                (Operation::ObjectCreate, objects::create(layout, key, &self.unsealed(body)))
             }
             WriteRequest::Replace { body } => {
-                let body = self.unsealed(body);
-                self.turn.replace(key, &body, departure).await
+                (Operation::ObjectReplace, objects::replace(layout, key, &self.unsealed(body)))
             }
-            WriteRequest::Delete { referred } => self.turn.delete(key, *referred, departure).await,
-        }
+            WriteRequest::Delete { referred } => (Operation::ObjectDelete, objects::delete(layout, key, *referred)),
+        };
+        self.turn.send((operation, key), request, departure).await
     }
 }

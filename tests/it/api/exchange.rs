@@ -13,7 +13,7 @@ use trueup::kind::KindName;
 use trueup::model::{Layout, ListRead, ReferredDelete, Scope};
 
 use super::server::{Reply, answer, json as reply};
-use super::{Bench, OneTry as _, TOKEN, cart, departure, shop, written};
+use super::{Bench, OneTry as _, TOKEN, cart, departure, send_delete, shop, written};
 
 #[tokio::test]
 async fn headers_are_those_of_the_reference() {
@@ -99,7 +99,7 @@ async fn a_refusal_for_pace_ends_the_turn_of_a_write_and_another_is_allowed_a_bo
     let mut tried = AttemptHistory::default();
     for times in 1..=7 {
         let turn = bench.writer.turn(1).await;
-        let failure = turn.delete(&cart(), ReferredDelete::Refused, departure(&mut tried)).await.unwrap_err();
+        let failure = send_delete(turn, departure(&mut tried)).await.unwrap_err();
         assert_eq!(failure.error.certainty(), Certainty::Refused);
         assert_eq!(bench.server.seen().len(), times, "nobody sends it again for the caller");
         // Everybody waits for the service, so that the next turn is the wait.
@@ -119,7 +119,7 @@ async fn a_write_that_is_not_cleared_when_its_connection_is_open_is_not_sent() {
     };
     let mut tried = AttemptHistory::default();
     let departure = WriteDeparture { request_id: "id", clearance: &clearance, tried: &mut tried };
-    let failure = bench.writer.turn(0).await.delete(&cart(), ReferredDelete::Refused, departure).await.unwrap_err();
+    let failure = send_delete(bench.writer.turn(0).await, departure).await.unwrap_err();
     assert_eq!((failure.error.failure, failure.again), (Failure::NotCleared, None));
     assert_eq!((bench.server.seen().len(), asked.into_inner()), (0, 1));
     assert!(bench.reader().requests().is_empty());
@@ -151,7 +151,7 @@ async fn no_connection_means_that_nothing_was_sent() {
     let mut tried = AttemptHistory::default();
     for times in 1..=4 {
         let turn = writer.turn(0).await;
-        let failure = turn.delete(&cart(), ReferredDelete::Refused, departure(&mut tried)).await.unwrap_err();
+        let failure = send_delete(turn, departure(&mut tried)).await.unwrap_err();
         let error = failure.error;
         assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
         assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");

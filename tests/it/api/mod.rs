@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use trueup::api::{
-    ApiError, AttemptHistory, BaseUrl, ClientSettings, Reader, Secret, Timing, WriteDeparture, WriteFailure, Writer,
+    ApiError, AttemptHistory, BaseUrl, ClientSettings, Operation, Reader, Request, RequestError, Secret, Timing,
+    WriteDeparture, WriteFailure, WriteTurn, Writer, objects,
 };
 use trueup::model::{Key, Layout, Namespace, ReferredDelete};
 
@@ -36,22 +37,29 @@ fn departure(tried: &mut AttemptHistory) -> WriteDeparture<'_> {
     WriteDeparture { request_id: "0123456789abcdef", clearance: &|| true, tried }
 }
 
-fn error(result: Result<(), WriteFailure>) -> Result<(), ApiError> {
-    result.map_err(|failure| failure.error)
+async fn once(writer: &Writer, of: (Operation, &Key), request: Result<Request, RequestError>) -> Result<(), ApiError> {
+    let sent = writer.turn(0).await.send(of, request, departure(&mut AttemptHistory::default())).await;
+    sent.map_err(|failure| failure.error)
 }
 
 impl OneTry for Writer {
     async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
-        error(self.turn(0).await.create(key, body, departure(&mut AttemptHistory::default())).await)
+        once(self, (Operation::ObjectCreate, key), objects::create(self.reader().layout(), key, body)).await
     }
 
     async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
-        error(self.turn(0).await.replace(key, body, departure(&mut AttemptHistory::default())).await)
+        once(self, (Operation::ObjectReplace, key), objects::replace(self.reader().layout(), key, body)).await
     }
 
     async fn delete(&self, key: &Key, referred: ReferredDelete) -> Result<(), ApiError> {
-        error(self.turn(0).await.delete(key, referred, departure(&mut AttemptHistory::default())).await)
+        once(self, (Operation::ObjectDelete, key), objects::delete(self.reader().layout(), key, referred)).await
     }
+}
+
+/// Sends a delete that the service is to refuse where others refer to the object.
+async fn send_delete(turn: WriteTurn, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
+    let request = objects::delete(turn.reader().layout(), &cart(), ReferredDelete::Refused);
+    turn.send((Operation::ObjectDelete, &cart()), request, departure).await
 }
 
 /// A client with the server that it talks to, and the waits that it made.
