@@ -60,11 +60,6 @@ pub(super) fn settle(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
     }
 }
 
-/// Whether a write that ended so may be sent again, now that it is known not to have been made.
-pub(super) fn may_repeat(doubt: FailedAnswer) -> bool {
-    doubt == FailedAnswer::Lost
-}
-
 /// Whether the object had moved when the service refused to replace it.
 pub(super) fn was_refused_after_move(sent: &SentWrite<'_>, now: &CurrentState) -> bool {
     let (Some(before), CurrentState::Object(seen)) = (sent.before, now) else { return false };

@@ -16,6 +16,7 @@ use crate::model::{Key, Namespace, RunId};
 use crate::plan::{ActionKind, Change, Plan, Waves};
 use crate::run::{
     ChangeProgress, ChangeResult, ChangeStep, Outcome, RunClosing, RunEvent, RunObserver, RunRecord, RunRecorder,
+    Verification,
 };
 
 /// Creates that are worked on for each that may be sent: while some are sent, the intents of the next
@@ -73,24 +74,24 @@ pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
     let interrupted = worker.is_stopped();
     let sent = steps.values().any(|step| step.result.may_have_taken_effect());
     let written = options.clock.now();
-    let looked = match (sent, interrupted) {
-        (false, _) => verify::VerifiedRun::not_needed(),
-        (true, true) => verify::VerifiedRun::unknown(INTERRUPTED),
+    let (verification, unhealthy) = match (sent, interrupted) {
+        (false, _) => (Verification::NotNeeded, Vec::new()),
+        (true, true) => (Verification::Unknown { reason: INTERRUPTED.to_owned() }, Vec::new()),
         (true, false) => verify::verify(plan, &steps, service, observer, options).await,
     };
     let milliseconds = |since| u64::try_from(options.clock.since(since).as_millis()).unwrap_or(u64::MAX);
     let look_milliseconds = milliseconds(written);
-    let closing =
-        RunClosing { ended: options.clock.now().to_string(), verification: looked.verification.clone(), interrupted };
+    let ended = options.clock.now().to_string();
+    let closing = RunClosing { ended, verification: verification.clone(), interrupted };
     // A closing line that cannot be written leaves a run that reads as unfinished: it can be resumed,
     // and finds everything done. The recorder knows what it lacks.
     let _ = recorder.close(closing).await;
     Outcome {
         run: options.run.clone(),
         steps: in_order(plan, steps),
-        verification: looked.verification,
+        verification,
         interrupted,
-        unhealthy: looked.unhealthy,
+        unhealthy,
         requests: service.requests().saturating_sub(asked_before),
         milliseconds: milliseconds(started),
         verify_milliseconds: look_milliseconds,

@@ -416,7 +416,8 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             SettledWrite::Adopt => return Ok(()),
             SettledWrite::Conflict(_) if is_plainly_refused && has_moved && has_tries => return Ok(()),
             SettledWrite::Conflict(conflict) => ChangeResult::Conflict(conflict),
-            SettledWrite::NotMade if confirm::may_repeat(*answer) => {
+            // One whose answer was lost may be sent again, now that it is known not to have been made.
+            SettledWrite::NotMade if *answer == FailedAnswer::Lost => {
                 if tried.has_waited && has_tries {
                     return Ok(());
                 }

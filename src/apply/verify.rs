@@ -12,31 +12,14 @@ use crate::model::{Field, Key, LiveItem, Namespace};
 use crate::plan::{Action, Change, Plan};
 use crate::run::{ChangeStep, RunEvent, RunObserver, Verification};
 
-/// What the looks found.
-pub(super) struct VerifiedRun {
-    pub(super) verification: Verification,
-    /// Applied endpoints that the service reports as failed.
-    pub(super) unhealthy: Vec<(Key, String)>,
-}
-
-impl VerifiedRun {
-    pub(super) fn not_needed() -> Self {
-        Self { verification: Verification::NotNeeded, unhealthy: Vec::new() }
-    }
-
-    pub(super) fn unknown(reason: &str) -> Self {
-        Self { verification: Verification::Unknown { reason: reason.to_owned() }, unhealthy: Vec::new() }
-    }
-}
-
-/// Looks until what was applied is there.
+/// Looks until what was applied is there; also the applied endpoints that the service reports as failed.
 pub(super) async fn verify<S: ObjectService, O: RunObserver>(
     plan: &Plan,
     steps: &BTreeMap<&Key, ChangeStep>,
     service: &S,
     observer: &O,
     options: &ApplyOptions,
-) -> VerifiedRun {
+) -> (Verification, Vec<(Key, String)>) {
     let is_done = |change: &&Change| steps.get(&change.key).is_some_and(|step| step.result.is_done());
     let mut left: Vec<(&Change, Vec<Field>)> =
         plan.changes.iter().filter(is_done).map(|change| (change, Vec::new())).collect();
@@ -65,7 +48,7 @@ pub(super) async fn verify<S: ObjectService, O: RunObserver>(
         },
     };
     let unhealthy = failed.into_iter().filter(|(key, _)| applied.contains(key)).collect();
-    VerifiedRun { verification, unhealthy }
+    (verification, unhealthy)
 }
 
 /// One look at everything that is left, with what is left after it; `failed` has the newest word on
