@@ -138,13 +138,10 @@ async fn read_kind(
         Err(error) if is_not_offered(kind, &error) => return Ok(KindSnapshot { items: None, referrers: None }),
         Err(error) => return Err(unread(error.failure.to_string())),
     };
-    let keys: Vec<Key> = match read_list(namespace, kind, &answer.body) {
-        ListRead::Complete { items } if referring == ReferrerReads::Asked => items.into_keys().collect(),
-        ListRead::Complete { .. } => Vec::new(),
-        read @ (ListRead::Unknown { .. } | ListRead::NotOffered) => {
-            return Err(unread(read.unknown().unwrap_or_default().to_owned()));
-        }
-    };
+    let read = read_list(namespace, kind, &answer.body);
+    let keys = read.known().map_err(|reason| unread(reason.to_owned()))?.keys();
+    let keys: Vec<Key> = keys.filter(|_| referring == ReferrerReads::Asked).cloned().collect();
+    drop(read);
     let items = items(namespace, kind, &answer.body).map_err(|error| unread(error.to_string()))?;
     // Its memory is free for the answers that follow.
     drop(answer);

@@ -56,20 +56,25 @@ pub enum ListRead {
 
 impl ListRead {
     /// The items, where the list is complete.
-    pub fn items(&self) -> Option<&BTreeMap<Key, LiveItem>> {
+    ///
+    /// # Errors
+    /// Why nothing may be concluded from it.
+    pub fn known(&self) -> Result<&BTreeMap<Key, LiveItem>, &str> {
         match self {
-            ListRead::Complete { items } => Some(items),
-            ListRead::Unknown { .. } | ListRead::NotOffered => None,
+            ListRead::Complete { items } => Ok(items),
+            ListRead::Unknown { reason } => Err(reason),
+            ListRead::NotOffered => Err("the service does not offer objects of this kind there"),
         }
+    }
+
+    /// The items, where the list is complete.
+    pub fn items(&self) -> Option<&BTreeMap<Key, LiveItem>> {
+        self.known().ok()
     }
 
     /// Why nothing may be concluded from it, if so.
     pub fn unknown(&self) -> Option<&str> {
-        match self {
-            ListRead::Complete { .. } => None,
-            ListRead::Unknown { reason } => Some(reason),
-            ListRead::NotOffered => Some("the service does not offer objects of this kind there"),
-        }
+        self.known().err()
     }
 }
 

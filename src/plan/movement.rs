@@ -45,14 +45,14 @@ pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
     for (scope, read) in &input.live.lists {
         handover.matched.add_namespaces([&scope.namespace]);
         handover.in_sync = 0;
-        let read = match (read.items(), read.unknown()) {
-            (Some(items), _) => {
+        let read = match read.known() {
+            Ok(items) => {
                 items.values().for_each(|item| handover.take(item));
                 ScopeRead::Complete { live: items.len(), owned: 0, removable: 0 }
             }
-            (None, reason) => {
+            Err(reason) => {
                 is_complete = false;
-                ScopeRead::Unknown { reason: reason.unwrap_or_default().to_owned() }
+                ScopeRead::Unknown { reason: reason.to_owned() }
             }
         };
         let state = ScopeState { read, definitions: 0, in_sync: handover.in_sync, pruned: false, selected: true };

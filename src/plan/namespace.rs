@@ -29,10 +29,10 @@ pub(super) fn arrange(
         && (scope.kind.is_endpoint() || input.kinds.contains(&scope.kind));
     let pruned = input.stack.is_some() && is_listed;
     let selected = input.selection.reaches(scope, input.desired);
-    let items = match (read.items(), read.unknown()) {
-        (Some(items), _) => items,
-        (None, reason) => {
-            let read = ScopeRead::Unknown { reason: reason.unwrap_or_default().to_owned() };
+    let items = match read.known() {
+        Ok(items) => items,
+        Err(reason) => {
+            let read = ScopeRead::Unknown { reason: reason.to_owned() };
             let definitions = selected_of(input.selection, wanted, &BTreeMap::new());
             return ScopeState { read, definitions, in_sync: 0, pruned, selected };
         }

@@ -130,19 +130,15 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
 
 fn state(input: &RollbackInput<'_>, scope: &Scope) -> ScopeState {
     let stack = input.undone.plan.stack.as_deref();
-    let read = input.live.lists.get(scope);
-    let read = match read.and_then(ListRead::items) {
-        Some(items) => {
+    let read = match input.live.lists.get(scope).map_or(Err("it was not read"), ListRead::known) {
+        Ok(items) => {
             let ours: Vec<&LiveObject> = items.values().filter_map(|item| owned(item, stack)).collect();
             let is_removable =
                 |live: &&&LiveObject| !live.endpoint.is_protected() && live.owner_view.is_none() && !live.deleting;
             let removable = ours.iter().filter(is_removable).count();
             ScopeRead::Complete { live: items.len(), owned: ours.len(), removable }
         }
-        None => {
-            let reason = read.and_then(ListRead::unknown).unwrap_or("it was not read");
-            ScopeRead::Unknown { reason: reason.to_owned() }
-        }
+        Err(reason) => ScopeRead::Unknown { reason: reason.to_owned() },
     };
     ScopeState { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
 }
