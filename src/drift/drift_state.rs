@@ -128,8 +128,7 @@ impl DriftState {
     /// # Errors
     /// The file contains something else, or that of another version.
     pub fn from_file(bytes: &[u8]) -> Result<Self, DocumentError> {
-        let (state, _) = FORMAT.read::<Self>(bytes)?;
-        Ok(Self { kind: FORMAT.kinds[0].to_owned(), ..state })
+        Ok(Self { kind: FORMAT.kinds[0].to_owned(), ..FORMAT.read(bytes)? })
     }
 
     /// The state as that of `owner`.

@@ -63,11 +63,11 @@ pub fn kind_of(bytes: &[u8]) -> Option<String> {
 }
 
 impl DocumentFormat {
-    /// The content of a file, and the kind that it names.
+    /// The content of a file.
     ///
     /// # Errors
     /// It is of another kind or version, or cannot be read.
-    pub(crate) fn read<C: DeserializeOwned>(&self, bytes: &[u8]) -> Result<(C, String), DocumentError> {
+    pub(crate) fn read<C: DeserializeOwned>(&self, bytes: &[u8]) -> Result<C, DocumentError> {
         #[derive(Deserialize)]
         struct Head {
             kind: Option<String>,
@@ -84,8 +84,7 @@ impl DocumentFormat {
             None => return Err(self.other("missing field `kind`")),
         }
         self.check(head.format_version)?;
-        let content = serde_json::from_slice(bytes).map_err(|error| self.other(error))?;
-        Ok((content, head.kind.unwrap_or_default()))
+        serde_json::from_slice(bytes).map_err(|error| self.other(error))
     }
 
     /// Whether this version of the format is read.

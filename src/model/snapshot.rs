@@ -200,7 +200,7 @@ impl Snapshot {
     /// # Errors
     /// The file is none, of another format, or altered.
     pub fn from_file(bytes: &[u8]) -> Result<Self, DocumentError> {
-        let (SealedSnapshot { snapshot, digest, .. }, _) = FORMAT.read::<SealedSnapshot<Self>>(bytes)?;
+        let SealedSnapshot { snapshot, digest, .. } = FORMAT.read::<SealedSnapshot<Self>>(bytes)?;
         if snapshot.digest() == digest { Ok(snapshot) } else { Err(FORMAT.altered()) }
     }
 }

@@ -72,7 +72,7 @@ impl Plan {
     /// # Errors
     /// The file is not a plan, of another format, altered, or no plan that anybody could have made.
     pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
-        let (Saved { plan, digest, .. }, _) = FORMAT.read::<Saved<Plan>>(bytes)?;
+        let Saved { plan, digest, .. } = FORMAT.read::<Saved<Plan>>(bytes)?;
         if plan.digest().full() != digest || plan.guards_within(&GuardLimits::default()) != plan.guards {
             return Err(FORMAT.altered().into());
         }

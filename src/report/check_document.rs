@@ -77,15 +77,14 @@ impl CheckDocument {
     /// The file is cut off, of another kind or format, or was altered.
     pub fn from_file(bytes: &[u8]) -> Result<Self, CheckDocumentError> {
         if kind_of(bytes).as_deref() == Some("drift") {
-            let (stack, _) = FORMAT.read(bytes)?;
-            let mut stack = SavedStack::read(stack)?;
+            let mut stack = SavedStack::read(FORMAT.read(bytes)?)?;
             if let Ok(check) = &stack.result {
                 stack.directory = check.plan.source.origin.to_string();
                 stack.environment.clone_from(&check.plan.source.environment);
             }
             return Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
         }
-        let (file, _) = FORMAT.read::<ChecksDocument<'static>>(bytes)?;
+        let file = FORMAT.read::<ChecksDocument<'static>>(bytes)?;
         let stacks = file.checks.into_iter().map(SavedStack::read).collect::<Result<_, _>>()?;
         Ok(Self { shard: shard(file.shard)?, stacks, problems: file.problems.into_owned() })
     }

@@ -102,13 +102,13 @@ impl RunDocument {
     /// # Errors
     /// The file is something else, of another format, or altered.
     pub fn from_file(bytes: &[u8]) -> Result<(Self, String), DocumentError> {
-        let (mut document, _) = FORMAT.read::<Json>(bytes)?;
+        let mut document: Json = FORMAT.read(bytes)?;
         let says = document.as_object_mut().and_then(|document| document.remove("digest"));
         let is = document::digest(&document);
         if says != Some(is.as_str().into()) {
             return Err(FORMAT.altered());
         }
-        let (read, _) = FORMAT.read::<Self>(bytes)?;
+        let read: Self = FORMAT.read(bytes)?;
         // The texts pair them.
         let pairs = read.steps.iter().map(|step| &step.key).eq(read.plan.changes.iter().map(|change| &change.key));
         if pairs { Ok((read, is)) } else { Err(FORMAT.other("its steps are not those of its plan")) }

@@ -113,7 +113,7 @@ struct LockObject {
 impl LockObject {
     fn read(name: &str, bucket: &Bucket, object: &StoredObject) -> Result<Self, StateError> {
         let read = FORMAT.read::<Self>(&object.bytes);
-        let (lock, _) = read.map_err(|error| StateError::new("read", bucket.place(name), error.to_string()))?;
+        let lock = read.map_err(|error| StateError::new("read", bucket.place(name), error.to_string()))?;
         Ok(Self { holder: lock.holder.plain(), ..lock })
     }
 
