@@ -9,8 +9,8 @@ use super::suggestion::did_you_mean;
 use crate::kind::{self, KindName};
 use crate::model::policy::IgnoreRule;
 use crate::model::{
-    APPLIED, COMMIT_DIGITS, Field, Key, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Object, Ownership, Problem, STACK,
-    Segment, WireMetadata, is_ownership_annotation,
+    COMMIT_DIGITS, Field, Key, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Object, Ownership, Problem, Segment,
+    WireMetadata, is_ownership_annotation,
 };
 
 /// Labels and annotations that fit into `trueup/applied` beside every other field, whatever they are.
@@ -98,15 +98,6 @@ impl StackRules {
         problems
     }
 
-    /// Why there is no room for the ownership annotations of an endpoint.
-    pub(super) fn check_room(&self, endpoint: &Object) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        if self.annotates {
-            self.room_for_ownership(endpoint, &mut problems);
-        }
-        problems
-    }
-
     fn namespace(&self, namespace: &str, problems: &mut Vec<Problem>) {
         let listed = self.namespaces.iter().any(|listed| listed.as_str() == namespace);
         if listed || self.namespaces.is_empty() || namespace.is_empty() {
@@ -118,26 +109,23 @@ impl StackRules {
         problems.push(Problem::value(vec!["metadata".into(), "namespace".into()], what, label));
     }
 
-    fn room_for_ownership(&self, endpoint: &Object, problems: &mut Vec<Problem>) {
-        if endpoint.labels.len() + endpoint.annotations.len() <= SURELY_FITTING {
-            return;
+    /// Why there is no room for the ownership annotations of an endpoint.
+    pub(super) fn check_room(&self, endpoint: &Object) -> Vec<Problem> {
+        if !self.annotates || endpoint.labels.len() + endpoint.annotations.len() <= SURELY_FITTING {
+            return Vec::new();
         }
-        let run = "r".repeat(LONGEST_RUN);
-        let commit = "c".repeat(COMMIT_DIGITS);
+        let (run, commit) = ("r".repeat(LONGEST_RUN), "c".repeat(COMMIT_DIGITS));
         let annotations = Ownership::of(endpoint, self.stack.as_deref(), &run).at_commit(Some(&commit)).annotations();
-        for (key, value) in annotations.into_iter().filter(|(key, _)| *key == APPLIED || *key == STACK) {
-            if value.len() > LONGEST_ANNOTATION {
-                let what = format!(
-                    "`{key}` would be {} characters long for this many labels and annotations, above the allowed \
-                     {LONGEST_ANNOTATION}",
-                    value.len()
-                );
-                problems.push(Problem::key(
-                    vec!["metadata".into()],
-                    what,
-                    "remove some, or set `ownership_annotations: false` in trueup.yaml",
-                ));
-            }
-        }
+        let too_long = annotations.into_iter().filter(|(_, value)| value.len() > LONGEST_ANNOTATION);
+        let problem = |(key, value): (&str, String)| {
+            let what = format!(
+                "`{key}` would be {} characters long for this many labels and annotations, above the allowed \
+                 {LONGEST_ANNOTATION}",
+                value.len()
+            );
+            let label = "remove some, or set `ownership_annotations: false` in trueup.yaml";
+            Problem::key(vec!["metadata".into()], what, label)
+        };
+        too_long.map(problem).collect()
     }
 }
