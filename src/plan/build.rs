@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::namespace;
-use super::references::References;
+use super::references;
 use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, ScopeState};
 use crate::kind::KindName;
 use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
@@ -42,7 +42,8 @@ pub struct PlanBuilder<'f> {
     plan: Plan,
     commits: NamedCommits,
     matched: MatchedFilters,
-    references: References,
+    /// The keys of all lists. Nothing, where no kind but endpoint is read: nothing that one refers to is known then.
+    live: Option<BTreeSet<Key>>,
 }
 
 impl<'f> PlanBuilder<'f> {
@@ -61,9 +62,9 @@ impl<'f> PlanBuilder<'f> {
             source: input.source.clone(),
             ..Plan::default()
         };
-        let kinds = definitions.keys().map(|(_, kind)| *kind).chain(input.kinds.iter().copied());
-        let references = References::of(kinds);
-        Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default(), references }
+        let mut kinds = definitions.keys().map(|(_, kind)| *kind).chain(input.kinds.iter().copied());
+        let live = kinds.any(|kind| !kind.is_endpoint()).then(BTreeSet::new);
+        Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default(), live }
     }
 
     /// Takes in what a list contains.
@@ -76,7 +77,9 @@ impl<'f> PlanBuilder<'f> {
         let state = namespace::arrange(&mut self.plan, &mut self.commits, &self.input, scope, read, wanted);
         self.plan.scope.insert(scope.clone(), state);
         if let ListRead::Complete { items } = read {
-            self.references.take(items);
+            if let Some(live) = &mut self.live {
+                live.extend(items.keys().cloned());
+            }
             if !self.input.selection.is_all() {
                 self.note_matches(scope, items);
             }
@@ -129,7 +132,9 @@ impl<'f> PlanBuilder<'f> {
         let is_defined = |namespace: &Namespace| self.definitions.keys().any(|(defined, _)| *defined == namespace);
         let empty: Vec<_> = empty_namespaces(&plan).into_iter().filter(|namespace| is_defined(namespace)).collect();
         plan.notes.extend(empty.into_iter().map(|namespace| Note::EmptyNamespace { namespace }));
-        self.references.block(&mut plan, &self.input);
+        if let Some(live) = &self.live {
+            references::block_broken(&mut plan, &self.input, live);
+        }
         plan.note_renamed();
         plan.order()
     }

@@ -7,52 +7,34 @@ use super::{
     Action, ActionKind, Allowances, BlockReason, BlockedChange, BrokenReference, Change, Plan, PlanInput, ScopeRead,
     ScopeState, WrittenReference, waves,
 };
-use crate::kind::{KindName, Target};
-use crate::model::{Definition, Key, ListRead, Live, LiveItem};
-
-/// What is live that others may refer to.
-pub(super) struct References {
-    /// Nothing, where no kind but endpoint is read: nothing that an endpoint refers to is known then.
-    live: Option<BTreeSet<Key>>,
-}
+use crate::kind::Target;
+use crate::model::{Definition, Key, ListRead, Live};
 
 /// What definitions refer to within their own tenant.
 type Targets<'f> = BTreeMap<&'f Key, Vec<Target>>;
 
-impl References {
-    /// For a plan over these kinds.
-    pub(super) fn of(mut kinds: impl Iterator<Item = KindName>) -> Self {
-        Self { live: kinds.any(|kind| !kind.is_endpoint()).then(BTreeSet::new) }
+/// Blocks the changes of `plan` whose references are broken; `live` are the keys of all lists.
+pub(super) fn block_broken(plan: &mut Plan, input: &PlanInput<'_>, live: &BTreeSet<Key>) {
+    if plan.changes.is_empty() {
+        return;
     }
-
-    /// Takes in what a list contains.
-    pub(super) fn take(&mut self, items: &BTreeMap<Key, LiveItem>) {
-        if let Some(live) = &mut self.live {
-            live.extend(items.keys().cloned());
-        }
+    for circle in circles(plan, ActionKind::Create) {
+        block(plan, &circle, || BrokenReference::Circle(circle.clone()));
     }
-
-    /// Blocks the changes of `plan` whose references are broken.
-    pub(super) fn block(&self, plan: &mut Plan, input: &PlanInput<'_>) {
-        let Some(live) = self.live.as_ref().filter(|_| !plan.changes.is_empty()) else { return };
-        for circle in circles(plan, ActionKind::Create) {
-            block(plan, &circle, || BrokenReference::Circle(circle.clone()));
-        }
-        for circle in circles(plan, ActionKind::Delete) {
-            block(plan, &circle, || BrokenReference::LiveCircle(circle.clone()));
-        }
-        let has_deletes = plan.deletes().next().is_some();
-        let changed: BTreeSet<&Key> = plan.changes.iter().map(|change| &change.key).collect();
-        let definitions = input.desired.definitions.iter().filter(|(key, _)| has_deletes || changed.contains(key));
-        let targets = |definition: &Definition| {
-            let targets = waves::targets(&definition.endpoint).into_iter();
-            targets.filter(|target| target.tenant.is_none()).collect::<Vec<_>>()
-        };
-        let of: Targets<'_> = definitions.map(|(key, definition)| (key, targets(definition))).collect();
-        block_deletes(plan, input.allow, &of);
-        // What is blocked is not created: others may need it.
-        while block_writes(plan, input, &of, live) {}
+    for circle in circles(plan, ActionKind::Delete) {
+        block(plan, &circle, || BrokenReference::LiveCircle(circle.clone()));
     }
+    let has_deletes = plan.deletes().next().is_some();
+    let changed: BTreeSet<&Key> = plan.changes.iter().map(|change| &change.key).collect();
+    let definitions = input.desired.definitions.iter().filter(|(key, _)| has_deletes || changed.contains(key));
+    let targets = |definition: &Definition| {
+        let targets = waves::targets(&definition.endpoint).into_iter();
+        targets.filter(|target| target.tenant.is_none()).collect::<Vec<_>>()
+    };
+    let of: Targets<'_> = definitions.map(|(key, definition)| (key, targets(definition))).collect();
+    block_deletes(plan, input.allow, &of);
+    // What is blocked is not created: others may need it.
+    while block_writes(plan, input, &of, live) {}
 }
 
 /// Blocks creates and replaces of what refers to something that is not there; whether there were any.
