@@ -2,6 +2,7 @@
 //! and kept, and an item that the model cannot represent does not affect the read of the others. Pure.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -115,9 +116,11 @@ fn items(scope: (&Namespace, KindName), body: &str) -> Result<Vec<(Key, LiveItem
     let Ok(list) = serde_json::from_str::<List<Item>>(body) else {
         return each_careful(scope, &raw_items(body)?, |item| item);
     };
-    let mut raw = LazyItems { body, items: None };
+    // Found only when one of them is needed.
+    let raw = LazyCell::new(|| raw_items(body).unwrap_or_default());
+    let json = |index: usize| raw.get(index).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let items = whole(list)?.into_iter().enumerate();
-    let reads = items.filter_map(|(index, item)| one(scope, item, || raw.json(index)).transpose());
+    let reads = items.filter_map(|(index, item)| one(scope, item, || json(index)).transpose());
     reads.map(|read| read.map(|item| (item.key().clone(), item))).collect()
 }
 
@@ -210,21 +213,6 @@ fn list_error(error: &Json) -> String {
         (code, message) => format!("{code}: {message}"),
     };
     neutral(&text, 200)
-}
-
-/// The items of a list as text, found only when one of them is needed.
-struct LazyItems<'a> {
-    body: &'a str,
-    items: Option<Vec<&'a RawValue>>,
-}
-
-impl<'a> LazyItems<'a> {
-    fn json(&mut self, index: usize) -> Json {
-        let items = self.items.get_or_insert_with(|| {
-            serde_json::from_str::<List<&'a RawValue>>(self.body).ok().and_then(|list| list.items).unwrap_or_default()
-        });
-        items.get(index).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
-    }
 }
 
 /// An item of a list of which at least one has an unexpected shape.
