@@ -22,14 +22,9 @@ pub(super) fn is_hidden(field: &Field) -> bool {
     field.is(Flag::Unanswered) || field.is(Flag::Secret)
 }
 
-/// The paths of what is set in a spec and no description knows.
-pub fn unknown(spec: &Message, value: &Json) -> Vec<String> {
+/// The paths of what is set in a message and no description knows, below its own.
+pub fn unknown(message: &Message, value: &Json, above: &str) -> Vec<String> {
     let mut paths = Vec::new();
-    unknown_below(spec, value, "spec", &mut paths);
-    paths
-}
-
-fn unknown_below(message: &Message, value: &Json, above: &str, paths: &mut Vec<String>) {
     for (key, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !is_zero(value)) {
         let path = format!("{above}.{key}");
         let Some(field) = message.field(key) else {
@@ -37,9 +32,10 @@ fn unknown_below(message: &Message, value: &Json, above: &str, paths: &mut Vec<S
             continue;
         };
         for below in messages(field, value) {
-            unknown_below(below.message, below.value, &format!("{path}{}", below.step), paths);
+            paths.extend(unknown(below.message, below.value, &format!("{path}{}", below.step)));
         }
     }
+    paths
 }
 
 /// What no answer shows of the keys of a message; `None` where that is nothing.

@@ -53,21 +53,15 @@ pub fn digest_of(value: &Json) -> Option<&str> {
 }
 
 /// The digests of the secrets of these keys of a spec.
-pub fn digests(spec: &Message, keys: Keys<'_>) -> Vec<String> {
-    let mut found = Vec::new();
-    digests_below(spec, keys, &mut found);
-    found
-}
-
-fn digests_below(of: &Message, keys: Keys<'_>, found: &mut Vec<String>) {
-    for (key, value) in keys.iter() {
-        let Some(field) = of.field(&of.spelled(key)) else { continue };
-        if field.is(Flag::Secret) {
-            found.extend(digest_of(value).map(str::to_owned));
-        } else {
-            messages(field, value).iter().for_each(|below| digests_below(below.message, Keys::of(below.value), found));
+pub fn digests(of: &Message, keys: Keys<'_>) -> Vec<String> {
+    let in_entry = |(key, value): (&str, &Json)| match of.field(&of.spelled(key)) {
+        Some(field) if field.is(Flag::Secret) => digest_of(value).map(str::to_owned).into_iter().collect(),
+        Some(field) => {
+            messages(field, value).iter().flat_map(|one| digests(one.message, Keys::of(one.value))).collect()
         }
-    }
+        None => Vec::new(),
+    };
+    keys.iter().flat_map(in_entry).collect()
 }
 
 /// Whether a replace that writes `wanted` as keys of the spec leaves no secret behind at a place of the live

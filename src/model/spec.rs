@@ -149,7 +149,7 @@ impl Spec {
 
     /// The paths of what no description knows.
     pub fn unknown(&self) -> Vec<String> {
-        kind::unknown(self.kind.message(), &self.json())
+        kind::unknown(self.kind.message(), &self.json(), "spec")
     }
 
     /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`]. Cheap, and nearly always

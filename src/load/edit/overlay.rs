@@ -206,7 +206,8 @@ impl<'l> OverlayEditor<'l> {
         if text.is_empty() {
             text = head(&wanted.key);
         }
-        let changes = changes(wanted.key.kind, &path, &current, &value);
+        let mut changes = Vec::new();
+        differences(wanted.key.kind, &path, (&current, &value), &mut changes);
         for (path, value) in &changes {
             text = set(&text, file, &wanted.key, path, value)?;
         }
@@ -245,13 +246,6 @@ impl<'l> OverlayEditor<'l> {
     }
 }
 
-/// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default, or takes it out.
-fn changes(kind: KindName, path: &[String], current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
-    let mut found = Vec::new();
-    differences(kind, path, (current, wanted), &mut found);
-    found
-}
-
 /// A wanted value with the live defaults of groups of which the definition chooses another option: an overlay need not be
 /// able to take that one out, and the default drops it.
 fn with_defaults(kind: KindName, path: &[String], (current, live): (&Json, &Json), wanted: Json) -> Json {
@@ -280,6 +274,7 @@ fn with_defaults(kind: KindName, path: &[String], (current, live): (&Json, &Json
     Json::Object(new)
 }
 
+/// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default, or takes it out.
 fn differences(
     kind: KindName,
     path: &[String],
