@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::kind::{self, KindName, Message, snake};
 use crate::model::{
     Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Spec, UnknownField,
-    UnsupportedItem, WireMetadata, neutral,
+    UnsupportedItem, WireMetadata, neutral, share,
 };
 
 /// Errors of a list that a reason quotes.
@@ -113,15 +113,18 @@ pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> ListRead
 }
 
 fn items(scope: (&Namespace, KindName), body: &str) -> Result<Vec<(Key, LiveItem)>, String> {
+    let keyed = |item: LiveItem| (item.key().clone(), item);
     let Ok(list) = serde_json::from_str::<List<Item>>(body) else {
-        return each_careful(scope, &raw_items(body)?, |item| item);
+        let items = raw_items(body)?;
+        let reads = items.iter().filter_map(|raw| careful(scope, raw).transpose());
+        return reads.map(|read| read.map(keyed)).collect();
     };
     // Found only when one of them is needed.
     let raw = LazyCell::new(|| raw_items(body).unwrap_or_default());
     let json = |index: usize| raw.get(index).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let items = whole(list)?.into_iter().enumerate();
     let reads = items.filter_map(|(index, item)| one(scope, item, || json(index)).transpose());
-    reads.map(|read| read.map(|item| (item.key().clone(), item))).collect()
+    reads.map(|read| read.map(keyed)).collect()
 }
 
 /// The body as text, checked once: the parser of bytes checks every string by itself.
@@ -140,32 +143,19 @@ pub(super) fn check_list<T: Send>(
     body: &[u8],
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> Result<BTreeMap<Key, T>, String> {
-    let items = raw_items(text(body)?)?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts = items.chunks(items.len().div_ceil(threads).max(FEW));
-    let (check, mut checked) = (&check, Vec::with_capacity(items.len()));
-    std::thread::scope(|scope| {
-        let parts: Vec<_> =
-            parts.map(|part| scope.spawn(move || each_careful((namespace, kind), part, check))).collect();
-        for part in parts {
-            checked.append(&mut part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    let mut items = raw_items(text(body)?)?;
+    let checked = share::each(&mut items, FEW, || {
+        |raw: &mut &RawValue| {
+            let item = careful((namespace, kind), raw).transpose()?;
+            Some(item.map(|item| (item.key().clone(), check(item))))
         }
-        by_key(checked)
-    })
+    });
+    by_key(checked.into_iter().flatten().collect::<Result<_, _>>()?)
 }
 
 fn raw_items(body: &str) -> Result<Vec<&RawValue>, String> {
     let list = serde_json::from_str::<List<&RawValue>>(body);
     whole(list.map_err(|error| format!("the list cannot be read: {}", describe(&error)))?)
-}
-
-fn each_careful<T>(
-    scope: (&Namespace, KindName),
-    items: &[&RawValue],
-    take: impl Fn(LiveItem) -> T,
-) -> Result<Vec<(Key, T)>, String> {
-    let reads = items.iter().filter_map(|raw| careful(scope, raw).transpose());
-    reads.map(|read| read.map(|item| (item.key().clone(), take(item)))).collect()
 }
 
 fn by_key<T>(mut reads: Vec<(Key, T)>) -> Result<BTreeMap<Key, T>, String> {

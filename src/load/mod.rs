@@ -54,7 +54,6 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use careful::{FileRead, ReadContext};
 use config::SettingPlaces;
@@ -67,7 +66,7 @@ use text::{Language, SourceText};
 use variable::Variables;
 
 use crate::file::{self, Directory};
-use crate::model::{self, Definition, Desired, Key, SealedSecrets};
+use crate::model::{self, Definition, Desired, Key, SealedSecrets, share};
 
 /// Files that a thread takes at a time.
 const STRIDE: usize = 16;
@@ -286,7 +285,12 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
     let context =
         ReadContext { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
-    let reads = read_all(&origin, &files, &context, options.threads);
+    let at_a_time = options.threads.map_or(STRIDE, |threads| files.len().div_ceil(threads));
+    let reads = share::each(&mut files.iter().collect::<Vec<_>>(), at_a_time, || {
+        let mut reader = origin.files();
+        let context = &context;
+        move |file: &mut &Arc<str>| read_file(&mut reader, file, context)
+    });
     let mut all = FileRead { found: Vec::with_capacity(reads.len()), problems, ..FileRead::default() };
     for read in reads {
         all.found.extend(read.found);
@@ -343,42 +347,6 @@ fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, probl
             Config::default()
         }
     }
-}
-
-/// Reads and parses every file, on several threads; the results are in the order of the files.
-fn read_all(
-    origin: &FileOrigin,
-    files: &[Arc<str>],
-    context: &ReadContext<'_>,
-    threads: Option<usize>,
-) -> Vec<FileRead> {
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.unwrap_or_else(processors).clamp(1, files.len().div_ceil(STRIDE).max(1));
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut reads: Vec<(usize, FileRead)> = Vec::new();
-        let mut reader = origin.files();
-        loop {
-            let start = next.fetch_add(STRIDE, Ordering::Relaxed);
-            let Some(part) = files.get(start..files.len().min(start + STRIDE)).filter(|part| !part.is_empty()) else {
-                return reads;
-            };
-            reads.extend(part.iter().enumerate().map(|(at, file)| (start + at, read_file(&mut reader, file, context))));
-        }
-    };
-    let mut reads = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut reads = work();
-        for worker in workers {
-            match worker.join() {
-                Ok(more) => reads.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        reads
-    });
-    reads.sort_by_key(|(at, _)| *at);
-    reads.into_iter().map(|(_, read)| read).collect()
 }
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {

@@ -20,6 +20,7 @@ pub mod policy;
 mod problem;
 mod rules;
 mod run_id;
+pub(crate) mod share;
 mod snapshot;
 mod spec;
 mod string_map;

@@ -10,8 +10,10 @@ use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Action, ActionKind, Attribution, Change, FieldChange, OwnershipAnnotations, Plan, PlanSettings, ScopeState, share,
+    AT_A_TIME, Action, ActionKind, Attribution, Change, FieldChange, OwnershipAnnotations, Plan, PlanSettings,
+    ScopeState,
 };
+use crate::model::share;
 use crate::model::{APPLIED, Field, Json, Key, Layout, Object, Ownership, RUN_PENDING, RelatedObject, RunId, Scope};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Who can make two plans
@@ -129,7 +131,7 @@ impl Plan {
             staying: super::guard::staying(self).collect(),
         };
         let mut changes: Vec<&Change> = self.changes.iter().collect();
-        let changes = share::each(&mut changes, || |change: &mut &Change| hash(&covering(change)));
+        let changes = share::each(&mut changes, AT_A_TIME, || |change: &mut &Change| hash(&covering(change)));
         let hash = changes.iter().fold(Sha256::new_with_prefix(hash(&covered)), Sha256::chain_update);
         let without = hash.finalize();
         let digest = |hash: Output<Sha256>| Digest(HEXLOWER.encode(&hash));

@@ -25,7 +25,6 @@ mod rollback;
 mod saved;
 mod select;
 mod settings;
-mod share;
 mod soundness;
 mod waves;
 
@@ -60,6 +59,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::KindName;
 use crate::model::policy::SettingChange;
+use crate::model::share;
 use crate::model::{Key, Layout, Namespace, RunId, Scope, SealedSecrets};
 
 /// The commits that live objects name, each with the first and the last of the runs that they name with it. A narrowed
@@ -68,6 +68,9 @@ pub type NamedCommits = BTreeMap<String, (String, String)>;
 
 /// The format that this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// Changes that a thread takes at a time.
+const AT_A_TIME: usize = 256;
 
 /// What an apply would do, in order, against what, and why.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -413,7 +416,7 @@ impl Plan {
             entry.place = place(&entry.key, None).whole;
             entry.change.iter_mut().for_each(|change| change.locate(&mut place));
         }
-        share::each(&mut self.changes, || {
+        share::each(&mut self.changes, AT_A_TIME, || {
             let mut place = places();
             move |change: &mut Change| change.locate(&mut place)
         });
