@@ -174,11 +174,13 @@ impl Field {
         match of_spec.map_or(path, |rest| rest.split('.').next().unwrap_or(rest)) {
             "description" if of_spec.is_none() => Some(Field::Description),
             "disable" if of_spec.is_none() => Some(Field::Disable),
-            key => {
-                let unit = kind::unit_of(KindName::ENDPOINT.message(), key);
-                kind::units(KindName::ENDPOINT.message()).find(|known| *known == unit).map(Self::of_unit)
-            }
+            key => Self::of_option(KindName::ENDPOINT, key),
         }
+    }
+
+    fn of_option(kind: KindName, key: &str) -> Option<Self> {
+        let unit = kind::unit_of(kind.message(), key);
+        kind::units(kind.message()).find(|known| *known == unit).map(Self::of_unit)
     }
 
     /// The field of the key of a spec that this path begins with, in an object of whichever kind.
@@ -189,13 +191,8 @@ impl Field {
 
     /// The field of an object of this kind with this path. An option of a group names the group.
     pub fn of_kind(kind: KindName, path: &str) -> Option<Self> {
-        let unit = path.strip_prefix("spec.").map(|rest| rest.split(['.', '[']).next().unwrap_or(rest));
-        match unit {
-            Some(key) => {
-                let spec = kind.message();
-                let unit = kind::unit_of(spec, key);
-                kind::units(spec).find(|name| *name == unit).map(Self::of_unit)
-            }
+        match path.strip_prefix("spec.") {
+            Some(rest) => Self::of_option(kind, rest.split(['.', '[']).next().unwrap_or(rest)),
             None => Self::from_path(path),
         }
     }

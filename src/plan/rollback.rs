@@ -308,10 +308,9 @@ impl Undo<'_, '_> {
         let conflict =
             |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
         let ownership = Ownership::read(&live.endpoint.annotations);
-        let reason = if let Some(owner) = &live.owner_view {
-            Some(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())))
-        } else if live.deleting {
-            Some(BlockReason::Unchangeable(Unchangeable::Deleting))
+        let lost_secret = || change.lost_secret(live).map(str::to_owned).or_else(|| lost(original, &change.secrets));
+        let reason = if let Some(reason) = namespace::blocked(live, None) {
+            Some(BlockReason::Unchangeable(reason))
         } else if live.uid != before.uid && self.write.action != ActionKind::Recreate {
             Some(BlockReason::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
         } else if !changed_since.is_empty() {
@@ -320,9 +319,7 @@ impl Undo<'_, '_> {
             && !self.input.allow.foreign_stack(&change.key)
         {
             Some(BlockReason::ForeignStack { stack: stack.to_owned() })
-        } else if let Some(path) = change.lost_secret(live) {
-            Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path: path.to_owned() }))
-        } else if let Some(path) = lost(original, &change.secrets) {
+        } else if let Some(path) = lost_secret() {
             Some(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }))
         } else if let (Some(field), Action::Replace { .. }) = (blocking, &change.action) {
             Some(BlockReason::Unchangeable(Unchangeable::UnknownOption { path: field.path.clone() }))
