@@ -144,6 +144,24 @@ fn a_stack_has_changed_if_a_file_that_it_reads_has() {
 }
 
 #[test]
+fn the_ends_of_lines_that_git_writes_are_no_change() {
+    let stage = repository();
+    git(&stage, "checkout -q -b change");
+    let windows = |path: &str| std::fs::read_to_string(stage.path(path)).expect(path).replace('\n', "\r\n");
+    for path in ["stacks/shop/cart.yaml", "stacks/pay/trueup.yaml"] {
+        stage.write(path, &windows(path));
+    }
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    commit(&stage, "ends");
+    git(&stage, "branch -f main");
+    // The other way round, and a line more of the same length.
+    stage.write("stacks/shop/cart.yaml", &windows("stacks/shop/cart.yaml").replace('\r', ""));
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    stage.edit("stacks/pay/trueup.yaml", "\r\n", "\n\n");
+    assert_eq!(changed(&stage), ["stacks/pay changed"]);
+}
+
+#[test]
 fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     let stage = repository();
     stage.write("envs/trueup.yaml", "stack: envs\nnamespaces: [envs]\nenvironments: {dev: {}, test: {}}\n");

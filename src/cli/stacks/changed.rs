@@ -96,11 +96,13 @@ struct TreeThen<'r> {
     tree: BTreeMap<&'r str, &'r TreeEntry>,
 }
 
-/// A file that is of the same size as it was.
+/// A file that may be as it was, by its size.
 struct Candidate<'t> {
     stack: usize,
     entry: &'t TreeEntry,
     path: PathBuf,
+    /// Its bytes now.
+    length: u64,
 }
 
 impl<'r> TreeThen<'r> {
@@ -126,7 +128,7 @@ impl<'r> TreeThen<'r> {
             let chunk: Vec<&Candidate<'_>> = chunk.iter().filter(|file| changes[file.stack].is_none()).collect();
             let entries: Vec<&TreeEntry> = chunk.iter().map(|candidate| candidate.entry).collect();
             for (candidate, before) in chunk.iter().zip(self.repository.contents(&entries)?) {
-                if now(candidate).as_deref() != Some(before.as_slice()) {
+                if !now(candidate).is_some_and(|now| lines(&now).eq(lines(&before))) {
                     changes[candidate.stack] = Some(StackChange::Changed);
                 }
             }
@@ -159,12 +161,14 @@ impl<'r> TreeThen<'r> {
         let mut files = Vec::with_capacity(after.len());
         for ((path, entry), file) in before.into_iter().zip(&after) {
             let there = directory.join(&file.path);
-            let length = there.symlink_metadata().map(|metadata| metadata.len()).ok();
-            let is_same = path == file.path && (entry.kind == EntryKind::Link) == file.is_link && length == entry.size;
-            if !is_same {
+            let length = there.symlink_metadata().map_or(0, |metadata| metadata.len());
+            let size = entry.size.unwrap_or(0);
+            // Git may write another end of each line than it keeps.
+            let may_be_same = length <= 2 * size && size <= 2 * length;
+            if path != file.path || (entry.kind == EntryKind::Link) != file.is_link || !may_be_same {
                 return Err(StackChange::Changed);
             }
-            files.push(Candidate { stack, entry, path: there });
+            files.push(Candidate { stack, entry, path: there, length });
         }
         Ok(files)
     }
@@ -281,8 +285,14 @@ fn deletes_with_a_line_more(mut file: SourceFile) -> bool {
 fn now(candidate: &Candidate<'_>) -> Option<Vec<u8>> {
     match candidate.entry.kind {
         EntryKind::Link => candidate.path.read_link().ok().map(|to| to.into_os_string().into_encoded_bytes()),
-        _ => crate::file::read(&candidate.path, candidate.entry.size.unwrap_or(0)).ok(),
+        _ => crate::file::read(&candidate.path, candidate.length).ok(),
     }
+}
+
+/// The bytes of a text without the carriage return that may end its lines.
+fn lines(text: &[u8]) -> impl Iterator<Item = &u8> {
+    let next = text.iter().skip(1).map(Some).chain([None]);
+    text.iter().zip(next).filter(|pair| *pair != (&b'\r', Some(&b'\n'))).map(|(byte, _)| byte)
 }
 
 #[cfg(test)]
