@@ -88,16 +88,13 @@ fn is_read_otherwise(text: &str) -> bool {
 }
 
 /// Whether a JSON text is a document of another kind, without building anything of it.
-pub(super) fn is_other_kind(source: &SourceText) -> bool {
+pub(super) fn is_other_kind(text: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct PlainHead {
         kind: String,
         #[serde(default)]
         format_version: Option<IgnoredAny>,
     }
-    if source.language() != Language::Json {
-        return false;
-    }
-    serde_json::from_str::<PlainHead>(source.as_str())
+    serde_json::from_slice::<PlainHead>(text)
         .is_ok_and(|head| names_other_kind(&head.kind, head.format_version.is_some()))
 }

@@ -365,7 +365,7 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
     {
         return FileRead { found, ..FileRead::default() };
     }
-    if fast::is_other_kind(&source) {
+    if source.language() == Language::Json && fast::is_other_kind(source.as_str().as_bytes()) {
         return FileRead::default();
     }
     careful::read(&source, context)

@@ -10,9 +10,10 @@ use walkdir::DirEntry;
 
 use super::config::{self, Config, FileGlobs, SettingPlaces};
 use super::diagnostic::Diagnostic;
+use super::fast;
 use super::options::LoadLimits;
 use super::suggestion::nearest;
-use super::text::SourceText;
+use super::text::{Language, SourceText};
 use crate::file::{self, Directory, FileError, MOST_ENTRIES, ManyFiles, Walk, WalkError};
 use crate::kind;
 use crate::model::{self, Key};
@@ -91,14 +92,25 @@ impl Files<'_> {
                 let bytes = files.get(path).cloned().unwrap_or_default();
                 if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) }
             }
-            Files::Disk(files) => files.read(Path::new(path), limits.file_bytes).map_err(|error| match error {
-                FileError::TooLarge { .. } => too_large(),
-                FileError::Outside { .. } => leads_out(path),
-                FileError::Io { source, .. } => {
-                    Diagnostic::of_file(format!("the file cannot be read: {source}"), path, "")
-                }
-                _ => not_regular(path),
-            }),
+            Files::Disk(files) => {
+                let at = Path::new(path);
+                let read = files.read(at, limits.file_bytes).or_else(|error| match error {
+                    // What a command wrote is as large as it is, and passed over.
+                    FileError::TooLarge { .. } if Language::of(path) == Language::Json => {
+                        let text = files.read(at, file::limit::SAVED).ok();
+                        text.filter(|text| fast::is_other_kind(text)).ok_or(error)
+                    }
+                    error => Err(error),
+                });
+                read.map_err(|error| match error {
+                    FileError::TooLarge { .. } => too_large(),
+                    FileError::Outside { .. } => leads_out(path),
+                    FileError::Io { source, .. } => {
+                        Diagnostic::of_file(format!("the file cannot be read: {source}"), path, "")
+                    }
+                    _ => not_regular(path),
+                })
+            }
         }
     }
 }

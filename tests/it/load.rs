@@ -262,6 +262,10 @@ fn a_huge_file_is_refused_unread_and_so_are_too_many_documents() {
     huge.set_len(2 * 1024 * 1024 * 1024).expect("a sparse file");
     write(root.path(), "many.yaml", "---\na\n".repeat(100_000));
     write(root.path(), "empty.yaml", "---\n".repeat(100_000));
+    // A saved plan is passed over, whatever its size.
+    let padding = "x".repeat(17 * 1024 * 1024);
+    write(root.path(), "plan.json", format!(r#"{{"kind": "plan", "format_version": 1, "more": "{padding}"}}"#));
+    write(root.path(), "large.json", format!(r#"{{"more": "{padding}"}}"#));
     assert_eq!(
         messages(root.path())
             .into_iter()
@@ -270,6 +274,7 @@ fn a_huge_file_is_refused_unread_and_so_are_too_many_documents() {
         [
             "empty.yaml: the file has more than the allowed 20000 documents",
             "huge.yaml: the file is larger than the allowed 16 MiB",
+            "large.json: the file is larger than the allowed 16 MiB",
             "many.yaml: more than 200 problems in this file; the rest is not shown",
         ]
     );
