@@ -14,7 +14,7 @@ use crate::diff;
 use crate::file::{FileError, FileMode, limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
-use crate::load::{self, Config, SourceFile};
+use crate::load::{self, Config, LoadOptions, SourceFile};
 use crate::model::{Definition, Key, Object, SourceLocation};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
@@ -36,6 +36,8 @@ pub struct DefinitionTarget<'a> {
     environment: Option<String>,
     /// From the stack's directory to that of the files, with `/` at its end where it is not empty.
     below: String,
+    /// The directory that is written has no settings, and files that need not be definitions.
+    has_others: bool,
     /// The definitions that are there.
     defined: BTreeMap<Key, Definition>,
     /// The same by file.
@@ -71,8 +73,10 @@ impl<'a> DefinitionTarget<'a> {
             Some(Err(found)) if has_settings => {
                 return Err(diagnostics::error(context, &found).hint("nothing was written"));
             }
-            loaded => loaded.and_then(Result::ok),
+            loaded => loaded,
         };
+        let has_others = matches!(loaded, Some(Err(_)));
+        let loaded = loaded.and_then(Result::ok);
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let mut files: BTreeMap<Arc<str>, Vec<Key>> = BTreeMap::new();
         for (key, definition) in &defined {
@@ -81,7 +85,7 @@ impl<'a> DefinitionTarget<'a> {
         let below = full.strip_prefix(root).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.global.env.clone();
-        Ok(Self { arguments, config, environment, below, defined, files, removed, call })
+        Ok(Self { arguments, config, environment, below, has_others, defined, files, removed, call })
     }
 
     /// Why an endpoint is left out: the settings do not list it, remove it, or exclude its file; or another file defines
@@ -215,7 +219,15 @@ impl<'a> DefinitionTarget<'a> {
         // `into ..` is not what `.` and a full stop mean.
         let place = if shown == "." { "this directory" } else { &shown };
         context.output.answer_line(&format!("{verb} {endpoints} into {place}{same}."));
-        context.output.answer_line(&format!("Next:  trueup plan {}{flags}", safe::shell(&shown)));
+        let shown = safe::shell(&shown);
+        let is_wrong = self.has_others && load::directory(&self.arguments.output, &LoadOptions::default()).is_err();
+        let next = if is_wrong { format!("validate {shown}") } else { format!("plan {shown}{flags}") };
+        context.output.answer_line(&format!("Next:  trueup {next}"));
+        if is_wrong {
+            context.output.notice(
+                "not every file there is a definition: move the others, or leave them out with `files:` in trueup.yaml",
+            );
+        }
     }
 }
 

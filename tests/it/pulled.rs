@@ -410,7 +410,8 @@ fn a_stack_that_cannot_be_read_is_not_written_over() {
     assert_eq!(stage.read("shop/cart.yaml"), both);
     // A directory that is no stack may contain anything.
     stage.write("../other/compose.yaml", "services: {}\n");
-    stage.run(&format!("pull -n shop --base-url {} -o ../other", service.url())).code(0).stdout_contains("Pulled 2");
+    let line = format!("pull -n shop --base-url {} -o ../other", service.url());
+    stage.run(&line).code(0).stdout_contains("Pulled 2").stderr_contains("not every file there is a definition");
     // Nor has one outside of the settings that the call names.
     let outside = stage.run("pull --config trueup.yaml -o ../third");
     outside.code(0).stdout_contains("Pulled 2").does_not_say("outside of the stack");

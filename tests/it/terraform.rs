@@ -101,6 +101,12 @@ fn a_directory_of_configuration_in_json_syntax_is_read_whole() {
     stage.write("infra/notes.json", "not Terraform");
     stage.run("import terraform infra -o endpoints").code(0).stdout_contains("Imported 2 endpoints");
     assert!(stage.read("endpoints/shop/a.yaml").contains("ip: 10.0.0.7"));
+    // Beside what was read, a plan would fail.
+    stage
+        .run("import terraform infra -o infra")
+        .code(0)
+        .stderr_contains("not every file there is a definition")
+        .stdout_contains("Next:  trueup validate infra\n");
 }
 
 #[test]
