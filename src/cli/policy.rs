@@ -16,8 +16,9 @@ use crate::journal::{self, JournalError};
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{GateMode, Policy, Prune, SafetySettings, SettingChange, Violation, changes};
 use crate::model::{Key, Namespace};
-use crate::plan::{ActionKind, Plan, PlanOrigin};
+use crate::plan::{ActionKind, Plan, PlanOrigin, UndoneRun};
 use crate::report::safe;
+use crate::run::RunRecord;
 
 /// The variable that names a policy.
 pub const VARIABLE: &str = "TRUEUP_POLICY";
@@ -182,14 +183,22 @@ pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pr
         let none = || "to apply it: neither --env nor TRUEUP_ENV".to_owned();
         return Err(error.hint(flag.unwrap_or_else(none)).hint("nothing was sent"));
     }
-    created_what_it_deletes(context, plan).await?;
+    let record = undone_run(context, plan).await?;
+    let undone = record.as_ref().map(RunRecord::undone);
+    let undone = undone.filter(|run| (&run.plan.service, &run.plan.stack) == (&plan.service, &plan.stack));
+    created_what_it_deletes(context, plan, record.is_some(), undone.as_ref())?;
     if let Some(setting) = plan.looser_setting(&config.safeguards) {
         let message = format!("the plan was made with a looser `{setting}` than the settings in force");
         return Err(error!(Refused, "{message}").hint(again).hint("nothing was sent"));
     }
     let of_policy = context.policy.as_ref().map_or(Prune::All, |file| file.policy.loosest.prune);
     let prune = if plan.undone().is_some() { of_policy } else { config.safeguards.prune };
-    let namespaces: BTreeSet<Namespace> = config.namespaces.iter().chain(pruned).cloned().collect();
+    let mut namespaces: BTreeSet<Namespace> = config.namespaces.iter().chain(pruned).cloned().collect();
+    // What a run deleted of a namespace that the stack left is restored.
+    let (left, kept): (Vec<_>, Vec<_>) =
+        undone.iter().flat_map(|run| &run.writes).partition(|write| write.action == ActionKind::Delete);
+    let is_left = |namespace: &&Namespace| kept.iter().all(|write| write.key.namespace != **namespace);
+    namespaces.extend(left.iter().map(|write| &write.key.namespace).filter(is_left).cloned());
     let Some(key) = plan.delete_beyond(prune, &namespaces, &config.kinds) else {
         let outside = plan.change_outside(&namespaces).filter(|_| !config.namespaces.is_empty());
         let Some(key) = outside else { return Ok(()) };
@@ -218,34 +227,39 @@ pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pr
     Err(error!(Refused, "{message}").hint(hint).hint("nothing was sent"))
 }
 
+/// The record of the run that a rollback undoes, where it is kept here.
+async fn undone_run(context: &Context, plan: &Plan) -> Result<Option<RunRecord>> {
+    let Some(run) = plan.undone().cloned() else { return Ok(None) };
+    match settings::ask_state(context, move |store| journal::load(store, &run)).await? {
+        Err(JournalError::NoRun { .. }) => Ok(None),
+        record => record.map(Some).map_err(|error| settings::store_error(context, ExitStatus::Refused, error)),
+    }
+}
+
 /// Whether a rollback deletes only what its stack owns, or what the record of its run says that the run created: the plan is
 /// from a file, which says less than it seems.
-async fn created_what_it_deletes(context: &Context, plan: &Plan) -> Result<()> {
+fn created_what_it_deletes(
+    context: &Context,
+    plan: &Plan,
+    is_kept: bool,
+    undone: Option<&UndoneRun<'_>>,
+) -> Result<()> {
     let Some(run) = plan.undone() else { return Ok(()) };
-    let Some(first) = plan.unowned_deletes().next() else { return Ok(()) };
-    let refused = |key: &Key, reason: &str| {
-        let again = format!("trueup rollback {run}{}", settings::of_recorded(context, plan, None));
-        error!(Refused, "the plan would delete `{key}`, which its stack does not own, and {reason}")
-            .hint(format!("to plan it again where the record of the run is: {again}"))
-            .hint("nothing was sent")
-    };
-    let asked = run.clone();
-    let record = match settings::ask_state(context, move |store| journal::load(store, &asked)).await? {
-        Err(JournalError::NoRun { .. }) => return Err(refused(first, &format!("there is no record of run {run}"))),
-        record => record.map_err(|error| settings::store_error(context, ExitStatus::Refused, error))?,
-    };
-    let undone = record.undone();
-    let is_of_plan = (&undone.plan.service, &undone.plan.stack) == (&plan.service, &plan.stack);
     let created: BTreeSet<&Key> = undone
-        .writes
         .iter()
-        .filter(|write| is_of_plan && write.action == ActionKind::Create)
+        .flat_map(|undone| &undone.writes)
+        .filter(|write| write.action == ActionKind::Create)
         .map(|write| write.key)
         .collect();
-    match plan.unowned_deletes().find(|key| !created.contains(key)) {
-        Some(key) => Err(refused(key, &format!("run {run} did not create it"))),
-        None => Ok(()),
-    }
+    let Some(key) = plan.unowned_deletes().find(|key| !created.contains(key)) else { return Ok(()) };
+    let reason = match is_kept {
+        true => format!("run {run} did not create it"),
+        false => format!("there is no record of run {run}"),
+    };
+    let again = format!("trueup rollback {run}{}", settings::of_recorded(context, plan, None));
+    Err(error!(Refused, "the plan would delete `{key}`, which its stack does not own, and {reason}")
+        .hint(format!("to plan it again where the record of the run is: {again}"))
+        .hint("nothing was sent"))
 }
 
 /// Whether the policy lets something be changed in these namespaces.

@@ -309,6 +309,16 @@ fn a_namespace_that_was_dropped_is_pruned_on_request_under_the_guards() {
     stage.run(command.expect("a command")).code(0).stderr_ignored();
     assert!(!service.has("pay/till"));
     assert!(service.has("pay/handmade"), "only what the stack owns");
+    // What was deleted by mistake comes back, at once or from a saved plan.
+    for line in ["rollback last --yes", "rollback last -o ../back.json"] {
+        stage.run(line).code(0).stderr_ignored();
+        if line.contains("back.json") {
+            stage.run("apply ../back.json --yes").code(0).stderr_ignored();
+        }
+        assert!(service.has("pay/till"), "{line}");
+        stage.run("apply . --prune-namespace pay --allow empty-namespace --yes").code(0).stderr_ignored();
+        assert!(!service.has("pay/till"));
+    }
     stage.run("plan .").code(0).stdout_contains("In sync").does_not_say("outside of");
     for (namespace, options) in [("pay", ""), ("shp", ""), ("shp", "--only shop/cart")] {
         let in_vain = format!("--prune-namespace {namespace}: the stack owns nothing there");
