@@ -44,6 +44,21 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |found| at + found + 1)
 }
 
+/// Where the comment lines begin that are right above the line which begins at `line`, in this column.
+pub(super) fn own_comments_above(text: &str, line: usize, column: usize) -> usize {
+    let mut start = line;
+    while start > 0 {
+        let above = line_start(text, start - 1);
+        let comment = text.get(above..start).unwrap_or_default();
+        let content = comment.trim_start_matches(' ');
+        if !content.starts_with('#') || comment.len() - content.len() != column {
+            break;
+        }
+        start = above;
+    }
+    start
+}
+
 /// The line break of a text.
 pub(super) fn line_break(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }

@@ -9,7 +9,7 @@ use super::patch::{Patch, below};
 use super::value;
 use crate::kind;
 use crate::load::source_map::{ValueStyle, WrittenValue};
-use crate::load::splice::line_start;
+use crate::load::splice::{line_start, own_comments_above};
 use crate::model::Json;
 
 impl Patch<'_> {
@@ -52,18 +52,18 @@ impl Patch<'_> {
                     self.value(&below(path, &at.to_string()), &old[*at], item)?;
                     before = Some(*at);
                 }
-                None => self.add_item(node, &items, before, item)?,
+                None => self.add_item(node, &items, (before, is_kept(0)), item)?,
             }
         }
         self.remove_items(node, &items, &|at| !is_kept(at))
     }
 
-    /// Adds an item behind another one, or before the first.
+    /// Adds an item behind another one, or before the first, which stays or goes.
     fn add_item(
         &mut self,
         node: &WrittenValue,
         items: &[(Vec<String>, &WrittenValue)],
-        before: Option<usize>,
+        (before, first_stays): (Option<usize>, bool),
         item: &Json,
     ) -> Result<(), NotEditable> {
         let first = items.first().ok_or(NotEditable::Shape)?.1.value.start;
@@ -86,7 +86,12 @@ impl Patch<'_> {
         let text = format!("{lead}{}", value::lines(item, lead.len(), self.line_break()));
         match before {
             Some(at) => self.line_behind(items[at].1.value.end, &text),
-            None => self.splice(start..start, format!("{text}{}", self.line_break())),
+            None => {
+                let column = lead.len() - lead.trim_start_matches(' ').len();
+                let above = own_comments_above(self.document.text, start, column);
+                let start = if first_stays { above } else { start };
+                self.splice(start..start, format!("{text}{}", self.line_break()));
+            }
         }
         Ok(())
     }

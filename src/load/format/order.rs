@@ -9,7 +9,7 @@ use super::meaning;
 use crate::kind::ENDPOINT as ENDPOINT_KIND;
 use crate::kind::{place_in_file, snake};
 use crate::load::level::Level;
-use crate::load::splice::{Splice, line_end, line_start, spliced_part};
+use crate::load::splice::{Splice, line_end, line_start, own_comments_above, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
 
 /// The edits that bring a document into canonical form.
@@ -215,7 +215,7 @@ impl Writer<'_> {
                 Some(last) => self.comments_above(last.end, line)?,
                 // What is above the first key of a file is about the file.
                 None if is_item || column == 0 => line,
-                None => self.own_comments_above(line, column),
+                None => own_comments_above(self.text, line, column),
             };
             chunks.push(Chunk { start, line, key, end, column, is_item });
         }
@@ -254,21 +254,6 @@ impl Writer<'_> {
             at = next;
         }
         Some(start.unwrap_or(line))
-    }
-
-    /// The same for the first key of a mapping: the lines right above it, in its column.
-    fn own_comments_above(&self, line: usize, column: usize) -> usize {
-        let mut start = line;
-        while start > 0 {
-            let above = line_start(self.text, start - 1);
-            let text = self.text.get(above..start).unwrap_or_default();
-            let content = text.trim_start_matches(' ');
-            if !content.starts_with('#') || text.len() - content.len() != column {
-                break;
-            }
-            start = above;
-        }
-        start
     }
 }
 

@@ -117,6 +117,19 @@ fn items_of_a_list_come_and_go_where_they_are_and_the_others_stay() {
     });
     stage.run("pull --drift .").code(0);
     assert_eq!(stage.read("route.yaml"), ROUTE, "but for what came and went nothing changed");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "routes", "all", |spec| {
+        spec["routes"].as_array_mut().expect("a list").insert(0, route("/zero", 200));
+    });
+    stage.run("pull --drift .").code(0);
+    let text = stage.read("route.yaml");
+    assert!(text.find("/zero") < text.find("# first"), "a comment stays with its item\n{text}");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "routes", "all", |spec| {
+        spec["routes"].as_array_mut().expect("a list").remove(0);
+    });
+    stage.run("pull --drift .").code(0);
+    assert_eq!(stage.read("route.yaml"), ROUTE);
     // What carries a comment is not moved.
     stage.run("apply . --yes").code(0).stderr_ignored();
     change(&service, "routes", "all", |spec| spec["routes"].as_array_mut().expect("a list").reverse());
