@@ -74,6 +74,9 @@ impl Proxies {
     }
 
     fn is_direct(&self, url: &Url) -> bool {
+        if is_of_machine(url) {
+            return true;
+        }
         let Some((_, hosts)) = &self.direct else { return false };
         let proxied = Matcher::builder().all("http://proxy").no(&**hosts).build();
         url.as_str().parse().is_ok_and(|url| proxied.intercept(&url).is_none())
@@ -95,6 +98,16 @@ impl Proxies {
                 unclear.join(" and ")
             )
         })
+    }
+}
+
+/// Whether a machine asks there for its own role in its cloud: the answer has its credentials, and a proxy has another role.
+fn is_of_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(address)) => address.is_link_local(),
+        Ok(IpAddr::V6(address)) => address.is_unicast_link_local() || matches!(address.segments(), [0xfd00, 0xec2, ..]),
+        Err(_) => host == "metadata.google.internal",
     }
 }
 
@@ -166,6 +179,17 @@ mod tests {
             assert_eq!(proxies(&[("NO_PROXY", direct)]).unclear(), None);
         }
         assert!(!of("le.net", "https://example.net"));
+    }
+
+    #[test]
+    fn a_machine_asks_for_its_own_role_itself() {
+        let of = |url: &str| of(&[("ALL_PROXY", "proxy")], url);
+        for host in ["169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "[fe80::1]", "metadata.google.internal"] {
+            assert_eq!(of(&format!("http://{host}/latest/api/token")), None, "{host}");
+        }
+        for host in ["169.253.169.254", "[fd00:ec3::254]", "x.metadata.google.internal"] {
+            assert!(of(&format!("http://{host}")).is_some(), "{host}");
+        }
     }
 
     #[test]
