@@ -48,6 +48,13 @@ impl Execute for SandboxArgs {
     const GLOBALS: GlobalOptions = Some(&["token_file log"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
+        if let Some(Some(file)) = &context.global.sandbox {
+            let message = "the file of `--sandbox=FILE` is neither served nor deleted by this command";
+            let serve = format!("to serve it: --data {}", safe::shell(&file.display().to_string()));
+            return Err(error!(Usage, "{message}")
+                .hint(serve)
+                .hint("--reset deletes the data of this directory alone"));
+        }
         if self.reset {
             return reset(context);
         }

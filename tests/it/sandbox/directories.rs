@@ -65,6 +65,9 @@ fn a_reset_deletes_the_sandbox_of_this_directory_alone() {
     run(&stage, "one", "sandbox --reset");
     assert_eq!(run(&stage, "one", "sandbox --reset"), "This directory has no sandbox.\n");
     stage.run("sandbox --reset --data x.redb").code(64).stderr_contains("cannot be used with");
+    // The file is another sandbox than that of the directory.
+    stage.run("sandbox --reset --sandbox=x.redb").code(64).stderr_contains("to serve it: --data x.redb");
+    assert!(run(&stage, "two", "plan endpoints --sandbox").contains("In sync: 1 endpoint"));
 }
 
 #[cfg(unix)]
