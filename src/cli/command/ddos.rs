@@ -192,6 +192,8 @@ fn wanted(arguments: &DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
             return Err(error!(Usage, "`{flag}` cannot be made empty: the service ignores an empty text"));
         }
     }
+    // A service that keeps milliseconds would never have the nanoseconds of now.
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     let end = arguments.end.as_deref().map(|text| time::read("--end", text, now)).transpose()?;
     Ok(DdosEdit {
         name: arguments.name.clone(),
