@@ -102,6 +102,10 @@ async fn check_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: 
 }
 
 fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<String> {
+    if !progress.site.is_empty() && progress.site != site {
+        let other = crate::api::neutral(&progress.site, 60);
+        return Some(format!("the upgrade status of `{site}` is unknown: the answer is about `{other}`"));
+    }
     match progress.status {
         upgrades::UpgradeState::InProgress => {
             Some(format!("site `{site}` is being upgraded to {}", crate::api::neutral(&progress.version, 60)))
@@ -124,7 +128,8 @@ fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode, now: 
             let open: Vec<String> = events
                 .iter()
                 .filter(|event| event.is_open(now))
-                .map(|event| format!("`{}`", crate::api::neutral(&event.name, 60)))
+                .map(|event| if event.name.is_empty() { &event.id } else { &event.name })
+                .map(|name| format!("`{}`", crate::api::neutral(name, 60)))
                 .collect();
             if open.is_empty() {
                 return None;
@@ -145,7 +150,9 @@ async fn check_events(reader: &Reader, system: Namespace, gates: &Gates, now: Ti
         limit: Some(1),
         ..events::EventQuery::new(system)
     };
-    let found = events::query(reader, &query).await.map(|page| page.total_hits).map_err(|error| error.to_string());
+    // A count of none beside an event is no count.
+    let count = |page: events::EventPage| page.total_hits.filter(|hits| *hits > 0 || page.events.is_empty());
+    let found = events::query(reader, &query).await.map(count).map_err(|error| error.to_string());
     judge_events(found, reader.date().unwrap_or(now).duration_since(now), gates)
 }
 
@@ -229,8 +236,16 @@ mod tests {
             let text = format!("the upgrade of site `ce01` has the status `{shown}`");
             assert_eq!(upgrade_text("ce01", &progress(status)), Some(text));
         }
-        let none = upgrades::UpgradeProgress { version: String::new(), ..progress("UNKNOWN") };
+        let failed = upgrades::UpgradeProgress { version: String::new(), ..progress("UNKNOWN") };
+        assert!(upgrade_text("ce01", &failed).is_some(), "an upgrade that failed is one");
+        let none = upgrades::UpgradeProgress { failure_reason: String::new(), ..failed };
         assert_eq!(upgrade_text("ce01", &none), None);
+        let named = |site: &str| upgrades::UpgradeProgress { site: site.to_owned(), ..progress("COMPLETED") };
+        assert_eq!(upgrade_text("ce01", &named("ce01")), None);
+        assert!(upgrade_text("ce01", &named("ce02")).is_some_and(|text| text.contains("about `ce02`")));
+        let node = serde_json::json!({"node_level_upgrade": {"results": [{"name": "n", "status": "IN_PROGRESS"}]}});
+        let node: upgrades::UpgradeProgress = serde_json::from_value(node).expect("a progress");
+        assert!(upgrade_text("ce01", &node).is_some(), "a node that is upgraded");
         let os_setup = upgrades::OsSetup { status: upgrades::UpgradeState::InProgress, ..Default::default() };
         assert!(upgrade_text("ce01", &upgrades::UpgradeProgress { os_setup, ..none.clone() }).is_some());
         assert!(upgrade_text("ce01", &progress("In_Progress")).is_some_and(|text| text.contains("crt-1")));

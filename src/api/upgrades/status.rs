@@ -127,18 +127,20 @@ part!(
 );
 
 impl UpgradeProgress {
-    /// Whether it says of an upgrade: `UNKNOWN` with a version, or with a part that has a status, does as well.
+    /// Whether it says of an upgrade: `UNKNOWN` with a version or a failure, or with a part that has a status, does as well.
     pub fn is_upgrade(&self) -> bool {
-        let mut statuses = [
-            &self.status,
-            &self.image_download.status,
-            &self.os_setup.status,
-            &self.site_level_upgrade.status,
-            &self.node_level_upgrade.status,
-            &self.validation.status,
-        ]
-        .into_iter();
-        !self.version.is_empty() || statuses.any(|status| *status != UpgradeState::Unknown)
+        fn has_status(value: &Json) -> bool {
+            match value {
+                Json::Object(map) => map.iter().any(|(key, value)| match value {
+                    Json::String(text) if key == "status" => UpgradeState::from_text(text) != UpgradeState::Unknown,
+                    value => has_status(value),
+                }),
+                Json::Array(items) => items.iter().any(has_status),
+                _ => false,
+            }
+        }
+        let says = [&self.version, &self.failure_reason].into_iter().any(|text| !text.is_empty());
+        says || serde_json::to_value(self).is_ok_and(|value| has_status(&value))
     }
 }
 
