@@ -68,7 +68,7 @@ pub fn covers(field: &Field, live: &Object, desired: &Object, options: CompareOp
 }
 
 /// Whether the two agree in `field`, as far as `desired` sets it.
-fn same(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> bool {
+pub fn same(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> bool {
     let Some(unit) = field.unit() else { return field.is_same(live, desired) };
     if live.spec.agrees_in(unit, &desired.spec) {
         return true;

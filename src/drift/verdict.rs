@@ -145,6 +145,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         // Defined, or another object's of the service; a copy without a definition is unmanaged as well.
         Note::Unannotated { .. }
         | Note::NotAnnotated { .. }
+        | Note::Unshown { .. }
         | Note::Unstacked { .. }
         | Note::Copied { .. }
         | Note::ForeignEqual { .. }

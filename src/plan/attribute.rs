@@ -1,7 +1,9 @@
 //! Whose change a difference is: judged from the definitions at the merge base (M), at the base's tip
 //! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
 
-use super::{Action, ActionKind, Attribution, Cause, Change, FieldChange, Plan};
+use super::{
+    Action, ActionKind, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan, Unchangeable,
+};
 use crate::model::{APPLIED, AppliedFields, Desired, Field, Json, Key, Object};
 
 /// The definitions at the three places of history.
@@ -65,17 +67,21 @@ impl Plan {
     #[must_use]
     pub fn only_this_change(&self) -> Plan {
         let mut plan = self.clone();
-        let mut left_out = 0;
+        let (mut left_out, mut unapplied) = (0, Vec::new());
         plan.changes.retain_mut(|change| {
             let fields = change.fields().len();
             let stays = change.narrow();
             let is_whole = stays && change.fields().len() == fields;
             left_out += usize::from(!is_whole && change.action.kind() != ActionKind::Annotate);
-            stays
+            let Some(path) = change.unapplied().filter(|_| stays) else { return stays };
+            let reason = BlockReason::Unchangeable(Unchangeable::Unapplied { path });
+            unapplied.push(BlockedChange::new(change.key.clone(), reason, Some(change.clone())));
+            false
         });
         let blocked = plan.blocked.len();
         plan.blocked.retain_mut(|held| held.change.as_mut().is_none_or(Change::narrow));
         plan.left_out += left_out + blocked - plan.blocked.len();
+        plan.blocked.extend(unapplied);
         plan.source.filters.push(ONLY_THIS_CHANGE.to_owned());
         plan.block_without_targets(self);
         plan.guard();

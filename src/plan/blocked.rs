@@ -93,6 +93,11 @@ pub enum Unchangeable {
         /// Where.
         path: String,
     },
+    /// Every write contains a value that no answer shows, such as a secret, and no definition has the one that was applied.
+    Unapplied {
+        /// Where.
+        path: String,
+    },
     /// It had a value that no answer shows, such as a secret, and that is not known any more: it cannot be as it was.
     SecretBefore {
         /// Where.

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Owner, OwnershipAnnotations, Plan};
+use crate::diff::{self, CompareOptions};
 use crate::kind;
 use crate::model::{
     AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId,
-    STACK, SourceLocation, words,
+    STACK, SourceLocation, Spec, WrittenFor, words,
 };
 
 /// One endpoint that is created, replaced, created anew, deleted or annotated.
@@ -276,6 +277,30 @@ impl Change {
         let is_replace = self.action.kind() != ActionKind::Recreate;
         let is_kept = |place: &str| is_replace && kind::sealed::is_of_create(spec, place);
         live.secrets.iter().map(String::as_str).find(|place| !self.provides(place) && !is_kept(place))
+    }
+
+    /// A unit that a write of this change contains although it is no part of it, because no answer shows all of it, and that is
+    /// not what was applied: it would be changed. Nothing where it is not known what was applied.
+    pub fn unapplied(&self) -> Option<String> {
+        let (Action::Replace { before, .. } | Action::Annotate { before }) = &self.action else { return None };
+        let live = &before.endpoint;
+        let applied = Ownership::read(&live.annotations)?.applied?;
+        let spec = Spec::written(self.key.kind, Json::Object(serde_json::Map::new())).ok()?;
+        let mut written = Object { spec, ..live.clone() };
+        for (unit, value) in &self.secrets {
+            // A unit as the definition has it is one that the object can have.
+            let _ = Field::of_unit(unit).assign(&mut written, &Json::Null, value);
+        }
+        let options = CompareOptions { applied: Some(&applied), ignored: &[], strict: false };
+        let is_as_applied = |unit: &&String| diff::same(&Field::of_unit(unit), live, &written, options);
+        let mut others = self.unlisted().filter(|_| applied.written_for(&self.key) != WrittenFor::Another);
+        others.find(|unit| !is_as_applied(unit)).map(|unit| format!("spec.{unit}"))
+    }
+
+    /// The units that a write of this change contains although it is no part of them.
+    pub(super) fn unlisted(&self) -> impl Iterator<Item = &String> {
+        let is_listed = |unit: &str| self.fields().iter().any(|change| change.field.unit() == Some(unit));
+        self.secrets.keys().filter(move |unit| !is_listed(unit))
     }
 
     /// Whether a write of this change leaves no secret behind at this place of the live object.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::namespace::{blocked, unshown};
+use super::rollback::lost;
 use super::{
     Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, Note, OwnershipAnnotations, Plan,
     ScopeRead, ScopeState, Selection, Unchangeable, UnmatchedFilter, owner::Owner,
@@ -154,7 +155,9 @@ impl Handover<'_> {
         let secrets = definition.map(|definition| unshown(definition, &live.endpoint)).unwrap_or_default();
         let change = Change { ownership: Some(annotations), secrets, ..Change::new(key.clone(), action) };
         // Every write of an object with a secret contains it.
-        let lost = change.lost_secret(live).map(|path| Unchangeable::Secret { path: path.to_owned() });
+        let secret = change.lost_secret(live).map(|path| Unchangeable::Secret { path: path.to_owned() });
+        let other = || change.unapplied().or_else(|| lost(&live.endpoint, &change.secrets));
+        let lost = secret.or_else(|| other().map(|path| Unchangeable::Unapplied { path }));
         if let Some(reason) = blocked(live, None).or(lost) {
             let blocked = BlockedChange::new(key.clone(), BlockReason::Unchangeable(reason), Some(change));
             return self.plan.blocked.push(blocked);

@@ -227,6 +227,10 @@ impl NamespaceBuilder<'_, '_> {
                     self.note_equal(key, owner);
                 }
                 if let Some(change) = change {
+                    if applied.is_none() && selected {
+                        let notes = change.unlisted().map(|unit| (key.clone(), format!("spec.{unit}")));
+                        self.plan.notes.extend(notes.map(|(key, path)| Note::Unshown { key, path }));
+                    }
                     self.push(change, Some(definition), Some(live));
                 }
             }
@@ -345,8 +349,9 @@ impl NamespaceBuilder<'_, '_> {
         let change =
             Change { ownership, secrets: unshown(definition, &live.endpoint), ..Change::new(key.clone(), action) };
         // Annotations are not worth a secret.
-        let Some(path) = change.lost_secret(live) else { return Some(change) };
-        self.plan.notes.push(Note::NotAnnotated { key, path: path.to_owned() });
+        let lost = change.lost_secret(live).map(str::to_owned);
+        let Some(path) = lost.or_else(|| change.unapplied()) else { return Some(change) };
+        self.plan.notes.push(Note::NotAnnotated { key, path });
         None
     }
 
@@ -460,6 +465,9 @@ pub(super) fn blocked(live: &LiveObject, change: Option<&Change>) -> Option<Unch
     let change = change.filter(|change| change.action.kind() != ActionKind::Annotate)?;
     if let Some(path) = change.lost_secret(live) {
         return Some(Unchangeable::Secret { path: path.to_owned() });
+    }
+    if let Some(path) = change.unapplied() {
+        return Some(Unchangeable::Unapplied { path });
     }
     let option = live.unknown.iter().find(|field| field.blocks)?;
     Some(Unchangeable::UnknownOption { path: option.path.clone() })

@@ -25,11 +25,19 @@ pub enum Note {
         /// Which.
         key: Key,
     },
-    /// In sync, and its ownership annotations are not written: the write would lose a secret that no answer shows.
+    /// In sync, and its ownership annotations are not written: the write would lose or replace what no answer shows, such as a
+    /// secret.
     NotAnnotated {
         /// Which.
         key: Key,
         /// The place of the secret.
+        path: String,
+    },
+    /// A write contains what no answer shows, such as a secret, and whether the service has the same is not known.
+    Unshown {
+        /// Of which object.
+        key: Key,
+        /// Its place.
         path: String,
     },
     /// Equal to its definition, and of another stack.

@@ -375,7 +375,7 @@ impl Undo<'_, '_> {
 }
 
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.
-fn lost(original: &Object, units: &BTreeMap<String, Json>) -> Option<String> {
+pub(super) fn lost(original: &Object, units: &BTreeMap<String, Json>) -> Option<String> {
     let applied = Ownership::read(&original.annotations)?.applied?;
     let was = &original.spec;
     // Where another option of a group is shown, the service made that of it.

@@ -163,6 +163,7 @@ impl World {
             Note::Orphan { key } => Some(format!("orphan {}", key.name)),
             Note::Unannotated { key } => Some(format!("unannotated {}", key.name)),
             Note::NotAnnotated { key, path } => Some(format!("not annotated {} {path}", key.name)),
+            Note::Unshown { key, path } => Some(format!("unshown {} {path}", key.name)),
             Note::ForeignEqual { key, stack } => Some(format!("equal {} of {stack}", key.name)),
             Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
             Note::Unsupported { key, .. } => Some(format!("unsupported {}", key.name)),

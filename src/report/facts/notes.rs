@@ -30,7 +30,7 @@ const OUTSIDE_KINDS: &str = "{{endpoint}} of this stack {{is|are}} of a kind tha
 const UNANNOTATED: &str =
     "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
 const NOT_ANNOTATED: &str = "{{endpoint}} {{is|are}} in sync, and {{its|their}} ownership annotations are not written: \
-    {{reason}} may contain a secret that a write without it would delete (write the secret into \
+    {{reason}} may contain a secret, which a write would delete or replace (write the secret that was applied into \
     {{its definition|their definitions}}): {{names}}";
 
 /// Names that are listed of each note.
@@ -110,6 +110,12 @@ fn of(note: &Note) -> (&'static str, String, String) {
         ),
         Note::Unannotated { key } => (UNANNOTATED, none(), key.to_string()),
         Note::NotAnnotated { key, path } => (NOT_ANNOTATED, path.clone(), key.to_string()),
+        Note::Unshown { key, path } => (
+            "a write of {{endpoint}} contains {{reason}} of {{its definition|their definitions}}, and no answer shows whether \
+             that is another one: {{names}}",
+            path.clone(),
+            key.to_string(),
+        ),
         Note::ForeignEqual { key, stack } => (
             "{{endpoint}} {{is|are}} as defined and {{belongs|belong}} to stack {{reason}}: {{names}}",
             stack.clone(),

@@ -183,6 +183,12 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
                  definition, in its sealed form (`blindfold_secret_info`)"
             ]
         }
+        Unchangeable::Unapplied { path } => line![
+            "every write of it contains ",
+            code(path),
+            ", which no answer shows whole, and the definition does not have what was applied: apply the definition first, or \
+             put that value back"
+        ],
         Unchangeable::SecretBefore { path } => line![
             "it cannot be restored: what it had in ",
             code(path),

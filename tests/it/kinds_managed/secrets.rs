@@ -153,6 +153,54 @@ fn no_write_goes_without_a_secret_that_the_service_has() {
     assert_eq!(writes(&service), 2);
 }
 
+/// A write contains every secret of an object: one that is pending must not go with a change of something else.
+#[test]
+fn a_secret_that_was_not_applied_goes_with_no_write_that_does_not_show_it() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {secrets: sent}}]");
+    let stage = stack(&service);
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("d/web.yaml", &certificate(SECOND));
+    commit(&stage, "pending");
+    git(&stage, "checkout -q -b change");
+    stage.edit("d/web.yaml", "namespace: shop}", "namespace: shop, labels: {a: b}}");
+    commit(&stage, "labels");
+    let blocked = "every write of it contains spec.private_key, which no answer shows whole";
+    stage.run("plan . --base main --only-this-change").code(0).stdout_contains(blocked);
+    stage.run("apply . --base main --only-this-change --yes").stdout_contains(blocked).stderr_ignored();
+    has(&service, "sent", FIRST);
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}ignore: [{{object: '*', field: spec.private_key}}]\n"));
+    stage.run("apply . --yes").stdout_contains(blocked).stderr_ignored();
+    stage.edit("d/web.yaml", ", labels: {a: b}", "");
+    stage.run("apply . --yes").code(0).stdout_contains("ownership annotations are not written").stderr_ignored();
+    has(&service, "sent", FIRST);
+    stage.write("trueup.yaml", &settings.replace("stack: certificates", "stack: others"));
+    stage.run("move --from certificates --yes").stdout_contains(blocked).stderr_ignored();
+    has(&service, "sent", FIRST);
+    // With what was applied, each of them is made.
+    stage.write("d/web.yaml", &certificate(FIRST));
+    stage.run("move --from certificates --yes").code(0).stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    has(&service, "sent", FIRST);
+}
+
+#[test]
+fn an_adoption_names_the_secret_that_it_writes() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {secrets: sent}}]");
+    let stage = stack(&service);
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [certificate]\nownership_annotations: false\n");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [certificate]\n");
+    stage
+        .run("plan . --adopt")
+        .code(0)
+        .stdout_contains("a write of 1 object contains spec.private_key of its definition");
+}
+
 #[test]
 fn what_no_answer_shows_is_written_where_it_is_all_that_is_new() {
     let service = Service::start();
@@ -502,7 +550,7 @@ fn what_is_not_adopted_for_its_secret_is_noted() {
     let without: String = certificate(FIRST).lines().take(4).map(|line| format!("{line}\n")).collect();
     stage.write("d/web.yaml", &without);
     let note = "1 object is in sync, and its ownership annotations are not written: spec.private_key may contain a \
-                secret that a write without it would delete (write the secret into its definition): \
+                secret, which a write would delete or replace (write the secret that was applied into its definition): \
                 certificate:shop/web";
     stage.run("plan . --adopt").code(0).stdout_contains(note);
     stage.run("apply . --adopt --yes").code(0).stdout_contains(note);
