@@ -7,12 +7,17 @@ use std::path::Path;
 use clap::ArgMatches;
 
 use crate::cli::Result;
+use crate::cli::environment::ProcessEnvironment;
 use crate::file::real_path_or_given;
 use crate::report::safe;
 
 /// The global flags that decide which settings, service and state a command uses, in the order of a proposed command.
 const SETTINGS: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
                         config policy state env stack var sandbox";
+
+/// The arguments that name what a call reads.
+const INPUTS: &str = "paths path what directory directories live acknowledged drift drift_state body data tenant faults sandbox config \
+                      policy token_file ca_cert client_cert client_key client_p12 client_p12_password_file";
 
 /// How a sealed secret begins, which only a request contains: a variable may have one.
 const SEALED: &str = "string:///";
@@ -101,15 +106,15 @@ impl Call {
         if paths.is_empty() { ".".to_owned() } else { paths.join(" ") }
     }
 
-    /// Refuses an output in the place of a file that the call reads.
+    /// Refuses an output in the place of a file that the call reads, as its flags or its environment name it.
     ///
     /// # Errors
     /// There is such.
-    pub fn check_outputs(&self) -> Result<()> {
-        let others = || self.0.iter().filter(|(id, _)| !["output", "write"].contains(&id.as_str()));
+    pub fn check_outputs(&self, environment: &ProcessEnvironment) -> Result<()> {
         let is_read = |path: &Path| {
             let path = real_path_or_given(path);
-            others().flat_map(|(_, values)| values).any(|value| real_path_or_given(Path::new(value)) == path)
+            let typed = INPUTS.split(' ').flat_map(|id| self.values(id)).map(String::as_str);
+            typed.chain(environment.files()).any(|value| real_path_or_given(Path::new(value)) == path)
         };
         let beside = self.values("write").iter().filter_map(|written| Some(written.split_once('=')?.1));
         let mut outputs = self.values("output").iter().map(String::as_str).chain(beside).map(Path::new);
@@ -162,6 +167,20 @@ mod tests {
     fn what_was_not_typed_is_no_part_of_a_call() {
         assert_eq!(call("plan").about("format budget output"), ".");
         assert_eq!(call("fleet report x --json").about("max_age format"), "x");
+    }
+
+    #[test]
+    fn every_flag_with_a_path_names_an_input_or_an_output() {
+        let known: BTreeSet<&str> = INPUTS.split(' ').chain(["output"]).collect();
+        let is_path =
+            |arg: &&clap::Arg| arg.get_value_parser().type_id() == std::any::TypeId::of::<std::path::PathBuf>();
+        let mut commands = vec![command::line()];
+        while let Some(command) = commands.pop() {
+            for arg in command.get_arguments().filter(is_path) {
+                assert!(known.contains(arg.get_id().as_str()), "--{} of {}", arg.get_id(), command.get_name());
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
     }
 
     #[test]

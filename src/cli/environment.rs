@@ -132,6 +132,13 @@ impl ProcessEnvironment {
         self.variables.keys().filter_map(|name| Some((name.as_str(), self.variable(name)?)))
     }
 
+    /// What the variables name that name a file to be read.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let names_file =
+            |name: &str| name == "TRUEUP_POLICY" || (name.starts_with("TRUEUP_TOKEN") && name.ends_with("_FILE"));
+        self.variables().filter(move |(name, _)| names_file(name)).map(|(_, value)| value)
+    }
+
     /// This machine, as the pipeline or the system names it.
     pub fn host(&self) -> Option<&str> {
         ["RUNNER_NAME", "CI_RUNNER_DESCRIPTION", "HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| self.variable(name))

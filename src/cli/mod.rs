@@ -125,7 +125,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
         let text = format!("`{name}` is not a variable of trueup; did you mean `{meant}`?");
         context.output.rendered_message(&context.output.warning(&text));
     }
-    let result = (context.call.check_outputs())
+    let result = (context.call.check_outputs(&context.environment))
         .and_then(|()| policy::read(&mut context))
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))

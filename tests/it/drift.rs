@@ -105,6 +105,17 @@ fn a_file_that_the_call_reads_is_never_its_output() {
         stage.run(call).code(64).stderr_contains("the call also reads").stderr_contains(read).stdout("");
         assert_eq!(stage.read(read), before);
     }
+    // A pipeline names such files in its environment.
+    stage.write("../policy.yaml", "prune: owned\n");
+    stage.write("../token", "t");
+    let stage = stage.env("TRUEUP_POLICY", "../policy.yaml").env("TRUEUP_TOKEN_OTHER_FILE", "../token");
+    for read in ["../policy.yaml", "../token"] {
+        stage.run(&format!("plan . -o {read}")).code(64).stderr_contains("the call also reads").stdout("");
+    }
+    // A namespace is no file, whatever its name.
+    for _ in 0..2 {
+        stage.run("snapshot . -n shop -o shop").code(0);
+    }
 }
 
 #[test]
