@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::kind::KindName;
 use crate::model::{Json, Key, Layout, Namespace};
@@ -148,12 +148,14 @@ impl Reader {
         read_date(self.client.date.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?)
     }
 
-    /// Sends a request that only looks.
+    /// Sends a request that only looks, and returns the answer and whether it says of itself that it is whole.
     ///
     /// # Errors
     /// Any failure, after the repeats that its operation allows.
-    pub async fn ask(&self, look: ReadRequest) -> Result<Response, ApiError> {
-        Ok(self.answered(look.into_request()).await?.answer)
+    pub async fn ask(&self, look: ReadRequest) -> Result<(Response, Result<(), ApiError>), ApiError> {
+        let answered = self.answered(look.into_request()).await?;
+        let whole = answered.json::<IgnoredAny>().map(|_| ());
+        Ok((answered.answer, whole))
     }
 
     /// One endpoint as JSON, in this format.

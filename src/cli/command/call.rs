@@ -52,7 +52,10 @@ impl Execute for CallArgs {
         let request = request(self, operation, layout)?;
         let connection = service::connect(context, &config).await?;
         let (answer, promised) = match request.into_read() {
-            Ok(look) => (connection.reader()?.ask(look).await.with_status(ExitStatus::Failed)?, Ok(())),
+            Ok(look) => {
+                let (answer, whole) = connection.reader()?.ask(look).await.with_status(ExitStatus::Failed)?;
+                (answer, whole.with_status(ExitStatus::Failed))
+            }
             Err(request) => {
                 context.output.rendered_notice(&operations::request(&request, &context.output.message_view()));
                 if !self.yes {
@@ -60,15 +63,15 @@ impl Execute for CallArgs {
                 }
                 let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
                 context.output.note_change("the call was made");
-                let promised = answer.acknowledges(operation, None);
+                let promised = answer.acknowledges(operation, None).map_err(|failure| {
+                    error!(Partly, "the call is not confirmed: {failure}")
+                        .hint("it may have taken effect; check before you repeat it")
+                });
                 (answer, promised)
             }
         };
         let reported = report(context, answer.status, &answer.body);
-        promised.map_err(|failure| {
-            error!(Partly, "the call is not confirmed: {failure}")
-                .hint("it may have taken effect; check before you repeat it")
-        })?;
+        promised?;
         reported
     }
 }

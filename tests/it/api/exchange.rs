@@ -304,7 +304,8 @@ async fn any_operation_is_called_by_its_name() {
         None,
     )
     .unwrap();
-    let answer = bench.reader().ask(request.into_read().unwrap()).await.unwrap();
+    let (answer, whole) = bench.reader().ask(request.into_read().unwrap()).await.unwrap();
+    whole.expect("a whole answer");
     assert_eq!(answer.body.as_ref(), br#"{"ok":true}"#);
     assert_eq!(bench.server.seen()[0].line, "GET /api/config/namespaces/system/upgrade_status/ce01");
     let parameters = [("namespace".to_owned(), "shop".to_owned()), ("name".to_owned(), "cart".to_owned())];

@@ -118,6 +118,7 @@ async fn an_operation_called_by_name_is_answered() {
         None,
     )
     .unwrap();
-    let answer = writer.reader().ask(request.into_read().unwrap()).await.unwrap();
+    let (answer, whole) = writer.reader().ask(request.into_read().unwrap()).await.unwrap();
+    whole.expect("a whole answer");
     assert_eq!(answer.json::<serde_json::Value>().unwrap(), json!({"items": [], "errors": []}));
 }

@@ -196,6 +196,11 @@ fn a_call_is_done_only_with_a_whole_answer_and_a_change_only_with_the_promised_o
         answered("ddos-event-list", code, body);
         stage.run(list).code(1).stderr_contains("error: ");
     }
+    // What says of itself that it is not whole is shown all the same.
+    for body in ["null", "7", r#"{"events":[],"errors":[{"code":"E","message":"half of it"}]}"#] {
+        answered("ddos-event-list", 200, body);
+        stage.run(list).code(1).stderr_contains("error: ").stdout(&format!("{body}\n"));
+    }
     stage.write("edit.json", r#"{"description": "called"}"#);
     let edit =
         "call svc-api-ddos-event-update --param namespace=system --param event_id=open-one --body edit.json --yes";
