@@ -221,7 +221,7 @@ impl ClientSettings {
     /// # Errors
     /// The variable that names it cannot be used.
     pub fn proxy(&self) -> Result<Option<String>, ProxyError> {
-        // Whatever a proxy says, a token sent without TLS stays on this machine.
+        // A token sent without TLS stays on this machine: the sandbox has a name of its own.
         match reqwest::Url::parse(self.base_url.as_str()) {
             Ok(url) if !self.base_url.is_loopback() => Ok(self.proxies.of(&url)?.map(|proxy| transport::name(&proxy))),
             _ => Ok(None),

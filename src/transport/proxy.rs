@@ -74,7 +74,7 @@ impl Proxies {
     }
 
     fn is_direct(&self, url: &Url) -> bool {
-        if is_of_machine(url) {
+        if super::is_loopback(url.host_str().unwrap_or_default()) || is_of_machine(url) {
             return true;
         }
         let Some((_, hosts)) = &self.direct else { return false };
@@ -182,9 +182,18 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_asks_for_its_own_role_itself() {
+    fn a_machine_reaches_itself_and_asks_for_its_own_role_without_a_proxy() {
         let of = |url: &str| of(&[("ALL_PROXY", "proxy")], url);
-        for host in ["169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "[fe80::1]", "metadata.google.internal"] {
+        for host in [
+            "localhost",
+            "127.0.0.1",
+            "[::1]",
+            "169.254.169.254",
+            "169.254.170.2",
+            "[fd00:ec2::254]",
+            "[fe80::1]",
+            "metadata.google.internal",
+        ] {
             assert_eq!(of(&format!("http://{host}/latest/api/token")), None, "{host}");
         }
         for host in ["169.253.169.254", "[fd00:ec3::254]", "x.metadata.google.internal"] {
