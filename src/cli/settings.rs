@@ -480,8 +480,14 @@ pub fn stack_of(context: &Context, plan: &Plan) -> String {
 pub fn view(context: &Context, plan: &Plan) -> TextView {
     // This call has found the settings, so the next one with the same flags does.
     let flags = context.call.settings();
+    let pruned = context.call.flags("prune_namespace");
+    let call = call_of(context, plan) + &pruned + &flags;
     let again = match &plan.source.origin {
-        PlanOrigin::Directory(_) => None,
+        PlanOrigin::Directory(_) => {
+            let base = plan.source.base.iter().map(|base| format!(" --base {}", safe::shell(base)));
+            let only = if plan.is_only_this_change() { format!(" {ONLY_THIS_CHANGE}") } else { String::new() };
+            Some(format!("trueup plan {call}{}{only}", base.collect::<String>()))
+        }
         PlanOrigin::Rollback(run) => Some(format!("trueup rollback {run}{flags}{}", filters_of(plan).0)),
         PlanOrigin::Move { from, to } => {
             let directory = slashed(directory(context));
@@ -490,8 +496,7 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
             Some(format!("trueup move --from {from} --to {to} --directory {directory}{globs}{flags}"))
         }
     };
-    let pruned = context.call.flags("prune_namespace");
-    TextView { call: call_of(context, plan) + &pruned + &flags, again, flags, ..context.output.view() }
+    TextView { call, again, flags, ..context.output.view() }
 }
 
 /// A filter of a plan, which has it quoted for a shell, but is a file like any other.
@@ -509,7 +514,6 @@ fn call_of(context: &Context, plan: &Plan) -> String {
     let directory = if is_it || plan.stack.is_none() { Path::new(recorded) } else { directory(context) };
     let (mut flags, filters) = filters_of(plan);
     flags += if plan.settings.adopt { " --adopt" } else { "" };
-    flags.extend(plan.source.base.iter().map(|base| format!(" --base {}", safe::shell(base))));
     let paths: Vec<String> = filters.iter().map(|path| safe::shell(&slashed(&directory.join(path)))).collect();
     let paths = if paths.is_empty() { safe::shell(&slashed(directory)) } else { paths.join(" ") };
     paths + &flags
@@ -523,7 +527,7 @@ fn filters_of(plan: &Plan) -> (String, Vec<&str>) {
             Some((flag @ ("--only" | "--except" | "--namespace" | "--selector"), value)) => {
                 flags += &format!(" {flag} {}", requoted(value));
             }
-            _ if filter == ONLY_THIS_CHANGE => flags += &format!(" {filter}"),
+            _ if filter == ONLY_THIS_CHANGE => {}
             _ => paths.push(filter.as_str()),
         }
     }

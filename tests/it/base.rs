@@ -133,6 +133,10 @@ fn the_review_counts_and_shows_everything_that_its_apply_does() {
         )
         .stdout_contains("Apply this change alone:  trueup apply . --base main --only-this-change --digest ")
         .stdout_contains("Apply everything above:   trueup apply . --base main --digest ");
+    stage.run("plan . --base main -o ../plan.json").code(0);
+    let shown = stage.run("show ../plan.json");
+    shown.code(0).stdout_contains("trueup apply . --base main --only-this-change --digest ");
+    assert!(shown.text().lines().all(|line| line.matches("--base").count() < 2), "{}", shown.text());
     let headline = "3 to replace: 1 of this change, 1 reverts what was changed outside, 1 pending on base";
     let markdown = stage.run("plan . --base main --format markdown");
     markdown.code(0).stdout_contains(headline).stdout_contains("#### Not of this change, and an apply does it as well");
