@@ -80,16 +80,18 @@ impl Execute for PullArgs {
             context.output.message(&message);
         }
         target.summarise(context, "Pulled", &pulled, written);
-        Ok(if unwritable == 0 && unread.is_empty() { ExitStatus::Done } else { ExitStatus::Partly })
+        // Settings may list what only another service offers.
+        let is_asked = named.is_empty() || !self.kind.is_empty();
+        Ok(if unwritable == 0 && (unread.is_empty() || !is_asked) { ExitStatus::Done } else { ExitStatus::Partly })
     }
 }
 
-/// Nothing is written where what was asked for could not be read. What the service does not offer is nothing to write; with
-/// `every` kind asked for, those that the token may not read are returned, to be reported.
+/// Nothing is written where what was asked for could not be read. What is left out is returned, to be reported: with `every`
+/// kind asked for, those that the token may not read, else what the service does not offer of those that are named.
 fn complete(live: &Live, every: bool) -> Result<Vec<String>> {
-    let is_offered = |(scope, _): &(&Scope, &str)| !matches!(live.lists[*scope], ListRead::NotOffered);
-    let (left_out, needed): (Vec<_>, Vec<_>) =
-        live.unknown().filter(is_offered).partition(|(scope, _)| every && !scope.kind.is_endpoint());
+    let is_offered = |scope: &Scope| !matches!(live.lists[scope], ListRead::NotOffered);
+    let (left_out, needed): (Vec<_>, Vec<_>) = (live.unknown().filter(|(scope, _)| !every || is_offered(scope)))
+        .partition(|(scope, _)| if every { !scope.kind.is_endpoint() } else { !is_offered(scope) });
     plan_errors::require_all_read(needed.into_iter(), "nothing was written")?;
     Ok(unread::messages(left_out.into_iter()))
 }

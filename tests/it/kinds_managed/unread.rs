@@ -94,7 +94,10 @@ fn a_kind_that_the_service_does_not_offer_is_noted_and_pulled_around() {
     }
     stage.run("apply . --yes").code(0).stderr_ignored();
     std::fs::rename(stage.path("d"), stage.path(".d")).expect("no definitions");
-    stage.run("pull --output p").code(0).stderr_ignored();
+    // Settings may list what another service offers; what the call names is missing.
+    for (call, code) in [("pull --output p", 0), ("pull --kind origin_pool --output p", 7)] {
+        stage.run(call).code(code).stderr_contains("left out: ").stderr_contains("does not offer").stderr_ignored();
+    }
     std::fs::remove_dir_all(stage.path("p")).expect("the copies");
     std::fs::rename(stage.path(".d"), stage.path("d")).expect("the definitions");
     stage.run("get shop --format json").code(5).stdout_contains("does not offer").stderr_ignored();
