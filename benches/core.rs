@@ -189,7 +189,7 @@ fn saved(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn render(report: &Report<'_>, format: Format) -> String {
+fn render(report: &dyn Report, format: Format) -> String {
     report::render(report, format, &ReportOptions::new(&TextView::default()))
 }
 
@@ -204,7 +204,7 @@ fn reports(criterion: &mut Criterion) {
                 group.bench_with_input(id, &plan, |bencher, plan| bencher.iter(|| black_box(draw(plan))));
             };
             for format in [Format::Text, Format::Json, Format::Markdown, Format::Html] {
-                report(format.as_str(), &|plan| render(&Report::Plan(plan), format));
+                report(format.as_str(), &|plan| render(plan, format));
             }
         }
     }
@@ -225,7 +225,7 @@ fn checks(criterion: &mut Criterion) {
             group.bench_with_input(id, &check, |bencher, check| bencher.iter(|| black_box(draw(check))));
         };
         for format in [Format::Markdown, Format::Junit, Format::Github, Format::Sarif] {
-            report(format.as_str(), &|check| render(&Report::Check(check), format));
+            report(format.as_str(), &|check| render(check, format));
         }
     }
     group.finish();

@@ -15,7 +15,7 @@ pub struct DdosEvents<'e> {
     pub events: &'e [DdosEvent],
 }
 
-impl Answer for DdosEvents<'_> {
+impl Report for DdosEvents<'_> {
     /// The events as a table.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         if self.events.is_empty() {
@@ -47,7 +47,7 @@ pub struct OneDdosEvent<'e> {
     pub event: &'e DdosEvent,
 }
 
-impl Answer for OneDdosEvent<'_> {
+impl Report for OneDdosEvent<'_> {
     /// One event with every field that it has, and its attachments.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let event = self.event;

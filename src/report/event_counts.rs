@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line::{code, digits};
 use super::text::draw::cut;
-use super::{Answer, Charset, Format, TextView, safe, written_as};
+use super::{Charset, Format, Report, ReportOptions, safe, written_as};
 
 /// Columns of the longest bar, where there is room for it.
 const LONGEST: usize = 40;
@@ -61,15 +61,16 @@ pub struct ValueCount {
     pub count: u64,
 }
 
-impl Answer for EventCounts {
+impl Report for EventCounts {
     written_as!("security_event_counts");
 
-    fn draw(&self, format: Format) -> Option<String> {
+    fn draw(&self, format: Format, _: &ReportOptions<'_>) -> Option<String> {
         (format == Format::Ndjson).then(|| self.lines())
     }
 
     /// The counts as bars.
-    fn text(&self, view: &TextView) -> String {
+    fn text(&self, options: &ReportOptions<'_>) -> String {
+        let view = options.view;
         let heading = &self.heading;
         let mut text = String::new();
         for (at, field) in self.by.iter().enumerate() {

@@ -19,7 +19,7 @@ pub struct Explanation {
     pub described: Option<Described>,
 }
 
-impl Answer for Explanation {
+impl Report for Explanation {
     written_as!("explanation");
 
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {

@@ -7,16 +7,15 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::annotation::{self, Annotation, Finding};
+use super::annotation::{Annotation, Finding};
 use super::facts::plan::Command;
 use super::facts::unread;
 use super::line::{Line, Part};
 use super::view::View;
-use super::{Answer as _, TextView, Validation, sarif, time};
+use super::{Applied, Report, TextView, Validation, sarif, time};
 use crate::drift::{Check, Verdict};
 use crate::model::{SourceLocation, words};
 use crate::plan::{Digest, Plan};
-use crate::run::Outcome;
 
 /// Names that a list of stacks without an end of its own shows.
 pub(super) const NAMES: usize = 12;
@@ -109,9 +108,30 @@ pub enum StackReport<'a> {
     /// Its plan.
     Planned(&'a Plan),
     /// The outcome of its plan.
-    Applied(&'a Outcome, &'a Plan),
+    Applied(Applied<'a>),
     /// The check for drift.
     Checked(&'a Check),
+}
+
+impl<'a> StackReport<'a> {
+    /// The same as the report of a command about this stack alone.
+    pub(super) fn report(&self) -> &dyn Report {
+        match self {
+            StackReport::Validated(checked) => *checked,
+            StackReport::Planned(plan) => *plan,
+            StackReport::Applied(applied) => applied,
+            StackReport::Checked(check) => *check,
+        }
+    }
+
+    /// The plan that was made for it, if one was.
+    pub(super) fn plan(&self) -> Option<&'a Plan> {
+        match self {
+            StackReport::Validated(_) => None,
+            StackReport::Planned(plan) | StackReport::Applied(Applied { plan, .. }) => Some(plan),
+            StackReport::Checked(check) => Some(&check.plan),
+        }
+    }
 }
 
 /// Why a stack has no result.
@@ -192,9 +212,8 @@ impl FleetPart<'_> {
         let unread = |plan: &Plan| Some(unread::whole(plan)?.of_service(&plan.service.base_url).into());
         match &self.outcome {
             Err(NoResult::Failed(reason) | NoResult::Unknown(reason)) => Some(reason.into()),
-            Ok(StackReport::Checked(check)) => unread(&check.plan),
-            Ok(StackReport::Planned(plan)) => unread(plan),
-            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
+            Ok(report) => report.plan().and_then(unread),
+            Err(_) => None,
         }
     }
 
@@ -258,7 +277,7 @@ impl<'a> Fleet<'a> {
     /// The plans that were made or applied, with their stacks.
     pub fn plans(&self) -> impl Iterator<Item = (&FleetPart<'a>, &'a Plan)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            Ok(StackReport::Planned(plan) | StackReport::Applied(_, plan)) => Some((part, *plan)),
+            Ok(StackReport::Planned(plan) | StackReport::Applied(Applied { plan, .. })) => Some((part, *plan)),
             _ => None,
         })
     }
@@ -335,12 +354,7 @@ impl<'a> Fleet<'a> {
         let failed =
             self.failures().map(|(part, reason)| (part, vec![remark(format!("{undone}: {}", part.name()), reason)]));
         let others = self.parts.iter().map(|part| {
-            let remarks = match &part.outcome {
-                Ok(StackReport::Checked(check)) => annotation::of_check(check),
-                Ok(StackReport::Planned(plan)) => annotation::of_plan(plan),
-                Ok(StackReport::Validated(checked)) => checked.annotations(),
-                _ => Vec::new(),
-            };
+            let remarks = part.outcome.as_ref().map(|report| report.report().annotations()).unwrap_or_default();
             let name =
                 |remark: Annotation| Annotation { title: format!("{}: {}", part.name(), remark.title), ..remark };
             (part, remarks.into_iter().map(name).collect())

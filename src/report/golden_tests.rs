@@ -247,23 +247,26 @@ fn record(plan: &Plan, outcome: &Outcome, text: &str) -> RunRecord {
     RunRecord { header, entries, closing: Some(closing), torn: false }
 }
 
+/// Takes a report with its name and its formats.
+type UseReport<'a> = dyn FnMut(&str, &dyn Report, &[Format]) + 'a;
+
 /// Each report of a scenario with its name and its formats.
-fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
+fn reports(scenario: &Scenario, use_report: &mut UseReport<'_>) {
     let Scenario { plan, text, .. } = scenario;
-    use_report("plan", &Report::Plan(plan), Format::OF_PLAN);
+    use_report("plan", plan, Format::OF_PLAN);
     let mut based = sample_tests::attributed(plan.clone());
     let mut mixed = based.changes.iter_mut().filter(|change| change.fields().len() > 1);
     if let Some(Action::Replace { fields, .. }) = mixed.next().map(|change| &mut change.action) {
         fields[1].attribution = Some(Attribution::Drift);
     }
-    use_report("plan-base", &Report::Plan(&based), Format::OF_PLAN);
+    use_report("plan-base", &based, Format::OF_PLAN);
     let quiet = quiet();
-    use_report("plan-in-sync", &Report::Plan(&quiet), Format::OF_PLAN);
+    use_report("plan-in-sync", &quiet, Format::OF_PLAN);
     let state = drift_state(plan);
     let check = check(plan, &state, text);
-    use_report("drift", &Report::Check(&check), Format::OF_DRIFT);
+    use_report("drift", &check, Format::OF_DRIFT);
     let in_sync = Check::new(quiet.clone(), quiet.verdicts(UnmanagedPolicy::Fail), now());
-    use_report("drift-in-sync", &Report::Check(&in_sync), Format::OF_DRIFT);
+    use_report("drift-in-sync", &in_sync, Format::OF_DRIFT);
 
     let mut parts = vec![
         part("tenants/one", "tenants/one", Ok(StackReport::Planned(plan))),
@@ -272,7 +275,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     parts.extend(others(text));
     let mut fleet = Fleet::new(FleetCommand::Plan, parts);
     fleet.plans = Some((plan.digest(), "-R tenants --env prod".to_owned()));
-    use_report("fleet-plan", &Report::Fleet(&fleet), Format::OF_PLAN);
+    use_report("fleet-plan", &fleet, Format::OF_PLAN);
     let mut parts = vec![
         part("tenants/one", "tenants/one", Ok(StackReport::Checked(&check))),
         part("tenants/two", "tenants/two --env prod", Ok(StackReport::Checked(&in_sync))),
@@ -282,32 +285,35 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
     fleet.problems = vec![InputProblem { place: "shard-2.json".to_owned(), message: (*text).to_owned() }];
     fleet.merged = Some(MergedFrom { files: 3, checked: Some((now(), now())) });
-    use_report("fleet-drift", &Report::Fleet(&fleet), Format::OF_MERGED);
+    use_report("fleet-drift", &fleet, Format::OF_MERGED);
 
     let outcome = outcome(plan, text);
-    let earlier = BTreeSet::new();
-    let applied = Applied { outcome: &outcome, plan, earlier: &earlier };
-    use_report("outcome", &Report::Answer(&applied), &[Format::Text, Format::Json]);
+    let applied = Applied { outcome: &outcome, plan, earlier: BTreeSet::new() };
+    use_report("outcome", &applied, &[Format::Text, Format::Json]);
     let done = whole(&based);
-    let applied = Applied { outcome: &done, plan: &based, earlier: &earlier };
-    use_report("outcome-whole", &Report::Answer(&applied), &[Format::Text, Format::Json]);
+    let applied = Applied { outcome: &done, plan: &based, earlier: BTreeSet::new() };
+    use_report("outcome-whole", &applied, &[Format::Text, Format::Json]);
     let mut parts = vec![
-        part("tenants/one", "tenants/one", Ok(StackReport::Applied(&outcome, plan))),
+        part(
+            "tenants/one",
+            "tenants/one",
+            Ok(StackReport::Applied(Applied { outcome: &outcome, plan, earlier: BTreeSet::new() })),
+        ),
         part("tenants/two", "tenants/two --env prod", Err(NoResult::AnotherFailed)),
     ];
     parts.extend(others(text));
-    use_report("fleet-apply", &Report::Fleet(&Fleet::new(FleetCommand::Apply, parts)), &[Format::Text]);
+    use_report("fleet-apply", &Fleet::new(FleetCommand::Apply, parts), &[Format::Text]);
     let faults = InjectedFaults { chosen: (*text).to_owned(), met: 5 };
     let rehearsal =
         Rehearsal { plan: plan.clone(), outcome: outcome.clone(), second: sample_tests::plan(3, false), faults };
-    use_report("rehearsal", &Report::Answer(&rehearsal), Format::OF_ANSWERS);
+    use_report("rehearsal", &rehearsal, Format::OF_ANSWERS);
     let record = record(plan, &outcome, text);
     let summary = RunSummary::of(&record);
     let document = RunDocument::of(&record, None);
-    use_report("run", &Report::Answer(&document), &RUN);
+    use_report("run", &document, &RUN);
     let unreadable = [(*text).to_owned()];
     let history = HistoryReport { runs: std::slice::from_ref(&summary), unreadable: &unreadable };
-    use_report("history", &Report::Answer(&history), Format::OF_ANSWERS);
+    use_report("history", &history, Format::OF_ANSWERS);
 
     let diagnostics = [Diagnostic {
         severity: Severity::Error,
@@ -318,7 +324,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     let wrong =
         |prefix: &str| Validation { contents: None, diagnostics: diagnostics.to_vec(), prefix: prefix.to_owned() };
     let validation = wrong("endpoints/");
-    use_report("validation", &Report::Answer(&validation), Format::OF_VALIDATION);
+    use_report("validation", &validation, Format::OF_VALIDATION);
     let contents = Some(StackSize { endpoints: 41, objects: 0, namespaces: 3, files: 12 });
     let valid = Validation { contents, diagnostics: Vec::new(), prefix: String::new() };
     let wrong = wrong("tenants/two/");
@@ -327,7 +333,7 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
         part("tenants/two", "tenants/two", Ok(StackReport::Validated(&wrong))),
     ];
     let fleet = Fleet::new(FleetCommand::Validate, parts);
-    use_report("fleet-validate", &Report::Fleet(&fleet), Format::OF_VALIDATION);
+    use_report("fleet-validate", &fleet, Format::OF_VALIDATION);
     let stack = StackEntry {
         directory: format!("tenants/{text}"),
         stack: Some("shop-prod".to_owned()),
@@ -343,12 +349,12 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
         only_removed: false,
         commit: "3f2c9ab".to_owned(),
     };
-    use_report("stacks", &Report::Answer(&stacks), Format::OF_STACKS);
+    use_report("stacks", &stacks, Format::OF_STACKS);
     answers(text, use_report);
 }
 
 /// The reports of what the service and the definitions say.
-fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
+fn answers(text: &str, use_report: &mut UseReport<'_>) {
     let event = |id: &str, end: Json| -> DdosEvent {
         serde_json::from_value(json!({
             "id": id, "name": format!("flood {text}"), "description": text, "ip": "192.0.2.7", "creator": "kim",
@@ -359,8 +365,8 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
         .expect("an event")
     };
     let events = [event("5b1f", Json::Null), event("6c2a", json!("2026-11-20T11:00:00Z"))];
-    use_report("ddos", &Report::Answer(&DdosEvents { events: &events }), Format::OF_ANSWERS);
-    use_report("ddos-event", &Report::Answer(&OneDdosEvent { event: &events[0] }), Format::OF_ANSWERS);
+    use_report("ddos", &DdosEvents { events: &events }, Format::OF_ANSWERS);
+    use_report("ddos-event", &OneDdosEvent { event: &events[0] }, Format::OF_ANSWERS);
     let value = |value: &str, count| ValueCount { value: value.to_owned(), count };
     let field = |field: &str| FieldCounts {
         field: field.to_owned(),
@@ -377,10 +383,10 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
         by: vec![field("country"), field(text)],
         top: 2,
     };
-    use_report("event-counts", &Report::Answer(&counts), &[Format::Text, Format::Json, Format::Ndjson]);
+    use_report("event-counts", &counts, &[Format::Text, Format::Json, Format::Ndjson]);
     let versions = ["crt-20260315-0012".to_owned(), text.to_owned()];
     let versions = UpgradableVersions { versions: &versions, os: Some("9.2026.17"), sw: Some(text) };
-    use_report("versions", &Report::Answer(&versions), Format::OF_ANSWERS);
+    use_report("versions", &versions, Format::OF_ANSWERS);
     let progress = serde_json::from_value(json!({
         "site": "ce-lyon", "version": "crt-2", "status": "FAILED", "failure_reason": text, "retries": 2,
         "image_download": {"status": "COMPLETED", "results": [{"name": text, "status": "COMPLETED", "message": text}]},
@@ -390,9 +396,9 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let progress = progress.expect("a status");
     let namespace = Namespace::parse("system").expect("a name");
     let upgrade = SiteUpgrade { namespace: &namespace, site: text, progress: Some(&progress) };
-    use_report("upgrade", &Report::Answer(&upgrade), Format::OF_ANSWERS);
+    use_report("upgrade", &upgrade, Format::OF_ANSWERS);
     let list = OperationList { only: Some(Operation::ObjectCreate), layout: Layout::Uniform };
-    use_report("operations", &Report::Answer(&list), Format::OF_ANSWERS);
+    use_report("operations", &list, Format::OF_ANSWERS);
     let place = || SourceLocation { file: format!("endpoints/{text}.yaml"), line: 7, column: 3 };
     let value = |path: &str, source, place: Option<SourceLocation>| ExplainedValue {
         path: vec!["spec".to_owned(), path.to_owned()],
@@ -415,7 +421,7 @@ fn answers(text: &str, use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format]))
     let described = kinds::explain("origin_pool.spec.port").and_then(Result::ok);
     let definition = Some(definition);
     let explanation = Explanation { environment, settings: Some(Vec::new()), definition, described };
-    use_report("explanation", &Report::Answer(&explanation), Format::OF_ANSWERS);
+    use_report("explanation", &explanation, Format::OF_ANSWERS);
 }
 
 fn place(text: &str) -> SourceLocation {
@@ -427,7 +433,7 @@ fn replaced(text: &str, place: SourceLocation) -> ReplacedValue {
 }
 
 /// The reports whose size follows the plan, of 3,000 changes.
-fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
+fn large(use_report: &mut UseReport<'_>) {
     let mut plan = sample_tests::plan(3_000, false);
     let mut replaces = plan.changes.iter_mut().filter(|change| change.fields().len() == 1);
     for (at, change) in replaces.by_ref().enumerate().filter(|(at, _)| at.is_multiple_of(9)) {
@@ -441,23 +447,23 @@ fn large(use_report: &mut dyn FnMut(&str, &Report<'_>, &[Format])) {
         let reason = BlockReason::ForeignStack { stack: "kim".to_owned() };
         BlockedChange::new(change.key.clone(), reason, Some(change))
     }));
-    use_report("plan", &Report::Plan(&plan), Format::OF_PLAN);
-    use_report("plan-base", &Report::Plan(&sample_tests::attributed(plan.clone())), Format::OF_PLAN);
+    use_report("plan", &plan, Format::OF_PLAN);
+    use_report("plan-base", &sample_tests::attributed(plan.clone()), Format::OF_PLAN);
     let state = drift_state(&plan);
     let check = Check {
         drift_state: Some(state.clone()),
         ..Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), now())
     };
-    use_report("drift", &Report::Check(&check), Format::OF_DRIFT);
+    use_report("drift", &check, Format::OF_DRIFT);
     let parts = vec![part("tenants/one", "tenants/one", Ok(StackReport::Planned(&plan)))];
-    use_report("fleet-plan", &Report::Fleet(&Fleet::new(FleetCommand::Plan, parts)), Format::OF_PLAN);
+    use_report("fleet-plan", &Fleet::new(FleetCommand::Plan, parts), Format::OF_PLAN);
     let parts = vec![part("tenants/one", "tenants/one", Ok(StackReport::Checked(&check)))];
-    use_report("fleet-drift", &Report::Fleet(&Fleet::new(FleetCommand::Drift, parts)), Format::OF_MERGED);
+    use_report("fleet-drift", &Fleet::new(FleetCommand::Drift, parts), Format::OF_MERGED);
     let outcome = outcome(&plan, "the service answered 403");
     let record = record(&plan, &outcome, "kim");
-    use_report("run", &Report::Answer(&RunDocument::of(&record, None)), &RUN);
-    let applied = Applied { outcome: &outcome, plan: &plan, earlier: &BTreeSet::new() };
-    use_report("outcome", &Report::Answer(&applied), &[Format::Text, Format::Json]);
+    use_report("run", &RunDocument::of(&record, None), &RUN);
+    let applied = Applied { outcome: &outcome, plan: &plan, earlier: BTreeSet::new() };
+    use_report("outcome", &applied, &[Format::Text, Format::Json]);
 }
 
 /// Lines of the beginning and of the end that a long golden file has.
@@ -486,7 +492,7 @@ fn files() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let scenarios: Vec<Option<Scenario>> = scenarios().into_iter().map(Some).chain([None]).collect();
     for scenario in &scenarios {
-        let mut add_report = |name: &str, report: &Report<'_>, formats: &[Format]| {
+        let mut add_report = |name: &str, report: &dyn Report, formats: &[Format]| {
             let mut add = |name: &str, format: Format, options: &ReportOptions<'_>| {
                 let folder = scenario.as_ref().map_or("large", |scenario| scenario.name);
                 let file = format!("{folder}/{name}.{}", format.as_str());

@@ -6,7 +6,7 @@ use std::io;
 use jiff::Timestamp;
 
 use super::{
-    Format, Report, TextView, annotation, document, github, json, junit, prometheus, sample_tests, sarif, text,
+    Format, Report as _, TextView, annotation, document, github, junit, prometheus, sample_tests, sarif, text,
 };
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
@@ -27,7 +27,7 @@ fn check(plan: &Plan) -> Check {
 }
 
 /// A report that nothing is left out of.
-fn whole(report: &super::Report<'_>, format: Format) -> String {
+fn whole(report: &dyn super::Report, format: Format) -> String {
     let view = TextView::default();
     super::render(report, format, &super::ReportOptions { budget: usize::MAX / 2, ..super::ReportOptions::new(&view) })
 }
@@ -37,8 +37,8 @@ fn no_report_of_a_check_searches_all_changes_for_each() {
     type Report = fn(&Check) -> String;
     let reports: [(&str, Report); 7] = [
         ("text", |check| text::drift(check, &TextView::default())),
-        ("json", |check| document::text(|out| json::write_drift(check, out))),
-        ("markdown", |check| whole(&super::Report::Check(check), Format::Markdown)),
+        ("json", |check| document::text(|out| check.write(out))),
+        ("markdown", |check| whole(check, Format::Markdown)),
         ("junit", junit::report),
         ("prometheus", prometheus::report),
         ("github", |check| github::annotations(&annotation::of_check(check))),
@@ -78,9 +78,9 @@ fn no_report_of_a_plan_searches_all_changes_for_each() {
     type Report = fn(&Plan) -> String;
     let reports: [(&str, Report); 5] = [
         ("text", |plan| text::plan(plan, None, &TextView::default())),
-        ("json", |plan| document::text(|out| json::write_plan(plan, out))),
-        ("markdown", |plan| whole(&super::Report::Plan(plan), Format::Markdown)),
-        ("html", |plan| whole(&super::Report::Plan(plan), Format::Html)),
+        ("json", |plan| document::text(|out| super::Report::write(plan, out))),
+        ("markdown", |plan| whole(plan, Format::Markdown)),
+        ("html", |plan| whole(plan, Format::Html)),
         ("digest", |plan| plan.digest().to_string()),
     ];
     for (name, report) in reports {
@@ -105,10 +105,10 @@ fn the_text_of_a_plan_is_written_piece_by_piece() {
         }
     }
     let (plan, view) = (plan(2_000), TextView::default());
-    let (report, options) = (Report::Plan(&plan), super::ReportOptions::new(&view));
+    let options = super::ReportOptions::new(&view);
     let mut pieces = Pieces(Vec::new());
-    super::write(&report, Format::Text, &options, &mut pieces).expect("a vector takes everything");
-    let whole = super::render(&report, Format::Text, &options).into_bytes();
+    super::write(&plan, Format::Text, &options, &mut pieces).expect("a vector takes everything");
+    let whole = super::render(&plan, Format::Text, &options).into_bytes();
     assert!(pieces.0.iter().all(|piece| piece.len() * 2 < whole.len()), "of {} bytes", whole.len());
     assert!(pieces.0.concat() == whole);
 }

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::document::{self, text, write};
+use super::document::write;
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NoResult, StackReport};
-use super::validation::ValidationReport;
+use super::json_text;
 use super::view::View;
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
@@ -46,7 +46,7 @@ pub struct PlanReport<'p> {
 pub struct DigestText<'p>(#[schemars(regex(pattern = "^[0-9a-f]{64}$"))] pub Cow<'p, str>);
 
 impl<'p> PlanReport<'p> {
-    fn new(plan: &'p Plan) -> Self {
+    pub(super) fn new(plan: &'p Plan) -> Self {
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         Self {
             headline: View::headline_of(plan).unescaped(),
@@ -67,23 +67,6 @@ impl<'p> PlanReport<'p> {
 pub(super) fn waves(plan: &Plan) -> Vec<Vec<&Key>> {
     let waves = Waves::of(&plan.changes).waves.into_iter();
     waves.map(|wave| wave.into_iter().map(|change| &change.key).collect()).collect()
-}
-
-/// Writes the document of a plan.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
-    write("plan_report", PlanReport::new(plan), out)
-}
-
-/// Writes the verdicts of a check, per endpoint and whole, after what is accepted; each value that drifted with its
-/// digest, as an acknowledgement names it, and since when it is known.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_drift(check: &Check, out: &mut dyn Write) -> io::Result<()> {
-    write("drift", StackDocument::of_check(check), out)
 }
 
 /// Writes the results of several stacks: checks with a verdict each and the whole, or the documents that the command
@@ -240,15 +223,10 @@ pub struct DriftedValue {
 impl<'p> StackDocument<'p> {
     fn new(part: &'p FleetPart<'_>) -> Self {
         let none = Self::default;
-        // The document of one stack is JSON that was just written.
-        let report = |text: String| Self { report: serde_json::from_str(&text).ok(), ..none() };
         let document = match &part.outcome {
             Ok(StackReport::Checked(check)) => Self::of_check(check),
-            Ok(StackReport::Planned(plan)) => report(text(|out| write_plan(plan, out))),
-            Ok(StackReport::Applied(outcome, plan)) => {
-                report(document::of("outcome", OutcomeReport::new(outcome, plan)))
-            }
-            Ok(StackReport::Validated(checked)) => report(document::of("validation", ValidationReport::of(checked))),
+            // It is JSON that was just written.
+            Ok(report) => Self { report: serde_json::from_str(&json_text(report.report())).ok(), ..none() },
             Err(NoResult::Failed(failed)) => Self { failed: Some(failed.into()), ..none() },
             Err(NoResult::Unknown(unknown)) => Self { unknown: Some(unknown.into()), ..none() },
             Err(NoResult::Elsewhere) => Self { elsewhere: true, ..none() },
@@ -258,7 +236,7 @@ impl<'p> StackDocument<'p> {
         Self { directory: Cow::Borrowed(&part.directory), environment, ..document }
     }
 
-    fn of_check(check: &'p Check) -> Self {
+    pub(super) fn of_check(check: &'p Check) -> Self {
         let drifted = check.plan.drifted(&check.found).into_iter().map(|one| {
             let seen = check.drift_state.as_ref().and_then(|state| state.seen(&one.object, one.field.as_ref()));
             DriftedValue {

@@ -76,7 +76,7 @@ impl Default for KindList {
     }
 }
 
-impl Answer for KindList {
+impl Report for KindList {
     written_as!("kinds");
 
     /// A row for each kind.

@@ -50,9 +50,10 @@ pub use fit::fit;
 pub use json_lines::LineSource;
 pub use style::{Charset, Palette, Role};
 pub use validation::{StackSize, Validation};
-pub use view::outcome::{Applied, consented, refusal};
+pub use view::outcome::{consented, refusal};
 pub use view::runs::{nothing_to_resume, open as open_run, pruned, resuming};
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -62,10 +63,13 @@ use jiff::Timestamp;
 use annotation::Annotation;
 use document::written_as;
 use fleet::Fleet;
+use json::{PlanReport, StackDocument};
 use view::{Blocks, View};
 
 use crate::drift::{Acknowledgements, Check};
-use crate::plan::Plan;
+use crate::model::Key;
+use crate::plan::{Plan, PlanOrigin};
+use crate::run::Outcome;
 
 /// What the file of an answer needs.
 mod prelude {
@@ -74,7 +78,7 @@ mod prelude {
 
     pub(super) use crate::report::line::{Line, Part, at, code, foreign, key, moment, styled};
     pub(super) use crate::report::view::{Block, Blocks, Table};
-    pub(super) use crate::report::{Answer, Format, Role, TextView, document, safe, written_as};
+    pub(super) use crate::report::{Format, Report, ReportOptions, Role, TextView, document, safe, written_as};
 }
 
 /// Days for which an offered acknowledgement is valid.
@@ -82,28 +86,24 @@ const OFFERED_DAYS: i64 = 14;
 /// Bytes of a text that are written at a time.
 const PIECE: usize = 64 * 1024;
 
-/// What a command reports.
-pub enum Report<'a> {
-    /// A plan.
-    Plan(&'a Plan),
-    /// The verdict over a stack.
-    Check(&'a Check),
-    /// The results of several stacks.
-    Fleet(&'a Fleet<'a>),
-    /// Anything else, which its own file describes.
-    Answer(&'a dyn Answer),
-}
-
-/// A report that is written as its file says: as text and as JSON, and in the formats that it alone has.
-pub trait Answer {
+/// What a command reports: as text and as JSON, and in the formats that it alone has.
+pub trait Report {
     /// Its blocks; of one whose text is made of other parts, none.
     fn blocks<'a>(&'a self, _view: &'a TextView) -> Blocks<'a> {
         Blocks::default()
     }
 
     /// Its text.
-    fn text(&self, view: &TextView) -> String {
-        text::draw::blocks(&self.blocks(view), view)
+    fn text(&self, options: &ReportOptions<'_>) -> String {
+        text::draw::blocks(&self.blocks(options.view), options.view)
+    }
+
+    /// Writes its text, which need not be in memory as a whole.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn write_text(&self, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.text(options).as_bytes())
     }
 
     /// Writes it as one JSON document.
@@ -113,7 +113,7 @@ pub trait Answer {
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
     /// Draws it in a format that needs more than its blocks, its document or its annotations.
-    fn draw(&self, _format: Format) -> Option<String> {
+    fn draw(&self, _format: Format, _options: &ReportOptions<'_>) -> Option<String> {
         None
     }
 
@@ -121,6 +121,111 @@ pub trait Answer {
     fn annotations(&self) -> Vec<Annotation> {
         Vec::new()
     }
+
+    /// The directory of its stack, to whose settings remarks without a place belong, if it is not the current one.
+    fn directory(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Report for Plan {
+    fn text(&self, options: &ReportOptions<'_>) -> String {
+        text::plan(self, options.saved, options.view)
+    }
+
+    fn write_text(&self, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(PIECE, out);
+        text::write_plan(self, options.saved, options.view, &mut out)?;
+        out.flush()
+    }
+
+    written_as!("plan_report", PlanReport::new);
+
+    fn draw(&self, format: Format, options: &ReportOptions<'_>) -> Option<String> {
+        let view = || View::of_plan(self, options.saved, options.view);
+        match format {
+            Format::Markdown => Some(markdown::report(&view(), options)),
+            Format::Html => Some(html::report(&view(), options)),
+            _ => None,
+        }
+    }
+
+    fn annotations(&self) -> Vec<Annotation> {
+        annotation::of_plan(self)
+    }
+
+    fn directory(&self) -> Option<&str> {
+        match &self.source.origin {
+            PlanOrigin::Directory(directory) => Some(directory),
+            PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => None,
+        }
+    }
+}
+
+/// The verdict over a stack.
+impl Report for Check {
+    fn text(&self, options: &ReportOptions<'_>) -> String {
+        text::drift(self, options.view)
+    }
+
+    // Each endpoint and the whole, after what is accepted; each value that drifted with its digest, as an acknowledgement
+    // names it, and since when it is known.
+    written_as!("drift", StackDocument::of_check);
+
+    fn draw(&self, format: Format, options: &ReportOptions<'_>) -> Option<String> {
+        let view = || View::of_check(self, options.view.call());
+        match format {
+            Format::Markdown => Some(markdown::report(&view(), options)),
+            Format::Html => Some(html::report(&view(), options)),
+            Format::Junit => Some(junit::report(self)),
+            Format::Prometheus => Some(prometheus::report(self)),
+            Format::Acknowledgements => Some(acknowledgements(self)),
+            _ => None,
+        }
+    }
+
+    fn annotations(&self) -> Vec<Annotation> {
+        annotation::of_check(self)
+    }
+
+    fn directory(&self) -> Option<&str> {
+        self.plan.directory()
+    }
+}
+
+/// The results of several stacks.
+impl Report for Fleet<'_> {
+    fn text(&self, options: &ReportOptions<'_>) -> String {
+        text::fleet(self, options.view)
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        json::write_fleet(self, out)
+    }
+
+    fn draw(&self, format: Format, options: &ReportOptions<'_>) -> Option<String> {
+        match format {
+            Format::Markdown => Some(markdown::fleet(self, options)),
+            Format::Html => Some(html::fleet(self, options)),
+            Format::Junit => Some(junit::fleet(self)),
+            Format::Prometheus => Some(prometheus::fleet(self)),
+            _ => None,
+        }
+    }
+
+    fn annotations(&self) -> Vec<Annotation> {
+        self.remarks()
+    }
+}
+
+/// What an apply of a plan did.
+pub struct Applied<'p> {
+    /// What became of each change, and of the run.
+    pub outcome: &'p Outcome,
+    /// The plan.
+    pub plan: &'p Plan,
+    /// The changes that the run which this one resumes had made.
+    pub earlier: BTreeSet<&'p Key>,
 }
 
 /// How a text report is drawn.
@@ -201,117 +306,40 @@ impl<'a> ReportOptions<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(report: &Report<'_>, format: Format, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
-    match (format, report) {
-        (Format::Json, _) => write_document(report, out),
-        (Format::Text, Report::Plan(plan)) if !options.view.is_terminal => {
-            let mut out = BufWriter::with_capacity(PIECE, out);
-            text::write_plan(plan, options.saved, options.view, &mut out)?;
-            out.flush()
-        }
+pub fn write(report: &dyn Report, format: Format, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        Format::Json => report.write(out),
+        Format::Text if !options.view.is_terminal => report.write_text(options, out),
         _ => out.write_all(render(report, format, options).as_bytes()),
     }
 }
 
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
-pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
-    let own = match report {
-        Report::Answer(answer) => answer.draw(format),
-        Report::Plan(_) | Report::Check(_) | Report::Fleet(_) => None,
-    };
-    own.or_else(|| renderer(format)(report, options)).unwrap_or_else(|| match options.view.is_terminal {
-        true => fit(&text(report, options), options.view.width),
-        false => text(report, options),
+pub fn render(report: &dyn Report, format: Format, options: &ReportOptions<'_>) -> String {
+    report.draw(format, options).unwrap_or_else(|| match format {
+        Format::Json => json_text(report),
+        Format::Ndjson => document::one_line(&json_text(report)),
+        Format::Github => github::annotations(&report.annotations()),
+        Format::Sarif => sarif::report(&report.annotations(), &sarif::settings_in(report.directory().unwrap_or("."))),
+        _ if options.view.is_terminal => fit(&report.text(options), options.view.width),
+        _ => report.text(options),
     })
 }
 
-/// The function that draws the reports of a format; it draws nothing of one that is text, or that the report itself draws.
-fn renderer(format: Format) -> fn(&Report<'_>, &ReportOptions<'_>) -> Option<String> {
-    match format {
-        Format::Text | Format::Table | Format::Yaml | Format::Matrix => |_, _| None,
-        Format::Json => |report, _| Some(json_text(report)),
-        Format::Ndjson => |report, _| Some(document::one_line(&json_text(report))),
-        Format::Markdown => |report, options| of_views(report, options, markdown::report, markdown::fleet),
-        Format::Html => |report, options| of_views(report, options, html::report, html::fleet),
-        Format::Junit => |report, _| of_checks(report, junit::report, junit::fleet),
-        Format::Prometheus => |report, _| of_checks(report, prometheus::report, prometheus::fleet),
-        Format::Github => |report, _| Some(github::annotations(&annotations(report))),
-        Format::Sarif => |report, _| Some(sarif::report(&annotations(report), &sarif::settings_file(report))),
-        Format::Acknowledgements => acknowledgements,
-    }
-}
-
-/// Draws the view of a report about one stack, or the report about several.
-fn of_views(
-    report: &Report<'_>,
-    options: &ReportOptions<'_>,
-    one: fn(&View<'_>, &ReportOptions<'_>) -> String,
-    several: fn(&Fleet<'_>, &ReportOptions<'_>) -> String,
-) -> Option<String> {
-    let view = options.view;
-    match report {
-        Report::Plan(plan) => Some(one(&View::of_plan(plan, options.saved, view), options)),
-        Report::Check(check) => Some(one(&View::of_check(check, view.call()), options)),
-        Report::Fleet(fleet) => Some(several(fleet, options)),
-        Report::Answer(_) => None,
-    }
-}
-
-/// Draws a check, or those of several stacks.
-fn of_checks(report: &Report<'_>, one: fn(&Check) -> String, several: fn(&Fleet<'_>) -> String) -> Option<String> {
-    match report {
-        Report::Check(check) => Some(one(check)),
-        Report::Fleet(fleet) => Some(several(fleet)),
-        Report::Plan(_) | Report::Answer(_) => None,
-    }
-}
-
-fn json_text(report: &Report<'_>) -> String {
-    document::text(|out| write_document(report, out))
-}
-
-fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
-    let view = options.view;
-    match report {
-        Report::Plan(plan) => text::plan(plan, options.saved, view),
-        Report::Check(check) => text::drift(check, view),
-        Report::Fleet(fleet) => text::fleet(fleet, view),
-        Report::Answer(answer) => answer.text(view),
-    }
-}
-
-/// Writes the report as one document.
-fn write_document(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    match report {
-        Report::Plan(plan) => json::write_plan(plan, out),
-        Report::Check(check) => json::write_drift(check, out),
-        Report::Fleet(fleet) => json::write_fleet(fleet, out),
-        Report::Answer(answer) => answer.write(out),
-    }
+fn json_text(report: &dyn Report) -> String {
+    document::text(|out| report.write(out))
 }
 
 /// What a report in this format leaves out of what the plan or check has, in words; nothing where it is whole.
-pub fn left_out(report: &Report<'_>, format: Format) -> Option<String> {
-    (format == Format::Sarif).then(|| sarif::left_out(&annotations(report))).flatten()
+pub fn left_out(report: &dyn Report, format: Format) -> Option<String> {
+    (format == Format::Sarif).then(|| sarif::left_out(&report.annotations())).flatten()
 }
 
-fn acknowledgements(report: &Report<'_>, _: &ReportOptions<'_>) -> Option<String> {
-    let Report::Check(check) = report else { return None };
+fn acknowledgements(check: &Check) -> String {
     let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
-    let offered =
-        Acknowledgements::offered(&check.plan, &check.found, &check.acknowledged, ("say why it is accepted", expires));
-    Some(safe::yaml(&offered))
-}
-
-/// What a report says about source files.
-fn annotations(report: &Report<'_>) -> Vec<Annotation> {
-    match report {
-        Report::Plan(plan) => annotation::of_plan(plan),
-        Report::Check(check) => annotation::of_check(check),
-        Report::Fleet(fleet) => fleet.remarks(),
-        Report::Answer(answer) => answer.annotations(),
-    }
+    let reason = "say why it is accepted";
+    safe::yaml(&Acknowledgements::offered(&check.plan, &check.found, &check.acknowledged, (reason, expires)))
 }
 
 macro_rules! formats {

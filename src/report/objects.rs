@@ -35,7 +35,7 @@ impl ObjectListing<'_> {
     }
 }
 
-impl Answer for ObjectListing<'_> {
+impl Report for ObjectListing<'_> {
     /// The listing as a table, with a row for each endpoint; of a snapshot below what it is.
     fn blocks<'b>(&'b self, _: &'b TextView) -> Blocks<'b> {
         let mut blocks = Blocks::default();

@@ -14,7 +14,7 @@ pub struct OperationList {
     pub layout: Layout,
 }
 
-impl Answer for OperationList {
+impl Report for OperationList {
     written_as!("operations", |list: &Self| list.report());
 
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {

@@ -9,9 +9,8 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::annotation::{Annotation, AnnotationLevel, Finding};
-use super::{Report, safe};
+use super::safe;
 use crate::model::Json;
-use crate::plan::PlanOrigin;
 
 /// Results that a forge shows of a run: GitHub shows the first 5,000 and refuses a file with more than 25,000.
 const MOST_RESULTS: usize = 5_000;
@@ -26,19 +25,6 @@ struct Shown<'a> {
 
 /// The name of the file with the settings of a stack.
 const SETTINGS: &str = "trueup.yaml";
-
-/// The file to which remarks without a place belong: the settings of the stack.
-pub fn settings_file(report: &Report<'_>) -> String {
-    let origin = match report {
-        Report::Plan(plan) => &plan.source.origin,
-        Report::Check(check) => &check.plan.source.origin,
-        Report::Fleet(_) | Report::Answer(_) => return SETTINGS.to_owned(),
-    };
-    match origin {
-        PlanOrigin::Directory(directory) => settings_in(directory),
-        _ => SETTINGS.to_owned(),
-    }
-}
 
 /// The settings of the stack in a directory, which is named as a call names it.
 pub(super) fn settings_in(directory: &str) -> String {

@@ -215,10 +215,10 @@ fn flag(environment: Option<&String>) -> String {
     environment.map(|name| format!(" --env {}", safe::shell(name))).unwrap_or_default()
 }
 
-impl Answer for StackList {
+impl Report for StackList {
     written_as!("stacks");
 
-    fn draw(&self, format: Format) -> Option<String> {
+    fn draw(&self, format: Format, _: &ReportOptions<'_>) -> Option<String> {
         match format {
             Format::Matrix => Some(self.matrix()),
             Format::Markdown => Some(self.markdown()),

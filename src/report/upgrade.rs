@@ -22,7 +22,7 @@ pub struct SiteUpgrade<'a> {
     pub progress: Option<&'a UpgradeProgress>,
 }
 
-impl Answer for SiteUpgrade<'_> {
+impl Report for SiteUpgrade<'_> {
     /// The upgrade as a table.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let site = code(self.site);
@@ -149,7 +149,7 @@ pub struct UpgradableVersions<'a> {
     pub sw: Option<&'a str>,
 }
 
-impl Answer for UpgradableVersions<'_> {
+impl Report for UpgradableVersions<'_> {
     /// The versions as a table, the newest first.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         let UpgradableVersions { versions, os, sw } = *self;
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn versions_text(upgradable: &UpgradableVersions<'_>) -> String {
-        upgradable.text(&TextView::default())
+        upgradable.text(&ReportOptions::new(&TextView::default()))
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         .expect("a status");
         let namespace = Namespace::parse("system").expect("a name");
         let upgrade = SiteUpgrade { namespace: &namespace, site: "ce-lyon", progress: Some(&progress) };
-        let text = upgrade.text(&TextView::default());
+        let text = upgrade.text(&ReportOptions::new(&TextView::default()));
         insta::assert_snapshot!(text, @r"
         ce-lyon: failed (to crt-2; tried again 2 times; disk full)
         PART                STATUS     STEPS  NOTE
@@ -228,7 +228,7 @@ mod tests {
         let progress: UpgradeProgress = serde_json::from_value(progress).expect("a status");
         let namespace = Namespace::parse("system").expect("a name");
         let upgrade = SiteUpgrade { namespace: &namespace, site: "ce", progress: Some(&progress) };
-        assert!(!upgrade.text(&TextView::default()).contains('/'));
+        assert!(!upgrade.text(&ReportOptions::new(&TextView::default())).contains('/'));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub struct Validation {
     pub prefix: String,
 }
 
-impl Answer for Validation {
+impl Report for Validation {
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
         self.contents.map(StackSize::blocks).unwrap_or_default()
     }

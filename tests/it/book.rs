@@ -108,8 +108,9 @@ fn a_link_out_of_the_book_to_no_file_or_to_no_heading_is_found() {
 #[test]
 fn every_kind_of_json_is_documented() {
     let page = std::fs::read_to_string(root().join("docs/plan-format.md")).expect("the page");
-    let kind = Regex::new(r#"\b(?:document|line|write)\(\s*"([a-z_]+)"|"kind": "([a-z_]+)",\s*"format_version""#)
-        .expect("a pattern");
+    let kind =
+        Regex::new(r#"\b(?:document|line|write|written_as!)\(\s*"([a-z_]+)"|"kind": "([a-z_]+)",\s*"format_version""#)
+            .expect("a pattern");
     let sources =
         ["src/report", "src/cli"].into_iter().flat_map(|directory| walkdir::WalkDir::new(root().join(directory)));
     let mut kinds = BTreeSet::new();

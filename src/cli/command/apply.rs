@@ -68,7 +68,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         context.output.rendered_notice(&view.message(report::nothing_to_resume(record.run(), plan, &view)));
         if context.output.promised().is_some() {
             let document = RunDocument::of(&record, None);
-            context.output.report(&Report::Answer(&document), arguments.decision.format);
+            context.output.report(&document, arguments.decision.format);
         }
         document::write(context, &arguments.decision.write, false, record.run());
         return Ok(status);

@@ -46,7 +46,7 @@ impl Execute for CallArgs {
         let operation = self.operation.as_deref().map(operation).transpose()?;
         let Some(operation) = operation.filter(|_| !self.list) else {
             let list = OperationList { only: operation, layout };
-            context.output.report(&Report::Answer(&list), self.format);
+            context.output.report(&list, self.format);
             return Ok(ExitStatus::Done);
         };
         let request = request(self, operation, layout)?;

@@ -130,14 +130,14 @@ async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context
     };
     let reader = session::service(context).await?.reader()?;
     let events = ddos::list(&reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
-    context.output.report(&Report::Answer(&DdosEvents { events: &events }), arguments.format);
+    context.output.report(&DdosEvents { events: &events }, arguments.format);
     Ok(ExitStatus::Done)
 }
 
 async fn show(arguments: &DdosShowArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
     let reader = session::service(context).await?.reader()?;
     let event = read(&reader, namespace, &arguments.id, context).await?;
-    context.output.report(&Report::Answer(&OneDdosEvent { event: &event }), arguments.format);
+    context.output.report(&OneDdosEvent { event: &event }, arguments.format);
     Ok(ExitStatus::Done)
 }
 

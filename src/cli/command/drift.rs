@@ -79,15 +79,15 @@ async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> 
     let session = Session::open(context, &arguments.scope, options).await?;
     let (call, check) = check(arguments, session, None).await?;
     let view = TextView { call, ..context.timed_view() };
-    let (report, options) = (Report::Check(&check), report_options(arguments, context, &view));
+    let options = report_options(arguments, context, &view);
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
         && let Some(error) = plan_errors::unread(&check.plan)
     {
-        report_files::write_beside(&report, &arguments.files.write, &options, context);
+        report_files::write_beside(&check, &arguments.files.write, &options, context);
         return Err(error);
     }
-    report_files::write(&report, arguments.format, &arguments.files, &options, context)?;
+    report_files::write(&check, arguments.format, &arguments.files, &options, context)?;
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
@@ -124,7 +124,7 @@ async fn several(
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let view = TextView { call: targets::call(context), ..context.timed_view() };
     let options = report_options(arguments, context, &view);
-    report_files::write(&Report::Fleet(&fleet), arguments.format, &arguments.files, &options, context)?;
+    report_files::write(&fleet, arguments.format, &arguments.files, &options, context)?;
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
 }
 

@@ -44,7 +44,7 @@ impl Execute for ExplainArgs {
                 None => settings_of(self, context, asked)?,
             },
         };
-        context.output.report(&Report::Answer(&explanation), self.format);
+        context.output.report(&explanation, self.format);
         Ok(ExitStatus::Done)
     }
 }

@@ -70,11 +70,10 @@ impl Execute for FleetSubcommand {
         });
         let merged = merge::merge(inputs, context.environment.now(), arguments.max_age);
         let fleet = merged.fleet();
-        let report = Report::Fleet(&fleet);
         let view = TextView { call: context.call.paths(), ..context.output.view() };
         let command = format!("trueup fleet report {}", view.call);
         let options = ReportOptions { budget: arguments.files.budget, command, ..ReportOptions::new(&view) };
-        report_files::write(&report, arguments.format, &arguments.files, &options, context)?;
+        report_files::write(&fleet, arguments.format, &arguments.files, &options, context)?;
         let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
         Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
     }

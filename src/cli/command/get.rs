@@ -68,7 +68,7 @@ impl Execute for GetArgs {
                 context.output.answer(&documents.join("---\n"));
             }
             Format::Table if listing.items.is_empty() => {}
-            format => context.output.report(&Report::Answer(&listing), format),
+            format => context.output.report(&listing, format),
         }
         let status = if left_out == 0 { ExitStatus::Done } else { ExitStatus::Partly };
         Ok(status.worse(report_unknown(context, &live)))

@@ -74,11 +74,11 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
         return Err(error);
     }
     let view = TextView { waves: arguments.order, ..view(arguments, &session) };
-    answer(arguments, context, &Report::Plan(&plan), &view);
+    answer(arguments, context, &plan, &view);
     Ok((session, plan))
 }
 
-fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &TextView) {
+fn answer(arguments: &PlanArgs, context: &Context, report: &dyn Report, view: &TextView) {
     let options = ReportOptions {
         saved: arguments.output.as_deref(),
         budget: arguments.budget,
@@ -145,7 +145,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         report.plans = Some((digest, targets::call_of_plans(context)));
     }
     let view = TextView { call, waves: arguments.order, ..context.timed_view() };
-    answer(arguments, context, &Report::Fleet(&report), &view);
+    answer(arguments, context, &report, &view);
     Ok(status)
 }
 

@@ -68,7 +68,7 @@ impl Execute for KindsArgs {
     const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        context.output.report(&Report::Answer(&KindList::default()), self.format);
+        context.output.report(&KindList::default(), self.format);
         Ok(ExitStatus::Done)
     }
 }

@@ -66,7 +66,7 @@ impl Execute for RehearseArgs {
         let faults = InjectedFaults { chosen: self.faults.clone(), met };
         let rehearsal = Rehearsal { plan, outcome, second, faults };
         let view = session.view();
-        context.output.report_with(&Report::Answer(&rehearsal), self.format, &ReportOptions::new(&view));
+        context.output.report_with(&rehearsal, self.format, &ReportOptions::new(&view));
         running.stop().await;
         Ok(status(&rehearsal))
     }

@@ -107,7 +107,7 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
         now: Some(context.environment.now()),
         view: &view,
     };
-    context.output.report_with(&Report::Plan(plan), arguments.format, &options);
+    context.output.report_with(plan, arguments.format, &options);
 }
 
 fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
@@ -116,7 +116,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
         return show_plan(arguments, context, &document.plan, None, flags);
     }
     let view = TextView { flags, ..context.output.view() };
-    context.output.report_with(&Report::Answer(document), arguments.format, &ReportOptions::new(&view));
+    context.output.report_with(document, arguments.format, &ReportOptions::new(&view));
 }
 
 fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<()> {
@@ -132,7 +132,7 @@ fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -
         items: live.items().map(|(_, item)| item).collect(),
         columns: &arguments.columns.columns,
     };
-    context.output.report(&Report::Answer(&listing), arguments.format);
+    context.output.report(&listing, arguments.format);
     Ok(())
 }
 

@@ -87,7 +87,7 @@ impl Execute for StacksListArgs {
         if self.format == Format::Matrix {
             check_matrix(&list)?;
         }
-        context.output.report(&Report::Answer(&list), self.format);
+        context.output.report(&list, self.format);
         Ok(status)
     }
 }

@@ -73,7 +73,7 @@ async fn versions(arguments: &UpgradeVersionsArgs, namespace: &Namespace, contex
     let (os, sw) = (arguments.current_os.as_deref(), arguments.current_sw.as_deref());
     let versions = upgrades::versions(&reader, namespace, os, sw).await.with_status(ExitStatus::Failed)?;
     let upgradable = UpgradableVersions { versions: &versions, os, sw };
-    context.output.report(&Report::Answer(&upgradable), arguments.format);
+    context.output.report(&upgradable, arguments.format);
     Ok(ExitStatus::Done)
 }
 
@@ -90,6 +90,6 @@ async fn status(arguments: &UpgradeStatusArgs, namespace: &Namespace, context: &
         }
     })?;
     let upgrade = SiteUpgrade { namespace, site: &arguments.site, progress: progress.as_ref() };
-    context.output.report(&Report::Answer(&upgrade), arguments.format);
+    context.output.report(&upgrade, arguments.format);
     Ok(ExitStatus::Done)
 }

@@ -30,7 +30,7 @@ impl Execute for ValidateArgs {
         match targets::of(context, &self.scope.paths, self.stacks)? {
             Targets::One => {
                 let checked = check(self.format, context, &self.scope)?;
-                context.output.report(&Report::Answer(&checked), self.format);
+                context.output.report(&checked, self.format);
                 Ok(status(&checked))
             }
             Targets::Several(targets) => {
@@ -40,7 +40,7 @@ impl Execute for ValidateArgs {
                 let done = fleet::all(&members, scope, work).await?;
                 let report = |checked| (StackReport::Validated(checked), None, status(checked));
                 let (fleet, status) = fleet::report(context, FleetCommand::Validate, (&members, &done), report);
-                context.output.report(&Report::Fleet(&fleet), self.format);
+                context.output.report(&fleet, self.format);
                 Ok(status)
             }
         }

@@ -218,12 +218,12 @@ impl Output {
     }
 
     /// Writes a report as the answer.
-    pub fn report(&self, report: &Report<'_>, format: Format) {
+    pub fn report(&self, report: &dyn Report, format: Format) {
         self.report_with(report, format, &ReportOptions::new(&self.view()));
     }
 
     /// Writes a report with options as the answer, piece by piece where [`report::write`] can.
-    pub fn report_with(&self, report: &Report<'_>, format: Format, options: &ReportOptions<'_>) {
+    pub fn report_with(&self, report: &dyn Report, format: Format, options: &ReportOptions<'_>) {
         self.note_answer();
         self.answered(self.beside_lines(|| write_with(|out| report::write(report, format, options, out))));
     }

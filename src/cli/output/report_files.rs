@@ -12,7 +12,7 @@ use crate::report::{self, Format, Palette, Report, ReportOptions, TextView, left
 /// # Errors
 /// The file of the answer cannot be written.
 pub fn write(
-    report: &Report<'_>,
+    report: &dyn Report,
     format: Format,
     files: &ReportFileArgs,
     options: &ReportOptions<'_>,
@@ -63,7 +63,7 @@ pub fn check_budget(context: &Context, format: Format, beside: &[WrittenReport])
 
 /// Writes the report in the files that the call wants beside its answer. One that cannot be written is an error at the end
 /// of the command: the answer goes first.
-pub fn write_beside(report: &Report<'_>, files: &[WrittenReport], options: &ReportOptions<'_>, context: &Context) {
+pub fn write_beside(report: &dyn Report, files: &[WrittenReport], options: &ReportOptions<'_>, context: &Context) {
     for WrittenReport { format, path } in files {
         if let Err(error) = into(path, report, *format, options) {
             context.output.note_unwritten(error.to_string());
@@ -71,7 +71,7 @@ pub fn write_beside(report: &Report<'_>, files: &[WrittenReport], options: &Repo
     }
 }
 
-fn into(path: &Path, report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> Result<()> {
+fn into(path: &Path, report: &dyn Report, format: Format, options: &ReportOptions<'_>) -> Result<()> {
     // A file is no terminal.
     let view = TextView { is_terminal: false, palette: Palette::default(), ..options.view.clone() };
     let options = ReportOptions { view: &view, command: options.command.clone(), ..*options };

@@ -9,7 +9,7 @@ use crate::cli::run::PendingRun;
 use crate::cli::{CommandError, ExitStatus, Result, plan_errors, policy};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
-use crate::report::{self, Format, Report, ReportOptions, TextView, text};
+use crate::report::{self, Format, ReportOptions, TextView, text};
 
 /// Asks for approval of a plan. The command ends where there is nothing to do, or the plan is refused.
 ///
@@ -86,9 +86,9 @@ fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
 
 fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
     let PendingRun { context, plan, view, decision, .. } = work;
-    let (report, options) = (Report::Plan(plan), ReportOptions::new(view));
-    context.output.report_with(&report, decision.format, &options);
-    context.output.answer_without_run(|out| report::write(&report, Format::Json, &options, out));
+    let options = ReportOptions::new(view);
+    context.output.report_with(plan, decision.format, &options);
+    context.output.answer_without_run(|out| report::write(plan, Format::Json, &options, out));
     if work.plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
 }
 

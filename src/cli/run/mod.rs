@@ -30,7 +30,7 @@ use crate::model::policy::{GateMode, Gates, Safeguards};
 use crate::model::{Key, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
-use crate::report::{self, Applied, Format, Report, ReportOptions, TextView};
+use crate::report::{self, Applied, Format, ReportOptions, TextView};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -129,7 +129,7 @@ impl<'a> PendingRun<'a> {
             self.check_again().await?;
         }
         let outcome = self.carry_out(approved, None).await?;
-        Ok(self.report(&outcome, &BTreeSet::new()))
+        Ok(self.report(&outcome, BTreeSet::new()))
     }
 
     /// Saves the plan for `apply FILE` instead of applying it, and shows it.
@@ -145,7 +145,7 @@ impl<'a> PendingRun<'a> {
             return Err(error);
         }
         let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
-        context.output.report_with(&Report::Plan(plan), decision.format, &options);
+        context.output.report_with(plan, decision.format, &options);
         Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
     }
 
@@ -220,8 +220,7 @@ impl<'a> PendingRun<'a> {
         let mut outcome = apply::resume(record, &writer, &journal, &progress, options).await;
         drop(progress);
         self.keep(&journal, false, &mut outcome);
-        let earlier = record.made().into_iter().cloned().collect();
-        Ok(self.report(&outcome, &earlier))
+        Ok(self.report(&outcome, record.made()))
     }
 
     /// Begins a run of which nothing is sent yet, and which continues the one that it `resumes`.
@@ -304,7 +303,7 @@ impl<'a> PendingRun<'a> {
     }
 
     /// Reports the outcome of the plan. `earlier` are the changes that a resumed run had made.
-    fn report(&self, outcome: &Outcome, earlier: &BTreeSet<Key>) -> ExitStatus {
+    fn report(&self, outcome: &Outcome, earlier: BTreeSet<&Key>) -> ExitStatus {
         let status = ExitStatus::of_outcome(outcome, &self.plan);
         if outcome.has_effect() {
             let show = format!("; to see each result: trueup show {}{}", outcome.run, self.view.flags);
@@ -312,11 +311,7 @@ impl<'a> PendingRun<'a> {
             self.context.output.note_change(format!("{}{show}", made(status)));
         }
         let applied = Applied { outcome, plan: &self.plan, earlier };
-        self.context.output.report_with(
-            &Report::Answer(&applied),
-            self.decision.format,
-            &ReportOptions::new(&self.view),
-        );
+        self.context.output.report_with(&applied, self.decision.format, &ReportOptions::new(&self.view));
         status
     }
 

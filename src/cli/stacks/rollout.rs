@@ -17,7 +17,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{self, Report, ReportOptions, TextView, text};
+use crate::report::{self, ReportOptions, TextView, text};
 use crate::run::{Outcome, Verification};
 
 /// Stacks of a wave that are named before it is approved.
@@ -82,7 +82,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let call = targets::call_of_plans(context) + &context.call.flags("waves keep_going") + keep_going;
     report.plans = Some((digest, call));
     let view = context.timed_view();
-    context.output.report_with(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view));
+    context.output.report_with(&report, arguments.decision.format, &ReportOptions::new(&view));
     if !was_applied && status != ExitStatus::Done {
         let has_begun = results.iter().flatten().flatten().next().is_some();
         context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });
@@ -297,7 +297,7 @@ fn part<'a>(member: &Member, stack: Applied<'a>) -> FleetPart<'a> {
     };
     let report = match outcome {
         None => StackReport::Planned(&stack.plan),
-        Some(outcome) => StackReport::Applied(outcome, &stack.plan),
+        Some(outcome) => StackReport::Applied(report::Applied { outcome, plan: &stack.plan, earlier: BTreeSet::new() }),
     };
     FleetPart { flags: stack.view.flags.clone(), ..member.part(Some(&stack.view.call), Ok(report)) }
 }

@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
     use crate::plan::{BlockReason, Plan};
-    use crate::report::{Format, Report, ReportOptions, TextView, render, sample_tests};
+    use crate::report::{Format, ReportOptions, TextView, render, sample_tests};
 
     /// A plan with two replaces that restore what was changed outside, of which so many are blocked.
     fn plan(blocked: usize) -> Plan {
@@ -356,7 +356,7 @@ mod tests {
             let accept = "accept the live values with:";
             assert_eq!(commands, if restores { vec!["restore with:", accept] } else { vec![accept] });
             for format in formats {
-                let text = render(&Report::Check(&check), format, &ReportOptions::new(&TextView::default()));
+                let text = render(&check, format, &ReportOptions::new(&TextView::default()));
                 assert_eq!(text.contains("kim-stack"), blocked > 0, "{format:?}: {text}");
                 assert!(blocked == 0 || text.contains("blocked"), "{format:?}: {text}");
             }

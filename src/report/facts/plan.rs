@@ -306,7 +306,7 @@ pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
 mod tests {
     use super::*;
     use crate::plan::ScopeRead;
-    use crate::report::{Format, Report, ReportOptions, render, sample_tests};
+    use crate::report::{Format, ReportOptions, render, sample_tests};
 
     /// A plan with a base, of whose replaces those that `is_mixed` selects revert something outside as well.
     fn plan(is_mixed: impl Fn(usize) -> bool) -> Plan {
@@ -347,7 +347,7 @@ mod tests {
         let key = plan.changes[0].key.to_string();
         assert_eq!(headline(&plan, None).unescaped(), "1 to annotate");
         for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif] {
-            let text = render(&Report::Plan(&plan), format, &ReportOptions::new(&TextView::default()));
+            let text = render(&plan, format, &ReportOptions::new(&TextView::default()));
             assert!(text.contains("only ownership annotations are written: "), "{format:?}: {text}");
             assert!(text.contains(&key), "{format:?}: {text}");
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::drift::Verdict;
 use crate::model::Key;
 use crate::plan::{ActionKind, Plan};
+use crate::report::Applied;
 use crate::report::facts::check;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::line::Line;
@@ -38,7 +39,7 @@ impl State {
             Ok(StackReport::Validated(checked)) if checked.contents.is_some() => State::Valid,
             Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => State::Failed,
             Ok(StackReport::Planned(plan)) => State::Compared(of_plan(plan)),
-            Ok(StackReport::Applied(outcome, plan)) => match outcome.has_effect() {
+            Ok(StackReport::Applied(Applied { outcome, plan, .. })) => match outcome.has_effect() {
                 _ if plan.blocked.is_empty() && outcome.steps.iter().all(|step| step.result.is_done()) => {
                     State::Applied
                 }

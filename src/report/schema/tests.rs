@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::super::{document, json as report, sample_tests};
+use super::super::{Report, document, sample_tests};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::load::{self, LoadOptions, SourceFile};
@@ -158,10 +158,10 @@ fn a_saved_plan_and_a_verdict_fit_their_schemas() {
         let plan = sample_tests::attributed(sample_tests::plan(40, hostile));
         let saved: Json = serde_json::from_str(&plan.to_file()).expect("JSON");
         assert_eq!(faults(&of_plan, &saved), Vec::<String>::new());
-        let shown: Json = serde_json::from_str(&document::text(|out| report::write_plan(&plan, out))).expect("JSON");
+        let shown: Json = serde_json::from_str(&document::text(|out| Report::write(&plan, out))).expect("JSON");
         assert_eq!(faults(&of_plan, &shown), Vec::<String>::new());
         let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Fail), jiff::Timestamp::UNIX_EPOCH);
-        let drift: Json = serde_json::from_str(&document::text(|out| report::write_drift(&check, out))).expect("JSON");
+        let drift: Json = serde_json::from_str(&document::text(|out| check.write(out))).expect("JSON");
         assert_eq!(faults(&of_drift, &drift), Vec::<String>::new());
         let mut altered = saved;
         altered["plan"]["changes"][0]["action"] = json!({"destroy": {}});

@@ -1,38 +1,31 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
-use std::collections::BTreeSet;
-
-use super::{draw, drift, plan};
+use super::draw;
 use crate::report::TextView;
 use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NoResult, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, styled, took};
-use crate::report::{Answer as _, Applied, Role};
+use crate::report::{ReportOptions, Role};
 
 /// Each stack under its directory, and the sum.
 pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let mut text = String::new();
     for part in fleet.shown() {
         let view = part.text_view(view);
-        let (url, content) = match &part.outcome {
+        let content = match &part.outcome {
             Err(none) => match none.skipped() {
-                Some(reason) => (None, loud(Role::Careful, "skipped", &line![foreign(reason)], &view)),
+                Some(reason) => loud(Role::Careful, "skipped", &line![foreign(reason)], &view),
                 None => continue,
             },
             Ok(StackReport::Validated(checked)) if checked.contents.is_none() => {
                 let errors = Line::count(checked.diagnostics.len(), "error");
-                (None, loud(Role::Wrong, fleet.command.undone(), &errors, &view))
+                loud(Role::Wrong, fleet.command.undone(), &errors, &view)
             }
-            Ok(StackReport::Validated(checked)) => (None, checked.text(&view)),
-            Ok(StackReport::Planned(made)) => (Some(&made.service.base_url), plan(made, None, &view)),
-            Ok(StackReport::Applied(made, of)) => {
-                let report = Applied { outcome: made, plan: of, earlier: &BTreeSet::new() };
-                (Some(&of.service.base_url), report.text(&view))
-            }
-            Ok(StackReport::Checked(check)) => (Some(&check.plan.service.base_url), drift(check, &view)),
+            Ok(report) => report.report().text(&ReportOptions::new(&view)),
         };
-        let url = url.map(|url| line!["  (", code(url), ")"]);
+        let plan = part.outcome.as_ref().ok().and_then(StackReport::plan);
+        let url = plan.map(|plan| line!["  (", code(&plan.service.base_url), ")"]);
         text.push_str(&section(line![code(part.name().into_owned())], line![url], &content, &view));
     }
     if fleet.folds_quiet() {

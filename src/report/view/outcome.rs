@@ -14,7 +14,7 @@ use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
 use crate::report::line::{Line, code, foreign, key, moment, styled, took};
-use crate::report::{Answer, Role, TextView, document, safe, written_as};
+use crate::report::{Applied, Report, Role, TextView, document, safe, written_as};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 
 /// Lists that are left out one by one in what a refusal proposes.
@@ -27,19 +27,9 @@ const LEFT: usize = 12;
 /// Fields that are listed of an endpoint.
 const FIELDS: usize = 8;
 
-/// What an apply of a plan did.
-pub struct Applied<'p> {
-    /// What became of each change, and of the run.
-    pub outcome: &'p Outcome,
-    /// The plan.
-    pub plan: &'p Plan,
-    /// The changes that the run which this one resumes had made.
-    pub earlier: &'p BTreeSet<Key>,
-}
-
-impl Answer for Applied<'_> {
+impl Report for Applied<'_> {
     fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
-        let Self { outcome, plan, earlier } = *self;
+        let Self { outcome, plan, earlier } = self;
         let mut blocks = of_settings(plan);
         let mut unmade = undone(outcome, plan, view);
         for (endpoint, words) in &outcome.unhealthy {
@@ -203,7 +193,7 @@ fn whose(field: &ThreeWay, of: &PlanOrigin) -> &'static str {
     }
 }
 
-fn sum<'a>(outcome: &Outcome, earlier: &BTreeSet<Key>) -> Line<'a> {
+fn sum<'a>(outcome: &Outcome, earlier: &BTreeSet<&Key>) -> Line<'a> {
     // A resume counts its own work.
     let steps: Vec<&ChangeStep> = outcome.steps.iter().filter(|step| !earlier.contains(&step.key)).collect();
     let done = steps.iter().filter(|step| step.result.is_done()).count();
@@ -332,7 +322,7 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
     blocks
 }
 
-impl Answer for Rehearsal {
+impl Report for Rehearsal {
     /// A rehearsal: what was not made and why, whether a second plan is empty, and what that proves.
     fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
         let Self { plan, outcome, .. } = self;

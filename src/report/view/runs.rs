@@ -17,7 +17,7 @@ use crate::run::{
     UnknownResult, Verification,
 };
 
-impl Answer for HistoryReport<'_> {
+impl Report for HistoryReport<'_> {
     /// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
     fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
         let Self { runs, unreadable } = *self;
@@ -110,7 +110,7 @@ fn ended(run: &RunSummary) -> Line<'_> {
     line![text, earlier]
 }
 
-impl Answer for RunDocument {
+impl Report for RunDocument {
     /// One run: what it was, every change with its result, how it ended, and what can be done next.
     fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
         let Self { run, plan, .. } = self;
@@ -171,7 +171,7 @@ impl Answer for RunDocument {
         out.write_all(safe::json(&self.sealed()).as_bytes())
     }
 
-    fn draw(&self, format: Format) -> Option<String> {
+    fn draw(&self, format: Format, _: &ReportOptions<'_>) -> Option<String> {
         (format == Format::Prometheus).then(|| prometheus::run(self))
     }
 }

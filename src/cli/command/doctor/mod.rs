@@ -53,7 +53,7 @@ impl Execute for DoctorArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let mut health = Health::default();
         check(self, context, &mut health).await;
-        context.output.report(&Report::Answer(&health), self.format);
+        context.output.report(&health, self.format);
         Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
     }
 }

@@ -135,7 +135,7 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Answer as _, TextView};
+    use crate::report::{Report as _, ReportOptions, TextView};
 
     #[test]
     fn what_a_failure_is_chooses_the_advice_and_not_its_words() {
@@ -156,7 +156,7 @@ mod tests {
             let mut health = Health::default();
             let now = "2026-11-21T10:00:00Z".parse().expect("a time");
             clock(service.map(|time| time.parse().expect("a time")), now, &mut health);
-            health.text(&TextView::default())
+            health.text(&ReportOptions::new(&TextView::default()))
         };
         assert!(found(Some("2026-11-21T09:59:01Z")).starts_with("ok "));
         assert!(found(Some("2026-11-21T09:40:00Z")).contains("20 minutes ahead of the service"));

@@ -40,7 +40,7 @@ pub async fn run(
         by,
         top: arguments.top.into(),
     };
-    context.output.report(&Report::Answer(&counts), arguments.format);
+    context.output.report(&counts, arguments.format);
     Ok(ExitStatus::Done)
 }
 
