@@ -162,7 +162,7 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
     for (_, item) in items {
         match item {
             Item::Blocked(held) => all.push(of_blocked(held)),
-            Item::Changes(fold) => all.extend(fold.changes.iter().flat_map(|change| of_change(change))),
+            Item::Changes(changes) => all.extend(changes.iter().flat_map(|change| of_change(change))),
         }
     }
     let annotates = facts::annotates(plan).map(|line| line.unescaped());

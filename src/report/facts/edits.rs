@@ -39,21 +39,8 @@ impl Sign {
     }
 }
 
-/// Changes with one and the same edit.
-#[derive(Debug, Clone)]
-pub struct FoldedChanges<'a> {
-    /// The changes, at least one.
-    pub changes: Vec<&'a Change>,
-}
-
-impl FoldedChanges<'_> {
-    /// What each of them does. It is not kept: a large plan would be in memory twice.
-    pub fn edits(&self) -> Vec<ValueEdit> {
-        self.changes.first().map(|change| of(change)).unwrap_or_default()
-    }
-}
-
-/// The edits of a change: of a create everything that is added, of a delete everything that is removed.
+/// The edits of a change: of a create everything that is added, of a delete everything that is removed. They are not kept:
+/// a large plan would be in memory twice.
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
         Action::Create { wanted } => {
@@ -169,7 +156,7 @@ fn split(text: Option<&str>) -> Vec<&str> {
 
 /// The changes without those that only annotate. Replaces that make one and the same edit in at least `least`
 /// endpoints are one entry, in the place of the first of them; every other change is an entry of its own.
-pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> Vec<FoldedChanges<'a>> {
+pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> Vec<Vec<&'a Change>> {
     let changes = changes.into_iter().filter(|change| change.action.kind() != ActionKind::Annotate);
     // The number of each different edit, so that its text is kept once and not for each change.
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -186,15 +173,15 @@ pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> 
         })
         .collect();
     drop(numbers);
-    let mut folds: Vec<FoldedChanges<'a>> = Vec::new();
+    let mut folds: Vec<Vec<&'a Change>> = Vec::new();
     let mut at: HashMap<usize, usize> = HashMap::new();
     for (change, number) in changes {
         let number = number.filter(|number| counts[*number] >= least);
         match number.and_then(|number| at.get(&number)) {
-            Some(at) => folds[*at].changes.push(change),
+            Some(at) => folds[*at].push(change),
             None => {
                 at.extend(number.map(|number| (number, folds.len())));
-                folds.push(FoldedChanges { changes: vec![change] });
+                folds.push(vec![change]);
             }
         }
     }

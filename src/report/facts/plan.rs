@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::edits::{self, FoldedChanges};
+use super::edits;
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
 use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
@@ -59,7 +59,7 @@ pub fn sign(kind: ActionKind) -> (&'static str, Role) {
 /// Something that a plan lists.
 pub enum Item<'a> {
     /// A change, or several with one and the same edit.
-    Changes(FoldedChanges<'a>),
+    Changes(Vec<&'a Change>),
     /// What is blocked.
     Blocked(&'a BlockedChange),
 }
@@ -68,7 +68,7 @@ impl Item<'_> {
     /// How much it can hurt.
     pub fn rank(&self) -> Rank {
         match self {
-            Item::Changes(fold) => fold.changes.first().map_or(Rank::Create, |change| Rank::of(change)),
+            Item::Changes(changes) => changes.first().map_or(Rank::Create, |change| Rank::of(change)),
             Item::Blocked(_) => Rank::Blocked,
         }
     }
@@ -106,7 +106,7 @@ pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
         let blocked =
             plan.blocked.iter().filter(|held| held.change.as_ref().map_or(Part::ThisChange, Part::of) == part);
         let mut items: Vec<Item<'_>> = folds.chain(blocked.map(Item::Blocked)).collect();
-        let many = |item: &Item<'_>| matches!(item, Item::Changes(fold) if fold.changes.len() > 1);
+        let many = |item: &Item<'_>| matches!(item, Item::Changes(changes) if changes.len() > 1);
         items.sort_by_key(|item| (item.rank(), many(item)));
         (part, items)
     };

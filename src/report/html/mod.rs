@@ -206,9 +206,9 @@ impl Page {
                         let edits = self.edits(&held.change.as_ref().map(edits::of).unwrap_or_default());
                         self.content.changes.push(of_blocked(held, edits));
                     }
-                    Item::Changes(fold) => {
-                        let edits = self.edits(&fold.edits());
-                        self.content.changes.extend(fold.changes.iter().map(|change| of_change(change, edits, now)));
+                    Item::Changes(changes) => {
+                        let edits = self.edits(&changes.first().map(|change| edits::of(change)).unwrap_or_default());
+                        self.content.changes.extend(changes.iter().map(|change| of_change(change, edits, now)));
                     }
                 }
             }

@@ -13,7 +13,7 @@ use crate::model::{Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::ReportOptions;
 use crate::report::facts::check::{Row, Value};
-use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
+use crate::report::facts::edits::{self, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, annotates, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removed};
 use crate::report::line::{Line, at, code, digits, key, moment_with_age};
@@ -248,7 +248,7 @@ impl<'a> PlanReport<'_, 'a> {
     }
 
     /// The replaces with the index of their part, those that can hurt most first.
-    fn folds(&self) -> Vec<(usize, &FoldedChanges<'a>)> {
+    fn folds(&self) -> Vec<(usize, &[&'a Change])> {
         let items = self.parts.iter().enumerate().flat_map(|(at, (_, items))| items.iter().map(move |item| (at, item)));
         let folds = items.filter_map(|(at, item)| match item {
             Item::Changes(fold) if (Rank::Pending..=Rank::Both).contains(&item.rank()) => Some((item.rank(), at, fold)),
@@ -256,8 +256,8 @@ impl<'a> PlanReport<'_, 'a> {
         });
         let mut folds: Vec<_> = folds.collect();
         // Many endpoints with one edit take little room.
-        folds.sort_by_key(|(rank, at, fold)| (Reverse(*rank), *at, fold.changes.len() == 1));
-        folds.into_iter().map(|(_, at, fold)| (at, fold)).collect()
+        folds.sort_by_key(|(rank, at, fold)| (Reverse(*rank), *at, fold.len() == 1));
+        folds.into_iter().map(|(_, at, fold)| (at, fold.as_slice())).collect()
     }
 
     fn foot(&self, shown: &ShownCount) -> String {
@@ -294,7 +294,7 @@ impl<'a> PlanReport<'_, 'a> {
 /// The changes of a rank.
 fn of_rank<'a>(items: &[Item<'a>], rank: Rank) -> Vec<&'a Change> {
     let changes = items.iter().filter(|item| item.rank() == rank).map(|item| match item {
-        Item::Changes(fold) => fold.changes.as_slice(),
+        Item::Changes(changes) => changes.as_slice(),
         Item::Blocked(_) => &[],
     });
     changes.flatten().copied().collect()
@@ -313,8 +313,8 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     let title = format!("#### {}\n\n", draw(&Line::count(creates.len(), "create").and(of_part)));
     let mut blocks = title.clone();
     for change in creates {
-        let one = FoldedChanges { changes: vec![change] };
-        match block(&one, &diff(&one, usize::MAX), is_open, room.left.saturating_sub(blocks.len())) {
+        let one = &[*change];
+        match block(one, &diff(one, usize::MAX), is_open, room.left.saturating_sub(blocks.len())) {
             Some((block, _)) => blocks.push_str(&block),
             None => {
                 blocks.clear();
@@ -450,11 +450,7 @@ fn would(change: &Change, now: Option<Timestamp>) -> Line<'_> {
     match &change.action {
         Action::Delete { .. } => line!["would delete ", delete(change, now)],
         Action::Recreate { .. } => line!["would recreate ", delete(change, now)],
-        _ => {
-            let fold = FoldedChanges { changes: vec![change] };
-            let edits = fold.edits();
-            line!["would ", heading(&fold, &edits, change.action.kind())]
-        }
+        _ => line!["would ", heading(&[change], &edits::of(change))],
     }
 }
 
@@ -487,11 +483,11 @@ fn namespaces(plan: &Plan) -> String {
 }
 
 /// The values of one change, or those of many with one edit, as far as they fit into `room` bytes.
-fn diff(fold: &FoldedChanges<'_>, room: usize) -> String {
-    let Some(first) = fold.changes.first() else { return String::new() };
-    let (kind, single) = (first.action.kind(), fold.changes.len() == 1);
+fn diff(changes: &[&Change], room: usize) -> String {
+    let Some(first) = changes.first() else { return String::new() };
+    let (kind, single) = (first.action.kind(), changes.len() == 1);
     let more = |left: usize| if left == 0 { String::new() } else { format!("\nand {} more values\n", digits(left)) };
-    let edits = fold.edits();
+    let edits = edits::of(first);
     let mut left = room.saturating_sub(fenced("diff", &[]).len() + more(edits.len()).len());
     let (mut lines, mut shown) = (Vec::new(), 0);
     for edit in &edits {
@@ -510,21 +506,20 @@ fn diff(fold: &FoldedChanges<'_>, room: usize) -> String {
 
 /// One change, or many with one edit, and its values as a folded block of at most `room` bytes, and how many it names;
 /// nothing where not even one fits.
-fn block(fold: &FoldedChanges<'_>, values: &str, is_open: bool, room: usize) -> Option<(String, usize)> {
-    let first = fold.changes.first()?;
-    let kind = first.action.kind();
-    let heading = element(&line![&sign(kind).0[..2], heading(fold, &fold.edits(), kind)]);
+fn block(changes: &[&Change], values: &str, is_open: bool, room: usize) -> Option<(String, usize)> {
+    let first = changes.first()?;
+    let heading = element(&line![&sign(first.action.kind()).0[..2], heading(changes, &edits::of(first))]);
     let open = if is_open { " open" } else { "" };
     let draw = |names: &str| format!("<details{open}><summary>{heading}</summary>\n\n{names}{values}\n</details>\n\n");
     let bare = draw("").len();
-    if fold.changes.len() == 1 {
+    if changes.len() == 1 {
         return (bare <= room).then(|| (draw(""), 1));
     }
     // The names take part of the block: as many as there is room for.
     let room = room.checked_sub(bare + "and 1,000,000 more\n\n".len())?;
     let mut names = String::new();
     let mut named = 0;
-    for change in &fold.changes {
+    for change in changes {
         let place = change.fields().iter().find_map(|field| field.place.as_ref()).or(change.place.as_ref());
         let name = line![key(&change.key), place.map(|place| line![" (", at(place), ")"])];
         let name = format!("- {}\n", super::draw(&name));
@@ -534,7 +529,7 @@ fn block(fold: &FoldedChanges<'_>, values: &str, is_open: bool, room: usize) -> 
         names.push_str(&name);
         named += 1;
     }
-    match fold.changes.len() - named {
+    match changes.len() - named {
         _ if named == 0 => return None,
         0 => names.push('\n'),
         more => names.push_str(&format!("\nand {} more\n\n", digits(more))),
@@ -542,8 +537,10 @@ fn block(fold: &FoldedChanges<'_>, values: &str, is_open: bool, room: usize) -> 
     Some((draw(&names), named))
 }
 
-fn heading<'c>(fold: &FoldedChanges<'c>, edits: &[ValueEdit], kind: ActionKind) -> Line<'c> {
-    let who = match fold.changes.as_slice() {
+fn heading<'c>(changes: &[&'c Change], edits: &[ValueEdit]) -> Line<'c> {
+    let Some(first) = changes.first() else { return Line::default() };
+    let (kind, place) = (first.action.kind(), first.place.as_ref().filter(|_| changes.len() == 1));
+    let who = match changes {
         [only] => line![key(&only.key)],
         many => Line::count(many.len(), Key::noun(many.iter().map(|change| &change.key))).and(" with the same edit"),
     };
@@ -559,8 +556,6 @@ fn heading<'c>(fold: &FoldedChanges<'c>, edits: &[ValueEdit], kind: ActionKind) 
         let listed = Line::joined(names.iter().take(NAMES).map(|name| line![code(value(name))]), ", ");
         line = line.and(": ").and(listed).and((more > 0).then(|| line![" and ", more, " more"]));
     }
-    let Some(first) = fold.changes.first() else { return line };
-    let place = first.place.as_ref().filter(|_| fold.changes.len() == 1);
     line.and(line![" (", reason(first), place.map(|place| line![", ", at(place)]), ")"])
 }
 

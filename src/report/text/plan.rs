@@ -50,7 +50,7 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
                 out.write_all(annotates.as_bytes())?;
             }
             let text = match item {
-                Item::Changes(fold) => match fold.changes.as_slice() {
+                Item::Changes(changes) => match changes.as_slice() {
                     [one] => change::change(one, plan, view),
                     many => change::folded(many, view),
                 },
