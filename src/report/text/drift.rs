@@ -4,13 +4,14 @@
 use super::plan::narrowed;
 use super::{draw, notes};
 use crate::drift::{Check, Verdict};
+use crate::plan::Note;
 use crate::report::Role;
 use crate::report::TextView;
 use crate::report::facts::check::{self as facts, Row, State, Value};
 use crate::report::facts::edits::Sign;
+use crate::report::facts::notes as note_facts;
 use crate::report::line::{Line, at, code, key, took};
-use crate::report::view::plan as view_of;
-use crate::report::view::{Content, Table, View, outcome};
+use crate::report::view::{Table, outcome, plan as view_of};
 
 /// Longer differences, in characters, are not part of the table.
 const LONG: usize = 100;
@@ -19,12 +20,11 @@ const VALUES: usize = 12;
 
 /// The verdict over a tenant: what was changed outside, what is pending, and what to do about it.
 pub fn drift(check: &Check, view: &TextView) -> String {
-    let report = View::of_check(check, view.call());
     let mut text = headline(check, view);
     if check.plan.source.snapshot.is_some() {
         text.push_str(&format!("{}, not the service\n", view.plain(&view_of::source(&check.plan))));
     }
-    let Content::Check(rows, accepted) = &report.content else { return text };
+    let (rows, accepted) = (facts::rows(check), facts::acknowledged(check));
     let (outside, rest): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state.is_outside());
     let changed: Vec<Vec<Line<'_>>> = outside.iter().flat_map(|row| cells(row, true)).collect();
     text.push_str(&table("changed outside", check.plan.noun(), changed, view));
@@ -52,13 +52,13 @@ pub fn drift(check: &Check, view: &TextView) -> String {
     if !check.verdicts.unknown.is_empty() {
         text.push_str(&format!("\n{}", draw::blocks(&outcome::incomplete(&check.plan), view)));
     }
-    let undecided = report.alarms.iter().filter(|alarm| alarm.kind == crate::report::view::AlarmKind::Undecided);
-    let undecided: Vec<Line<'_>> = undecided.map(|alarm| alarm.text.clone()).chain(report.notes).collect();
-    let notes = notes(&undecided, view);
+    let mut lines = note_facts::lines_of(&check.plan, Note::is_undecided);
+    lines.extend(note_facts::lines_of(&check.plan, |note| !note.is_undecided()));
+    let notes = notes(&lines, view);
     if !notes.is_empty() {
         text.push_str(&format!("\n{notes}"));
     }
-    let next = draw::commands(&report.commands, view);
+    let next = draw::commands(&facts::commands(check, view.call()), view);
     if next.is_empty() { text } else { format!("{text}\n{next}") }
 }
 

@@ -8,10 +8,9 @@ use super::{change, draw, notes};
 use crate::plan::{ActionKind, Plan};
 use crate::report::TextView;
 use crate::report::facts::plan::{self as facts, Item, Part, sign};
-use crate::report::facts::unread;
+use crate::report::facts::{notes as note_facts, unread};
 use crate::report::line::{Line, code, took};
-use crate::report::view::plan as view_of;
-use crate::report::view::{AlarmKind, Content, View, outcome};
+use crate::report::view::{outcome, plan as view_of};
 use crate::report::{Role, document, json};
 
 /// A plan, line by line, with its counts, its digest and the next thing to do. `saved` is the file
@@ -32,12 +31,11 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
     if unread::whole(plan).is_some() {
         return write!(out, "{}{}", settings(plan, view), draw::blocks(&outcome::incomplete(plan), view));
     }
-    let report = View::of_plan(plan, saved, view);
-    let consents = report.alarms.iter().filter(|alarm| alarm.kind != AlarmKind::Incomplete);
-    write!(out, "{}{}{}", draw::alarms(consents, view), settings(plan, view), header(plan, view))?;
-    let Content::Plan(parts) = &report.content else { return Ok(()) };
+    let (parts, digest) = (facts::parts(plan), plan.digest());
+    let consents = view_of::consents(plan);
+    write!(out, "{}{}{}", draw::alarms(&consents, view), settings(plan, view), header(plan, view))?;
     let is_alone = parts.len() == 1;
-    for (part, items) in parts {
+    for (part, items) in &parts {
         if !is_alone {
             out.write_all(heading(*part, items.is_empty(), plan, view).as_bytes())?;
         }
@@ -65,7 +63,7 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
             writeln!(out, "\n        {}", view.plain(&text))?;
         }
     }
-    let notes = notes(&report.notes, view);
+    let notes = notes(&note_facts::lines(plan), view);
     if !notes.is_empty() {
         write!(out, "\n{notes}")?;
     }
@@ -87,9 +85,10 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
     let counts = view.plain(&line![
         facts::headline(plan, [line![plan.in_sync(), " in sync"]]),
         ".   digest ",
-        code(report.digest.as_deref().unwrap_or_default())
+        code(digest.short())
     ]);
-    write!(out, "\n{}{counts}\n{}", draw::blocks(&outcome::guards(plan), view), draw::commands(&report.commands, view))
+    let commands = draw::commands(&facts::commands(plan, &digest, saved, view), view);
+    write!(out, "\n{}{counts}\n{commands}", draw::blocks(&outcome::guards(plan), view))
 }
 
 /// What the changes of a part have in common, where there are several parts.
@@ -105,7 +104,7 @@ fn heading(part: Part, is_empty: bool, plan: &Plan, view: &TextView) -> String {
 }
 
 fn in_sync(plan: &Plan, view: &TextView) -> String {
-    let notes = notes(&crate::report::facts::notes::lines(plan), view);
+    let notes = notes(&note_facts::lines(plan), view);
     if let Some(run) = plan.undone() {
         let text = line!["Nothing to roll back: what ", code(run.as_str()), " wrote is as it was before it."];
         return format!("{}\n{notes}", view.plain(&text));
