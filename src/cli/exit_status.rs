@@ -40,39 +40,32 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
+    /// The exit code, and its name in JSON.
+    fn shown(self) -> (u8, &'static str) {
+        match self {
+            ExitStatus::Done => (0, "done"),
+            ExitStatus::Failed => (1, "failed"),
+            ExitStatus::Invalid => (1, "invalid"),
+            ExitStatus::Pending => (2, "pending"),
+            ExitStatus::Drift => (3, "drift"),
+            ExitStatus::Both => (4, "both"),
+            ExitStatus::Unknown => (5, "unknown"),
+            ExitStatus::Refused => (6, "refused"),
+            ExitStatus::Partly => (7, "partly"),
+            ExitStatus::Usage => (64, "usage"),
+            ExitStatus::Bug => (70, "bug"),
+            ExitStatus::Interrupted => (130, "interrupted"),
+        }
+    }
+
     /// The exit code.
     pub fn code(self) -> u8 {
-        match self {
-            ExitStatus::Done => 0,
-            ExitStatus::Failed | ExitStatus::Invalid => 1,
-            ExitStatus::Pending => 2,
-            ExitStatus::Drift => 3,
-            ExitStatus::Both => 4,
-            ExitStatus::Unknown => 5,
-            ExitStatus::Refused => 6,
-            ExitStatus::Partly => 7,
-            ExitStatus::Usage => 64,
-            ExitStatus::Bug => 70,
-            ExitStatus::Interrupted => 130,
-        }
+        self.shown().0
     }
 
     /// Its name in JSON.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ExitStatus::Done => "done",
-            ExitStatus::Failed => "failed",
-            ExitStatus::Invalid => "invalid",
-            ExitStatus::Pending => "pending",
-            ExitStatus::Drift => "drift",
-            ExitStatus::Both => "both",
-            ExitStatus::Unknown => "unknown",
-            ExitStatus::Refused => "refused",
-            ExitStatus::Partly => "partly",
-            ExitStatus::Usage => "usage",
-            ExitStatus::Bug => "bug",
-            ExitStatus::Interrupted => "interrupted",
-        }
+        self.shown().1
     }
 
     /// The status of a command whose answer could not be written: a reader that gets nothing must not take
