@@ -147,6 +147,7 @@ fn rule(entry: RuleEntry) -> Result<FaultRule, String> {
         after: entry.after,
         calls: entry.calls,
         every: entry.every,
+        count: 0,
     })
 }
 

@@ -15,13 +15,7 @@ use rule::FaultRule;
 
 /// A scenario with its counts.
 #[derive(Debug, Default)]
-pub struct Faults(Mutex<Vec<Armed>>);
-
-#[derive(Debug)]
-struct Armed {
-    rule: FaultRule,
-    count: u64,
-}
+pub struct Faults(Mutex<Vec<FaultRule>>);
 
 impl Faults {
     /// Starts a scenario.
@@ -33,27 +27,26 @@ impl Faults {
 
     /// Starts a scenario instead of the one before.
     pub fn set(&self, scenario: Scenario) {
-        let armed = scenario.rules.into_iter().map(|rule| Armed { rule, count: 0 }).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = armed;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = scenario.rules;
     }
 
     /// Whether a rule has to know the name of the object, which is in the body of a create.
     pub fn needs_names(&self) -> bool {
-        let armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        armed.iter().any(|armed| {
-            armed.rule.name.is_some() || matches!(armed.rule.action, FaultAction::Conflict { .. } | FaultAction::Vanish)
+        let rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.iter().any(|rule| {
+            rule.name.is_some() || matches!(rule.action, FaultAction::Conflict { .. } | FaultAction::Vanish)
         })
     }
 
     /// Counts a call; returns the action that it gets.
     pub fn pick(&self, call: Call<'_>) -> Option<FaultAction> {
-        let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut action = None;
-        for armed in armed.iter_mut().filter(|armed| armed.rule.matches(call)) {
-            if action.is_none() && armed.rule.is_due(armed.count) {
-                action = Some(armed.rule.action.clone());
+        for rule in rules.iter_mut().filter(|rule| rule.matches(call)) {
+            if action.is_none() && rule.is_due() {
+                action = Some(rule.action.clone());
             }
-            armed.count += 1;
+            rule.count += 1;
         }
         action
     }

@@ -25,6 +25,8 @@ pub struct FaultRule {
     pub(super) calls: Option<u64>,
     /// Of these only each one of this many, the first included.
     pub(super) every: u64,
+    /// Calls that it matched.
+    pub(super) count: u64,
     pub(super) action: FaultAction,
 }
 
@@ -154,9 +156,9 @@ impl FaultRule {
             && globbed(&self.name, call.name)
     }
 
-    /// Whether the call that is the `count`th of those that it matches, from 0, is injected.
-    pub(super) fn is_due(&self, count: u64) -> bool {
-        count
+    /// Whether the next call that it matches is injected.
+    pub(super) fn is_due(&self) -> bool {
+        self.count
             .checked_sub(self.after)
             .is_some_and(|since| since % self.every == 0 && self.calls.is_none_or(|calls| since / self.every < calls))
     }
