@@ -163,8 +163,7 @@ impl DdosFilter {
 
     /// The events that overlap the time and have the ids, latest first.
     pub fn select(&self, events: Vec<DdosEvent>, now: Timestamp) -> Result<Vec<DdosEvent>, ErrorResponse> {
-        let window =
-            TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now).map_err(ErrorResponse::invalid)?;
+        let window = TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now)?;
         let passes = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
         let mut selected: Vec<_> = events
             .into_iter()

@@ -84,7 +84,7 @@ impl QueryRequest {
         now: Timestamp,
     ) -> Result<(Value, RecordedQuery), ErrorResponse> {
         let query = Query::parse(&self.query).map_err(ErrorResponse::invalid)?;
-        let window = TimeWindow::between(&self.start_time, &self.end_time, now).map_err(ErrorResponse::invalid)?;
+        let window = TimeWindow::between(&self.start_time, &self.end_time, now)?;
         let mut aggregations = Aggregations::read(&self.aggs, window)?;
         let filter = SearchFilter::new(&namespace, &query);
         let range = dataset.events.range(window);

@@ -7,6 +7,8 @@ use std::cell::Cell;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{Deserialize as _, Deserializer, Error as _};
 
+use crate::sandbox::answer::ErrorResponse;
+
 /// The longest duration, so that sums of times stay within the calendar.
 const LONGEST: i64 = 3_660 * 86_400;
 
@@ -20,20 +22,11 @@ pub struct TimeWindow {
     pub to: Timestamp,
 }
 
-/// Why two texts are not a window.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WindowError {
-    #[error("`{field}` is `{text}`, which is neither RFC 3339 nor unix seconds")]
-    Unreadable { field: &'static str, text: String },
-    #[error("the time range is backwards: `start_time` {from} is after `end_time` {to}")]
-    Backwards { from: Timestamp, to: Timestamp },
-}
-
 impl TimeWindow {
     /// The window between two texts, the empty text being a missing one: a missing start is ten
     /// minutes before the end, a missing end ten minutes after the start, and of a missing pair the
     /// end is `now`.
-    pub fn between(start: &str, end: &str, now: Timestamp) -> Result<Self, WindowError> {
+    pub fn between(start: &str, end: &str, now: Timestamp) -> Result<Self, ErrorResponse> {
         let start = time_of("start_time", start)?;
         let end = time_of("end_time", end)?;
         let (from, to) = match (start, end) {
@@ -48,28 +41,31 @@ impl TimeWindow {
     }
 
     /// The window from `start`, by default `reach` before `now`, to `end`, by default `now`.
-    pub fn recent(start: &str, end: &str, reach: SignedDuration, now: Timestamp) -> Result<Self, WindowError> {
+    pub fn recent(start: &str, end: &str, reach: SignedDuration, now: Timestamp) -> Result<Self, ErrorResponse> {
         let from = time_of("start_time", start)?.unwrap_or_else(|| shifted(now, -reach));
         let to = time_of("end_time", end)?.unwrap_or(now);
         Self::ordered(from, to)
     }
 
-    fn ordered(from: Timestamp, to: Timestamp) -> Result<Self, WindowError> {
+    fn ordered(from: Timestamp, to: Timestamp) -> Result<Self, ErrorResponse> {
         if from > to {
-            return Err(WindowError::Backwards { from, to });
+            return Err(ErrorResponse::invalid(format!(
+                "the time range is backwards: `start_time` {from} is after `end_time` {to}"
+            )));
         }
         Ok(Self { from, to })
     }
 }
 
 /// A time as the service reads it; `None` for the empty text.
-fn time_of(field: &'static str, text: &str) -> Result<Option<Timestamp>, WindowError> {
+fn time_of(field: &'static str, text: &str) -> Result<Option<Timestamp>, ErrorResponse> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
     }
     let unix = || Timestamp::from_second(text.parse().ok()?).ok();
-    text.parse().ok().or_else(unix).map(Some).ok_or_else(|| WindowError::Unreadable { field, text: text.to_owned() })
+    let wrong = || format!("`{field}` is `{text}`, which is neither RFC 3339 nor unix seconds");
+    text.parse().ok().or_else(unix).map(Some).ok_or_else(|| ErrorResponse::invalid(wrong()))
 }
 
 /// `time` moved by `by`, within the range of a timestamp.
