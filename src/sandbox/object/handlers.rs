@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::index::ReferredDelete;
 use super::kind::{Key, ObjectKind};
 use super::record::raw_json;
-use super::request::{self, Named, Target};
+use super::request::{self, Target};
 use super::served::{ListContents, ResponseFormat, ServedObject};
 use super::spec::WriteMode;
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
@@ -59,7 +59,7 @@ async fn create(service: Service, kind: &'static ObjectKind, namespace: String, 
     let result = async {
         let body = message::parse(&body)?;
         trace.name = body.pointer("/metadata/name").and_then(Value::as_str).map(ToOwned::to_owned);
-        let record = request::read(&body, &target(&service, kind, &namespace, Named::ByBody, mode))?;
+        let record = request::read(&body, &target(&service, kind, &namespace, None, mode))?;
         service.objects.create(kind, record).await
     };
     let result = result.await;
@@ -128,7 +128,7 @@ async fn replace(
         let body = message::parse(&body)?;
         let sent = Message::new(&body, BodyPath::root("body"))?.text("resource_version")?;
         trace.version_sent = Some(sent).filter(|sent| !sent.is_empty());
-        let target = target(&service, kind, namespace, Named::ByPath(name), mode);
+        let target = target(&service, kind, namespace, Some(name), mode);
         let record = request::read(&body, &target)?;
         let version = trace.version_sent.as_deref();
         service.objects.replace(kind, record, version, target.mode).await
@@ -155,11 +155,11 @@ fn target<'a>(
     service: &'a SandboxState,
     kind: &'static ObjectKind,
     namespace: &'a str,
-    named: Named<'a>,
+    path_name: Option<&'a str>,
     mode: Mode,
 ) -> Target<'a> {
     let mode = mode.map(|mode| mode.0).unwrap_or_default();
-    Target { kind, tenant: service.objects.tenant(), namespace, named, mode }
+    Target { kind, tenant: service.objects.tenant(), namespace, path_name, mode }
 }
 
 fn key<'a>(kind: &'static ObjectKind, (namespace, name): &'a (String, String)) -> Key<'a> {

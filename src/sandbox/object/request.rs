@@ -11,20 +11,14 @@ use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule};
 
-/// Where an object's name is read: the path always wins over the body.
-#[derive(Clone, Copy, Debug)]
-pub enum Named<'a> {
-    ByBody,
-    ByPath(&'a str),
-}
-
 /// What a request writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     pub kind: &'static ObjectKind,
     pub tenant: &'a str,
     pub namespace: &'a str,
-    pub named: Named<'a>,
+    /// The name in the path of a replace, which wins over that in the body; a create has it there.
+    pub path_name: Option<&'a str>,
     pub mode: WriteMode,
 }
 
@@ -34,26 +28,20 @@ pub struct Target<'a> {
 /// The first thing that is missing, mistyped or outside its rule. A missing spec is first, as it is in
 /// the service.
 pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResponse> {
-    let Target { kind, tenant, namespace, named, mode } = *target;
+    let Target { kind, tenant, namespace, path_name, mode } = *target;
     let request = Message::new(body, BodyPath::root("body"))?;
-    let verb = match named {
-        Named::ByBody => Verb::Create,
-        Named::ByPath(_) => Verb::Replace,
-    };
+    let verb = if path_name.is_some() { Verb::Replace } else { Verb::Create };
     let Some(spec) = request.get("spec") else {
         let message = format!("Nil spec in {verb:?} Request");
         return Err(ErrorResponse::invalid(message).detail(format!("{verb:?}Resource: nil spec")));
     };
     let place = BodyPath::root("metadata");
-    let metadata = match (request.get("metadata"), named) {
-        (None, Named::ByBody) => return Err(place.breaks(&REQUIRED, "nil")),
+    let metadata = match (request.get("metadata"), verb) {
+        (None, Verb::Create) => return Err(place.breaks(&REQUIRED, "nil")),
         (metadata, _) => Message::new(metadata.unwrap_or(&Value::Null), place)?,
     };
     let sent = (metadata.text("name")?, metadata.text("namespace")?);
-    let name = match named {
-        Named::ByBody => sent.0,
-        Named::ByPath(name) => name.to_owned(),
-    };
+    let name = path_name.map_or(sent.0, str::to_owned);
     // A zone and a domain are called as their domain.
     if !(["dns_domain", "dns_zone"].contains(&kind.name()) && form::is_hostname(&name)) {
         check_name(&name, place.field("name"))?;
