@@ -19,7 +19,6 @@ mod options;
 mod parameter;
 mod query;
 mod router;
-mod selector;
 mod server;
 mod state;
 mod store;

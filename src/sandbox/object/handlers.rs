@@ -1,6 +1,7 @@
 //! The five operations on the objects of a kind. Each reads its request, runs the operation on the
 //! index, waits until that is durable, and reports the effect to the log.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -12,17 +13,18 @@ use axum::routing::{MethodRouter, get as answer_get};
 use futures_util::stream;
 use serde_json::Value;
 
+use super::form;
 use super::index::ReferredDelete;
 use super::kind::{Key, ObjectKind};
 use super::record::raw_json;
 use super::request::{self, Target};
 use super::served::{ListContents, ResponseFormat, ServedObject};
 use super::spec::WriteMode;
+use crate::kind::Requirement;
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::message::{self, BodyPath, Message};
 use crate::sandbox::parameter::parameters;
-use crate::sandbox::selector::Selector;
 use crate::sandbox::state::{SandboxState, Shared};
 
 type Service = Arc<SandboxState>;
@@ -84,7 +86,8 @@ async fn list(service: Service, kind: &'static ObjectKind, namespace: String, qu
     let (selector, report) = list_options(query.as_deref())?;
     let mut objects = Vec::new();
     for object in service.objects.list(kind, &namespace).await? {
-        if selector.is_empty() || selector.matches(&object.labels()?) {
+        let labels: BTreeMap<String, String> = if selector.is_empty() { BTreeMap::new() } else { object.labels()? };
+        if selector.iter().all(|requirement| requirement.matches(|key| labels.get(key))) {
             objects.push(object);
         }
     }
@@ -189,12 +192,12 @@ fn answer(
 
 /// The options of a list. The parameters repeat; an unknown one is ignored, as is the `response_format`
 /// that the reference names for a list.
-fn list_options(query: Option<&str>) -> Result<(Selector, ListContents), ErrorResponse> {
-    let (mut selector, mut report) = (Selector::default(), ListContents::default());
+fn list_options(query: Option<&str>) -> Result<(Vec<Requirement>, ListContents), ErrorResponse> {
+    let (mut selector, mut report) = (Vec::new(), ListContents::default());
     for (key, value) in parameters(query) {
         match key.as_str() {
             "label_filter" => {
-                selector = Selector::parse(&value).map_err(|problem| {
+                selector = form::selector(&value).map_err(|problem| {
                     ErrorResponse::invalid(format!("label_filter is not a valid label selector: {problem}"))
                 })?;
             }

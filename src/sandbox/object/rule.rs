@@ -9,7 +9,6 @@ use super::form;
 use crate::kind::{self, Field, FieldKind, Flag, Part, Rule, Unit};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::message::{self, BodyPath};
-use crate::sandbox::selector::Selector;
 
 /// The error for a value that breaks a rule on this part of a field. An enumeration is checked as its number. The service
 /// accepts anything for what the vendor keeps for itself.
@@ -47,7 +46,7 @@ fn should(field: &Field, rule: &Rule, value: &Value) -> String {
         (Rule::Unique | Rule::UniqueValues, _) => "without repetition".to_owned(),
         (Rule::UniqueNames, _) => "without two items of the same name".to_owned(),
         (Rule::Format(_), _) => {
-            let problem = value.as_str().filter(|_| is_selector(rule)).and_then(|text| Selector::parse(text).err());
+            let problem = value.as_str().filter(|_| is_selector(rule)).and_then(|text| form::selector(text).err());
             problem.map_or_else(|| rule.words(), |problem| format!("{} ({problem})", rule.words()))
         }
         _ => rule.words(),
@@ -181,7 +180,7 @@ fn has_form(form: &str, text: &str) -> bool {
         "ipv6_prefix" => form::is_ipv6_prefix(text),
         "ip_prefix" => form::is_ipv4_prefix(text) || form::is_ipv6_prefix(text),
         "hostname" => form::is_hostname(text),
-        "k8s_label_selector" => Selector::parse(text).is_ok(),
+        "k8s_label_selector" => form::selector(text).is_ok(),
         _ => true,
     }
 }
