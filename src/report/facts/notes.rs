@@ -33,6 +33,9 @@ const NOT_ANNOTATED: &str = "{{endpoint}} {{is|are}} in sync, and {{its|their}} 
     {{reason}} may contain a secret, which a write would delete or replace (write the secret that was applied into \
     {{its definition|their definitions}}): {{names}}";
 
+const UNSHOWN: &str = "a write of {{endpoint}} contains {{reason}} of {{its definition|their definitions}}, and no answer \
+    shows whether that is another one: {{names}}";
+
 /// Names that are listed of each note.
 const NAMES: usize = 6;
 
@@ -110,12 +113,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
         ),
         Note::Unannotated { key } => (UNANNOTATED, none(), key.to_string()),
         Note::NotAnnotated { key, path } => (NOT_ANNOTATED, path.clone(), key.to_string()),
-        Note::Unshown { key, path } => (
-            "a write of {{endpoint}} contains {{reason}} of {{its definition|their definitions}}, and no answer shows whether \
-             that is another one: {{names}}",
-            path.clone(),
-            key.to_string(),
-        ),
+        Note::Unshown { key, path } => (UNSHOWN, path.clone(), key.to_string()),
         Note::ForeignEqual { key, stack } => (
             "{{endpoint}} {{is|are}} as defined and {{belongs|belong}} to stack {{reason}}: {{names}}",
             stack.clone(),
