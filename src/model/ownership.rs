@@ -311,8 +311,8 @@ impl AppliedFields {
         match (live_as_applied, as_applied(desired)) {
             (true, true) if is_whole() => AppliedCause::Drift,
             (true, _) => AppliedCause::Pending,
-            (false, true) => AppliedCause::Drift,
-            (false, false) => AppliedCause::Both,
+            (false, true) if self.hidden_as_applied(field, desired) => AppliedCause::Drift,
+            (false, _) => AppliedCause::Both,
         }
     }
 }
