@@ -259,9 +259,12 @@ impl Explainer<'_, '_, '_> {
 
     fn variables(&self, path: &[String]) -> Vec<ExplainedVariable> {
         // A variable may give a whole mapping.
-        let written = (1..=path.len()).rev().find_map(|length| self.raw.get(&path[..length]));
+        let mut paths = (1..=path.len()).rev().map(|length| &path[..length]);
+        let written = paths.find_map(|path| Some((path, self.raw.get(path)?)));
         let mut names = Vec::new();
-        written.iter().for_each(|entry| collect_names(&entry.item, &mut names));
+        if let Some((path, entry)) = written {
+            collect_names(&entry.item, Level::at(self.endpoint.key.kind, path), &mut names);
+        }
         let of = |name: String| {
             let value = self.loaded.config.variables.get(&name)?.clone();
             let set = self.settings.iter().find(|setting| setting.path == ["variables", &name]);
@@ -312,7 +315,11 @@ fn replaced_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> Repl
     ReplacedValue { path: path.to_vec(), written, place: entry.key_at.location() }
 }
 
-fn collect_names(item: &Item<'_>, names: &mut Vec<String>) {
+/// The variables in an item, but those at the place of a secret: their values are one.
+fn collect_names(item: &Item<'_>, level: Level, names: &mut Vec<String>) {
+    if matches!(level, Level::Secret) {
+        return;
+    }
     match &item.value {
         Value::Text(text, _) => {
             for name in variable::names(text) {
@@ -321,8 +328,10 @@ fn collect_names(item: &Item<'_>, names: &mut Vec<String>) {
                 }
             }
         }
-        Value::List(items) => items.iter().for_each(|item| collect_names(item, names)),
-        Value::Map(entries) => entries.iter().for_each(|entry| collect_names(&entry.item, names)),
+        Value::List(items) => items.iter().for_each(|item| collect_names(item, level.below("0"), names)),
+        Value::Map(entries) => {
+            entries.iter().for_each(|entry| collect_names(&entry.item, level.below(&entry.key), names));
+        }
         Value::Refused => {}
     }
 }

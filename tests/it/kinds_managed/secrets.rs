@@ -188,6 +188,43 @@ fn a_secret_that_was_not_applied_goes_with_no_write_that_does_not_show_it() {
 }
 
 #[test]
+fn a_secret_in_a_list_is_explained_without_its_variable_and_pending_beside_a_drift() {
+    let service = Service::start();
+    let pool = "kind: origin_pool
+metadata: {name: p, namespace: shop}
+spec:
+  origin_servers: [{public_ip: {ip: 192.0.2.1}}]
+  port: 443
+  use_tls:
+    sni: a.example.net
+    tls_config: {default_security: {}}
+    volterra_trusted_ca: {}
+    use_mtls:
+      tls_certificates:
+      - certificate_url: string:///Y2VydA==
+        private_key: {blindfold_secret_info: {location: '${key}'}}
+";
+    let settings =
+        |key: &str| format!("stack: s\nnamespaces: [shop]\nkinds: [origin_pool]\nvariables: {{key: '{key}'}}\n");
+    let stage = Stage::new().at(&service).file("trueup.yaml", &settings(FIRST)).file("d/web.yaml", pool).applied(".");
+    for format in ["", " --json"] {
+        stage.run(&format!("explain origin_pool:shop/p{format}")).code(0).does_not_say("Zmlyc3Q");
+    }
+    let path = "/api/config/namespaces/shop/origin_pools/p";
+    let mut object: Value = serde_json::from_str(&service.send("GET", path, None).1).expect("JSON");
+    object["spec"]["use_tls"]["sni"] = json!("b.example.net");
+    object["spec"]["use_tls"]["use_mtls"]["tls_certificates"][0]["private_key"] =
+        json!({"blindfold_secret_info": {"location": FIRST}});
+    let body = json!({"metadata": object["metadata"], "spec": object["spec"]});
+    assert_eq!(service.send("PUT", path, Some(&body.to_string())).0, 200);
+    stage.run("drift .").code(3);
+    stage.run("drift . --format acknowledgements -o ../accepted.yaml").code(3);
+    stage.write("trueup.yaml", &settings(SECOND));
+    stage.run("drift .").code(4);
+    stage.run("drift . --acknowledged ../accepted.yaml").code(2).stdout_contains("not applied yet");
+}
+
+#[test]
 fn an_adoption_names_the_secret_that_it_writes() {
     let service = Service::start();
     service.misbehave("rules: [{write: {secrets: sent}}]");
