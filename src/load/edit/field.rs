@@ -11,7 +11,7 @@ use super::value::{self, Surrounding};
 use crate::kind::{Flag, KindName};
 use crate::load::level::Level;
 use crate::load::source_map::{ValueStyle, WrittenValue};
-use crate::load::splice::{Splice, line_break, line_start};
+use crate::load::splice::{Splice, line_break, line_end, line_start};
 use crate::model::{Field, Json, is_unsafe};
 
 /// The splices that set `field` to `wanted` where it is `current`.
@@ -168,7 +168,11 @@ impl Patch<'_> {
                 (colon..node.value.end, value::behind_colon(wanted, indent, self.line_break()))
             }
         };
-        if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow) && self.slice(range.clone())?.contains('#')
+        let is_block = node.writing == ValueStyle::Collection && self.slice(range.clone())?.contains('\n');
+        // The comment of a last line is that of its item.
+        let end = if is_block { line_end(self.document.text, range.end) } else { range.end };
+        if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow)
+            && self.slice(range.start..end)?.contains('#')
         {
             return Err(NotEditable::Comment);
         }

@@ -138,6 +138,27 @@ fn items_of_a_list_come_and_go_where_they_are_and_the_others_stay() {
 }
 
 #[test]
+fn the_comment_of_a_last_line_is_beside_no_other_item() {
+    let service = Service::start();
+    let pool = "kind: origin_pool
+metadata: {name: p, namespace: shop}
+spec:
+  origin_servers:
+  - public_ip: {ip: 192.0.2.2}
+  - public_ip: {ip: 192.0.2.1}   # never remove
+  port: 443
+";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [origin_pool]\n")
+        .file("p.yaml", pool)
+        .applied(".");
+    change(&service, "origin_pools", "p", |spec| spec["origin_servers"].as_array_mut().expect("a list").reverse());
+    stage.run("pull --drift .").code(3).stdout_contains("it contains a comment: edit it by hand");
+    assert_eq!(stage.read("p.yaml"), pool);
+}
+
+#[test]
 fn a_mapping_and_the_last_value_in_it_both_get_a_line() {
     let zone = "kind: dns_zone
 metadata: {name: example.com, namespace: system}
@@ -285,7 +306,13 @@ spec:
     stage.run("apply . --yes").code(0).stderr_ignored();
     change(&service, "certificates", "web", |spec| spec["certificate_url"] = json!("string:///Yg=="));
     stage.run("pull --drift .").code(0).stdout_contains("spec.certificate_url").does_not_say("c2VhbGVk");
-    assert_eq!(stage.read("web.yaml"), text.replace("string:///YQ==", "string:///Yg=="));
+    let taken = text.replace("string:///YQ==", "string:///Yg==");
+    assert_eq!(stage.read("web.yaml"), taken);
+    std::fs::create_dir(stage.path("shop")).expect("a directory");
+    stage.write("shop/certificate/web.yaml", &taken);
+    stage.remove("web.yaml");
+    stage.run("pull --overwrite").code(0).stderr_contains("no answer shows all that its file has");
+    assert_eq!(stage.read("shop/certificate/web.yaml"), taken);
 }
 
 #[test]
