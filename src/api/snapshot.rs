@@ -199,7 +199,7 @@ async fn referrers_of(reader: &Reader, key: &Key) -> Result<Json, String> {
     }
     match reader.get(key, ResponseFormat::ReferringObjects).await {
         Ok(raw) => read_referrers(Deserialize::deserialize(&raw)).map(|_| raw["referring_objects"].clone()),
-        Err(error) if ApiError::is_absent(&error) => Ok(json!([])),
+        Err(error) if ApiError::is_absent(&error) => Err("its list has it, and its own read has not".to_owned()),
         Err(error) => Err(error.failure.to_string()),
     }
 }
