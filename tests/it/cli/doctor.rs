@@ -35,6 +35,9 @@ fn the_lists_of_every_kind_of_the_stack_are_read() {
     stage.run("doctor").code(0).stdout_contains("`shop` can be read: 3 objects");
     service.misbehave("rules: [{operation: origin_pool-list, status: {code: 403}}]");
     stage.run("doctor").code(1).stdout_contains("could not read `origin_pool:shop`").stdout_contains("or `kinds:`");
+    // A plan notes it as well.
+    service.misbehave("rules: [{operation: healthcheck-list, status: {code: 404}}]");
+    stage.run("doctor").code(0).stdout_contains("does not offer").stdout_contains("unless another service offers it");
 }
 
 #[test]

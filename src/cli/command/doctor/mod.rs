@@ -236,12 +236,13 @@ async fn kept_state(context: &Context, config: &Config, health: &mut Health) {
 
 /// Whether a run can be recorded in the state directory.
 fn directory(path: &Path, health: &mut Health) -> bool {
-    /// The directory of the runs, and a file that shows that it can be written.
+    /// The directory of the runs.
     const RUNS: &str = "runs";
-    const PROBE: &str = ".doctor";
+    // Of a pipeline's other jobs, each has its own.
+    let probe = format!(".doctor-{}", std::process::id());
     let written = Directory::private(path, RUNS).and_then(|runs| {
-        runs.replace(PROBE, b"", FileMode::Private)?;
-        runs.remove(Path::new(PROBE))
+        runs.replace(&probe, b"", FileMode::Private)?;
+        runs.remove(Path::new(&probe))
     });
     let written = written.map_err(|error| {
         let other = error.hint().is_none().then_some("name another directory with --state or TRUEUP_STATE");

@@ -11,7 +11,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::service::{self, TokenUse};
 use crate::kind::KindName;
 use crate::load::Config;
-use crate::model::{Key, Layout, LiveItem, Namespace};
+use crate::model::{Key, Layout, ListRead, LiveItem, Namespace};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 
@@ -121,7 +121,14 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
             health.add("namespace", HealthStatus::Note, message);
         }
     }
-    for unread in unread::by_reason(live.unknown()) {
+    // A plan notes it as well, and is an error only where something of it is defined.
+    let (not_offered, unknown): (Vec<_>, Vec<_>) =
+        live.unknown().partition(|(scope, _)| matches!(live.lists[*scope], ListRead::NotOffered));
+    for unread in unread::by_reason(not_offered.into_iter()) {
+        health.add("namespace", HealthStatus::Note, unread.line().unescaped());
+        health.fix("take it off `kinds:`, unless another service offers it");
+    }
+    for unread in unread::by_reason(unknown.into_iter()) {
         health.add("namespace", HealthStatus::Failed, unread.line().unescaped());
         let is_refused =
             ["401", "403"].iter().any(|status| unread.reason.starts_with(&format!("the service answered {status}")));
