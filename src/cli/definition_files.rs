@@ -99,9 +99,15 @@ impl<'a> DefinitionTarget<'a> {
             return Some(format!("the overlay {} removes it", place.file));
         }
         let path = self.below(&load::file_of(key));
-        if let Some(Definition { file, overlays, .. }) = self.defined.get(key) {
+        if let Some(Definition { file, overlays, endpoint, .. }) = self.defined.get(key) {
             if **file != *path {
                 return Some(format!("`{file}` defines it"));
+            }
+            let hides = |(unit, value): (&str, serde_json::Value)| endpoint.spec.has_hidden(unit, &value);
+            if endpoint.spec.units().any(hides) {
+                return Some(
+                    "no answer shows all that its file has, such as a secret; `pull --drift` edits it".to_owned(),
+                );
             }
             if let Some(overlay) = overlays.last() {
                 return Some(format!("the overlay {overlay} changes it; `pull --drift` edits it in place"));
