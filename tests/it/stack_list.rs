@@ -416,6 +416,25 @@ fn a_matrix_names_the_stack_of_each_environment() {
 }
 
 #[test]
+fn the_recipe_for_a_removed_environment_leaves_its_overlay_out() {
+    let stage = repository();
+    let settings = |dev: &str| format!("stack: envs\nnamespaces: [envs]\nenvironments: {{{dev}prod: {{}}}}\n");
+    stage.write("envs/trueup.yaml", &settings("dev: {overlay: o, base_url: 'https://dev.example.net'}, "));
+    stage.write("envs/x.yaml", &definition("envs/x", 80));
+    stage.write("envs/o/x.yaml", "metadata: {name: x, namespace: envs}\nspec: {port: 81}\n");
+    commit(&stage, "environments");
+    git(&stage, "checkout -q -b change");
+    stage.write("envs/trueup.yaml", &settings(""));
+    std::fs::remove_dir_all(stage.path("envs/o")).expect("removed");
+    commit(&stage, "remove");
+    git(&stage, "branch -f main HEAD~1");
+    stage.run("stacks --changed-since main --removed").code(0).stdout_contains("and no `overlay:` in envs/trueup.yaml");
+    // The recipe is followed, and its command run.
+    let emptied = "allow_empty: true, prune: owned, files: {exclude: ['**']}, base_url: 'https://dev.example.net'";
+    stage.write("envs/trueup.yaml", &settings(&format!("dev: {{{emptied}}}, ")));
+}
+
+#[test]
 fn a_removed_environment_is_listed_with_what_nothing_deletes_any_more() {
     let service = |name: &str| format!("{name}: {{base_url: 'https://{name}.example.net'}}");
     let settings = |environments: &[String]| {

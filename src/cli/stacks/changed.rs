@@ -217,7 +217,11 @@ impl<'r> TreeThen<'r> {
                 if config.environments.is_empty() {
                     return Ok(None);
                 }
-                Some("`allow_empty: true`, `prune: owned` and `files: {exclude: ['**']}`")
+                let has_overlay = config.environments.values().any(|environment| !environment.overlays.is_empty());
+                Some(match has_overlay {
+                    true => "`allow_empty: true`, `prune: owned`, `files: {exclude: ['**']}` and no `overlay:`",
+                    false => "`allow_empty: true`, `prune: owned` and `files: {exclude: ['**']}`",
+                })
             };
             let shown = context.environment.directory_from_here(&directory);
             let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
