@@ -72,7 +72,10 @@ pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
         }
     }
     let interrupted = worker.is_stopped();
-    let sent = steps.values().any(|step| step.result.may_have_taken_effect());
+    // What is found to be as wanted was looked at alone, and before the others were written.
+    let is_made =
+        |step: &ChangeStep| step.result.may_have_taken_effect() || matches!(step.result, ChangeResult::AlreadyDone);
+    let sent = steps.values().any(is_made);
     let written = options.clock.now();
     let (verification, unhealthy) = match (sent, interrupted) {
         (false, _) => (Verification::NotNeeded, Vec::new()),
