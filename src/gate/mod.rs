@@ -38,14 +38,21 @@ impl fmt::Display for GateFinding {
 /// Asks the service, as far as the gates look and the plan changes anything.
 pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -> Vec<GateFinding> {
     let mut findings = Vec::new();
-    // A constant that is a label.
-    let Ok(system) = Namespace::parse(SYSTEM) else { return findings };
     if !plan.is_pending() {
         return findings;
     }
     if gates.upgrade != GateMode::Off {
         findings.extend(check_sites(reader, &sites(plan), gates.upgrade).await);
     }
+    findings.extend(check_events_of_all(reader, gates, now).await);
+    findings
+}
+
+/// What the gates have to say that look at no object: those of DDoS and security events.
+pub async fn check_events_of_all(reader: &Reader, gates: &Gates, now: Timestamp) -> Vec<GateFinding> {
+    let mut findings = Vec::new();
+    // A constant that is a label.
+    let Ok(system) = Namespace::parse(SYSTEM) else { return findings };
     if gates.ddos != GateMode::Off {
         let found = ddos::list(reader, &system, &ddos::DdosFilter::recent(now)).await;
         // The ends of events are times of the service.

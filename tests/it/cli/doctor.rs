@@ -23,6 +23,20 @@ fn checks(stage: &Stage, line: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+fn what_the_gates_of_an_apply_read_is_read() {
+    let service = Service::start();
+    let stage = stage().at(&service);
+    for (mode, code, status) in [("block", 1, "failed"), ("warn", 0, "note")] {
+        service.misbehave("rules: []");
+        stage.write("trueup.yaml", &format!("stack: s\nnamespaces: [shop, pay]\ngates: {{ddos: {mode}}}\n"));
+        stage.run("doctor").code(0).does_not_say("gate");
+        service.misbehave("rules: [{operation: ddos-event-list, status: {code: 403}}]");
+        let ran = stage.run("doctor");
+        ran.code(code).stdout_contains(status).stdout_contains("gate `ddos`: the DDoS events are unknown");
+    }
+}
+
+#[test]
 fn the_lists_of_every_kind_of_the_stack_are_read() {
     let service = Service::start();
     let pool = "kind: origin_pool\nmetadata: {name: web, namespace: shop}\nspec:\n  origin_servers: [{public_ip: {ip: \
@@ -209,6 +223,10 @@ fn a_state_directory_that_others_can_write_is_a_failure() {
     stage.run("doctor --sandbox=x.redb --state state").code(1).stdout_contains("failed  state directory");
     let ran = stage.run("doctor --sandbox=x.redb --state trueup.yaml/state");
     ran.code(1).stdout_contains("state`: Not a directory (os error 20)").stdout_contains("fix: name another directory");
+    // No apply could take its lock.
+    let stage = stage.file("other/locks", "a file");
+    std::fs::set_permissions(stage.path("other"), std::fs::Permissions::from_mode(0o700)).expect("a mode");
+    stage.run("doctor --sandbox=x.redb --state other").code(1).stdout_contains("failed  state directory");
 }
 
 #[test]

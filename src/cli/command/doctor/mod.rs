@@ -236,13 +236,14 @@ async fn kept_state(context: &Context, config: &Config, health: &mut Health) {
 
 /// Whether a run can be recorded in the state directory.
 fn directory(path: &Path, health: &mut Health) -> bool {
-    /// The directory of the runs.
-    const RUNS: &str = "runs";
+    /// The directories that an apply writes.
+    const WRITTEN: [&str; 2] = ["runs", "locks"];
     // Of a pipeline's other jobs, each has its own.
     let probe = format!(".doctor-{}", std::process::id());
-    let written = Directory::private(path, RUNS).and_then(|runs| {
-        runs.replace(&probe, b"", FileMode::Private)?;
-        runs.remove(Path::new(&probe))
+    let written = WRITTEN.iter().try_for_each(|name| {
+        let directory = Directory::private(path, name)?;
+        directory.replace(&probe, b"", FileMode::Private)?;
+        directory.remove(Path::new(&probe))
     });
     let written = written.map_err(|error| {
         let other = error.hint().is_none().then_some("name another directory with --state or TRUEUP_STATE");

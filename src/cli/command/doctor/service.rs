@@ -9,8 +9,10 @@ use super::checked;
 use crate::api::{self, ApiError, Failure, ListParameters, Reader};
 use crate::cli::command::prelude::*;
 use crate::cli::service::{self, TokenUse};
+use crate::gate;
 use crate::kind::KindName;
 use crate::load::Config;
+use crate::model::policy::{GateMode, Gates};
 use crate::model::{Key, Layout, ListRead, LiveItem, Namespace};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
@@ -60,7 +62,19 @@ pub async fn check(
                 .add("access", HealthStatus::Failed, format!("the token is refused: {}", error.failure))
                 .fix("create a new API token in the console, and set it");
         }
-        _ => read_all(&reader, namespaces, kinds, health).await,
+        _ => {
+            read_all(&reader, namespaces, kinds, health).await;
+            gates(&reader, &config.safeguards.gates, context.environment.now(), health).await;
+        }
+    }
+}
+
+/// Whether the gates that look at no object could be passed now: they read what nothing else does.
+async fn gates(reader: &Reader, gates: &Gates, now: Timestamp, health: &mut Health) {
+    for finding in gate::check_events_of_all(reader, gates, now).await {
+        let status = if finding.mode == GateMode::Block { HealthStatus::Failed } else { HealthStatus::Note };
+        health.add("gate", status, finding.to_string());
+        health.fix("an apply asks again; `gates:` in trueup.yaml says which of them block");
     }
 }
 
