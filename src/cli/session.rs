@@ -237,7 +237,7 @@ impl Session<'_> {
             stack: name.as_deref(),
             namespaces: (!listed.is_empty()).then_some(&listed),
             kinds: &config.kinds,
-            settings: &settings::plan_settings(config, self.change.adopt),
+            settings: &settings::plan_settings(config, self.change.adopt, &self.pruned),
             ignore: &settings::ignore(config)?,
             allow: &self.allow,
             selection: &stack.selection,

@@ -2,6 +2,7 @@
 //! which configuration applies, which service is used and whether it receives the token, which state store, and by which flags a
 //! proposed command finds them again.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
 use crate::model::policy::{Violation, consents};
-use crate::model::{Layout, Name};
+use crate::model::{Layout, Name, Namespace};
 use crate::plan::{self, Allowances, Ignore, ONLY_THIS_CHANGE, Plan, PlanOrigin};
+use crate::report::facts::plan::prune_flags;
 use crate::report::{TextView, safe};
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
@@ -222,8 +224,8 @@ pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
 }
 
 /// What a plan is asked to do.
-pub fn plan_settings(config: &Config, adopt: bool) -> plan::PlanSettings {
-    plan::PlanSettings { safeguards: config.safeguards.clone(), adopt, base: false }
+pub fn plan_settings(config: &Config, adopt: bool, pruned: &BTreeSet<Namespace>) -> plan::PlanSettings {
+    plan::PlanSettings { safeguards: config.safeguards.clone(), adopt, base: false, prune_namespaces: pruned.clone() }
 }
 
 /// Fields that are left out of comparison.
@@ -480,8 +482,7 @@ pub fn stack_of(context: &Context, plan: &Plan) -> String {
 pub fn view(context: &Context, plan: &Plan) -> TextView {
     // This call has found the settings, so the next one with the same flags does.
     let flags = context.call.settings();
-    let pruned = context.call.flags("prune_namespace");
-    let call = call_of(context, plan) + &pruned + &flags;
+    let call = call_of(context, plan) + &flags;
     let again = match &plan.source.origin {
         PlanOrigin::Directory(_) => {
             let base = plan.source.base.iter().map(|base| format!(" --base {}", safe::shell(base)));
@@ -514,6 +515,7 @@ fn call_of(context: &Context, plan: &Plan) -> String {
     let directory = if is_it || plan.stack.is_none() { Path::new(recorded) } else { directory(context) };
     let (mut flags, filters) = filters_of(plan);
     flags += if plan.settings.adopt { " --adopt" } else { "" };
+    flags += &prune_flags(&plan.settings.prune_namespaces);
     let paths: Vec<String> = filters.iter().map(|path| safe::shell(&slashed(&directory.join(path)))).collect();
     let paths = if paths.is_empty() { safe::shell(&slashed(directory)) } else { paths.join(" ") };
     paths + &flags

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::{Pattern, PatternError};
 use crate::model::policy::{GuardName, IgnoreRule, KeyAllowance, Safeguards};
-use crate::model::{Field, Key};
+use crate::model::{Field, Key, Namespace};
 
 /// What a plan was asked to do, as far as it decides what will be done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,9 @@ pub struct PlanSettings {
     /// A base says whose each difference is, so that what is behind it is refused.
     #[serde(default)]
     pub base: bool,
+    /// The namespaces that the call pruned beside those of the settings: `--prune-namespace`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub prune_namespaces: BTreeSet<Namespace>,
 }
 
 /// What a person allowed by name: `--allow NAME` and `--allow NAME=KEY`.

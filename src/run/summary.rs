@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RunRecord, RunStatus, RunTrigger};
-use crate::model::{RunId, Scope};
+use crate::model::{Namespace, RunId, Scope};
 use crate::plan::ActionKind;
 
 /// One run in short.
@@ -56,6 +56,9 @@ pub struct RunSummary {
     /// The consents of its plan, by name: a resume needs them again.
     #[serde(skip)]
     pub allowed: BTreeSet<String>,
+    /// The namespaces that its call pruned: a resume has to name them again.
+    #[serde(skip)]
+    pub prune_namespaces: BTreeSet<Namespace>,
 }
 
 /// Planned changes by kind.
@@ -108,6 +111,7 @@ impl RunSummary {
             resumed_by: None,
             superseded_by: None,
             sandbox: record.header.sandbox.clone(),
+            prune_namespaces: plan.settings.prune_namespaces.clone(),
             allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
             applied_whole: plan.scope.keys().filter(|_| plan.is_whole()).cloned().collect(),
             changed: plan.changes.iter().map(|change| Scope::from(&change.key)).collect(),

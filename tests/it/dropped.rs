@@ -305,10 +305,20 @@ fn a_namespace_that_was_dropped_is_pruned_on_request_under_the_guards() {
         .run(&format!("apply ../p.json --prune-namespace pay --digest {}", "0".repeat(32)))
         .code(6)
         .stderr_contains("plan again: trueup plan . --prune-namespace pay");
+    stage.run("show ../p.json").code(0).stdout_contains("apply ../p.json --prune-namespace pay --digest");
     let command = saved.text().split("Apply exactly this:  trueup ").nth(1).and_then(|text| text.lines().next());
     stage.run(command.expect("a command")).code(0).stderr_ignored();
     assert!(!service.has("pay/till"));
     assert!(service.has("pay/handmade"), "only what the stack owns");
+    // A run that was cut off is resumed with what it was begun with.
+    stage.run("rollback last --yes").code(0).stderr_ignored();
+    service.misbehave("rules: [{operation: endpoint-delete, cut: before}]");
+    let flags = "--allow empty-namespace --prune-namespace pay";
+    stage.run(&format!("apply . {flags} --yes")).code(7).stdout_contains(flags).stderr_ignored();
+    stage.run("history").code(0).stdout_contains(flags);
+    service.misbehave("rules: []");
+    stage.run(&format!("apply --resume last {flags} --yes")).code(0).stderr_ignored();
+    assert!(!service.has("pay/till"));
     // What was deleted by mistake comes back, at once or from a saved plan.
     for line in ["rollback last --yes", "rollback last -o ../back.json"] {
         stage.run(line).code(0).stderr_ignored();

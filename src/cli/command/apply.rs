@@ -11,6 +11,7 @@ use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
 use crate::report;
+use crate::report::facts::plan::prune_flags;
 use crate::run::{RunDocument, RunStatus, RunSummary};
 
 impl Execute for ApplyArgs {
@@ -39,7 +40,8 @@ impl Execute for ApplyArgs {
 
 async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan: Plan) -> Result<ExitStatus> {
     let (config, connection) = session::of_plan(context, &plan).await?;
-    let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), context.call.settings());
+    let flags = context.call.settings() + &prune_flags(&plan.settings.prune_namespaces);
+    let make = format!("trueup apply {}{flags}", safe::shell(&path.display().to_string()));
     let view = TextView { make: Some(make), ..settings::view(context, &plan) };
     let allow = settings::allow(&arguments.change.allow)?;
     policy::permits_changes(context, &config, &plan, &arguments.change.prune_namespace).await?;

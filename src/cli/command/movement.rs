@@ -150,7 +150,7 @@ async fn arrange(
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         service: session.source.service(),
         stack: Some(stacks.own().to_owned()),
-        settings: settings::plan_settings(&own.config, false),
+        settings: settings::plan_settings(&own.config, false, &BTreeSet::new()),
         source: PlanSource {
             origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
             environment: session.context.global.env.clone(),

@@ -5,6 +5,7 @@ use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::plan::{Digest, Plan};
+use crate::report::facts::plan::prune_flags;
 use crate::report::fleet::{FleetCommand, StackReport};
 use crate::report::left_out;
 
@@ -73,7 +74,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
     {
         return Err(error);
     }
-    let view = TextView { waves: arguments.order, ..view(arguments, &session) };
+    let view = TextView { waves: arguments.order, ..session.view() };
     answer(arguments, context, &plan, &view);
     Ok((session, plan))
 }
@@ -90,15 +91,6 @@ fn answer(arguments: &PlanArgs, context: &Context, report: &dyn Report, view: &T
     if let Some(words) = left_out(report, arguments.format) {
         context.output.message(&words);
     }
-}
-
-/// How a plan is drawn: one that is saved is applied by a call that prunes the same namespaces.
-fn view(arguments: &PlanArgs, session: &Session<'_>) -> TextView {
-    let mut view = session.view();
-    if arguments.output.is_some() {
-        view.flags += &session.context.call.flags("prune_namespace");
-    }
-    view
 }
 
 /// Makes the plan of one stack.
@@ -129,7 +121,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
-        let view = view(arguments, &session);
+        let view = session.view();
         Ok(((view.call, view.flags), plan))
     })
     .await?;
@@ -154,6 +146,7 @@ fn save(member: &Member, directory: &Path, made: &StackResult<((String, String),
     let path = member.file_in(directory);
     let Ok(((_, flags), plan)) = made else { return file::remove(&path) };
     file::write_private(&path, |out| plan.write(out))?;
+    let flags = flags.clone() + &prune_flags(&plan.settings.prune_namespaces);
     let apply = format!("trueup apply {}{flags} --digest {}", safe::shell(&path.display().to_string()), plan.digest());
     let is_dead = !plan.can_be_allowed() || (plan.changes.is_empty() && !plan.blocked.is_empty());
     let apply = match plan.refused().is_empty() {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edits;
+use crate::model::Namespace;
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
 use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
@@ -280,7 +281,10 @@ fn units(plan: &Plan) -> usize {
 
 fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> String {
     let mut command = match saved {
-        Some(path) => format!("trueup apply {}{}", safe::shell(&path.to_string_lossy()), view.flags),
+        Some(path) => {
+            let pruned = prune_flags(&plan.settings.prune_namespaces);
+            format!("trueup apply {}{}{pruned}", safe::shell(&path.to_string_lossy()), view.flags)
+        }
         None => view.apply_command(),
     };
     if saved.is_none() {
@@ -300,6 +304,11 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
 pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
     let names: BTreeSet<&String> = names.collect();
     names.into_iter().map(|name| format!(" --allow {}", safe::shell(name))).collect()
+}
+
+/// The flags that prune these namespaces, each behind a blank: neither a saved plan nor a run brings its own.
+pub fn prune_flags(namespaces: &BTreeSet<Namespace>) -> String {
+    namespaces.iter().map(|namespace| format!(" --prune-namespace {namespace}")).collect()
 }
 
 #[cfg(test)]

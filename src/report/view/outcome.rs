@@ -317,7 +317,8 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
     let mut blocks = Blocks::from(line!["run ", code(run), " · ", undo]);
     if outcome.interrupted || in_doubt {
         let consents = facts::consents(plan.allowed.iter().map(|allowed| &allowed.name));
-        blocks.line(line!["resume with: ", command("apply --resume", &consents)]);
+        let flags = consents + &facts::prune_flags(&plan.settings.prune_namespaces);
+        blocks.line(line!["resume with: ", command("apply --resume", &flags)]);
     }
     blocks
 }

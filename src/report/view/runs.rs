@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::outcome::{NotAsWanted, verified};
 use crate::model::RunId;
 use crate::plan::Plan;
-use crate::report::facts::plan::consents;
+use crate::report::facts::plan::{consents, prune_flags};
 use crate::report::facts::reason::short_commit;
 use crate::report::json::HistoryReport;
 use crate::report::prelude::*;
@@ -233,7 +233,8 @@ fn doubt(run: &RunSummary, before: &'static str) -> Option<Line<'static>> {
 
 /// The command that resumes a run, with the consents that it takes from no journal.
 fn resume(run: &RunSummary, view: &TextView) -> String {
-    format!("trueup apply --resume {}{}{}", run.run, consents(run.allowed.iter()), view.flags)
+    let (consents, pruned) = (consents(run.allowed.iter()), prune_flags(&run.prune_namespaces));
+    format!("trueup apply --resume {}{consents}{pruned}{}", run.run, view.flags)
 }
 
 /// The label of that command: a run without an end may be in progress, here or on another machine.

@@ -226,9 +226,10 @@ async fn kept_state(context: &Context, config: &Config, health: &mut Health) {
     let owner = settings::run_owner(context, stack, place.base_url().to_string());
     if usable && let Ok(Some(open)) = journal::open_run(store, &owner) {
         health.add("last run", HealthStatus::Note, format!("{} was not finished", open.run)).fix(format!(
-            "trueup apply --resume {}{}{}",
+            "trueup apply --resume {}{}{}{}",
             open.run,
             plan::consents(open.allowed.iter()),
+            plan::prune_flags(&open.prune_namespaces),
             context.call.settings()
         ));
     }
