@@ -130,9 +130,15 @@ impl<'a> TargetState<'a> {
         }
         match (Ownership::read(&wanted.annotations), Ownership::read(&now.annotations)) {
             (None, None) => true,
-            (Some(wanted), Some(now)) => now.fits(&wanted),
+            (Some(wanted), Some(now)) => now.fits(&wanted) && !self.has_unseen(&now),
             _ => false,
         }
+    }
+
+    /// Whether something is still applied that this change removes and no answer shows.
+    fn has_unseen(&self, now: &Ownership) -> bool {
+        let mut removed = self.change.fields().iter().filter(|change| change.is_unseen()).map(|change| &change.field);
+        now.applied.as_ref().is_some_and(|applied| removed.any(|field| applied.has_hidden(field)))
     }
 
     /// Whether `now` carries exactly the ownership annotations that this write carries, its run included.

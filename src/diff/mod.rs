@@ -2,6 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
+use crate::kind;
 use crate::model::{AppliedFields, Field, Json, Object, PROTECT, is_ownership_annotation};
 
 /// A field whose live and desired values differ.
@@ -34,8 +35,10 @@ pub fn compare(live: &Object, desired: &Object, options: CompareOptions<'_>) -> 
         Field::of_both(live, desired).filter(|field| !same(field, live, desired, options)).collect()
     };
     maps(live, desired, options, &mut fields);
+    fields.extend(options.applied.into_iter().flat_map(|applied| reset(live, desired, applied)));
     fields.retain(|field| !options.ignored.contains(field));
     fields.sort();
+    fields.dedup();
     fields
         .into_iter()
         .map(|field| Difference { live: seen(&field, live, desired, options), desired: field.value(desired), field })
@@ -80,6 +83,18 @@ pub fn same(field: &Field, live: &Object, desired: &Object, options: CompareOpti
             |applied| live.spec.shows(unit, &desired.spec) || applied.hidden_as_applied(field, desired),
         )
         && !covers(field, live, desired, options)
+}
+
+/// The fields that were applied, that no answer shows and that the definition does not name: a replace resets them. Where
+/// another option of a group is shown, the service made that of it.
+pub fn reset<'o>(
+    live: &'o Object,
+    desired: &'o Object,
+    applied: &'o AppliedFields,
+) -> impl Iterator<Item = Field> + 'o {
+    let is_absent = |unit: &&str| live.spec.names().chain(desired.spec.names()).all(|named| named != *unit);
+    let units = kind::reset(live.key.kind.message()).filter(is_absent);
+    units.map(Field::of_unit).filter(|field| applied.has_hidden(field))
 }
 
 fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &mut Vec<Field>) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::spec::{keys_of, value_of};
+use super::spec::{keys_of, unit_of, value_of};
 use super::walk::{Keys, each_message, each_message_mut, is_zero, messages};
 use super::{Field, Flag, Message};
 
@@ -16,6 +16,13 @@ pub fn without_hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> 
     let mut keys = keys_of(spec, unit, Some(value)).owned();
     conceal(spec, &mut keys);
     value_of(spec, unit, keys)
+}
+
+/// The units of which a replace that leaves them out resets what no answer shows. It keeps what only a create has, and is not
+/// made without a secret.
+pub fn reset(spec: &Message) -> impl Iterator<Item = &str> {
+    let fields = spec.fields.iter().filter(|field| field.is(Flag::Unanswered) && !field.is(Flag::CreateOnly));
+    fields.map(|field| unit_of(spec, field.name))
 }
 
 pub(super) fn is_hidden(field: &Field) -> bool {

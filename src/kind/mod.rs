@@ -29,7 +29,7 @@ pub use compare::{agrees, has_chosen, has_chosen_more, keeps, knows, seen_as, un
 pub use fills::{Digested, add_namespaces, digested, without_fills};
 pub use fixed::fixed;
 pub use form::is_host;
-pub use hidden::{hidden, unknown, without_hidden};
+pub use hidden::{hidden, reset, unknown, without_hidden};
 pub use items::{alike, fill_places};
 pub use label::PLATFORM_PREFIXES;
 pub use merge::{merged, pruned};

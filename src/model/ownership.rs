@@ -306,8 +306,10 @@ impl AppliedFields {
                 digests.is_empty() && applied.is_none()
                     || digests.iter().any(|text| applied == Some(text_digest(&slot, text).as_str()))
             });
-        // No digest has what no description knows: where the definition is whole as applied, that was changed live.
-        let is_whole = || !live.key.kind.is_whole() && self.hidden_as_applied(field, desired);
+        // No digest has what no description knows: where the definition is whole as applied, that was changed live. Where both
+        // are the same, what was applied is no longer named.
+        let is_whole =
+            || !live.key.kind.is_whole() && !field.is_same(live, desired) && self.hidden_as_applied(field, desired);
         match (live_as_applied, as_applied(desired)) {
             (true, true) if is_whole() => AppliedCause::Drift,
             (true, _) => AppliedCause::Pending,

@@ -210,6 +210,11 @@ pub struct Commit {
 }
 
 impl FieldChange {
+    /// Whether it removes what no answer shows.
+    pub fn is_unseen(&self) -> bool {
+        self.before.is_null() && self.after.is_null()
+    }
+
     /// A field that changes, of which nothing more is known yet.
     #[must_use]
     pub fn new(field: Field, before: Json, after: Json, cause: Cause) -> Self {
@@ -284,7 +289,8 @@ impl Change {
     pub fn unapplied(&self) -> Option<String> {
         let (Action::Replace { before, .. } | Action::Annotate { before }) = &self.action else { return None };
         let live = &before.endpoint;
-        let applied = Ownership::read(&live.annotations)?.applied?;
+        let applied = Ownership::read(&live.annotations)?.applied;
+        let applied = applied.filter(|applied| applied.written_for(&self.key) != WrittenFor::Another)?;
         let spec = Spec::written(self.key.kind, Json::Object(serde_json::Map::new())).ok()?;
         let mut written = Object { spec, ..live.clone() };
         for (unit, value) in &self.secrets {
@@ -293,8 +299,10 @@ impl Change {
         }
         let options = CompareOptions { applied: Some(&applied), ignored: &[], strict: false };
         let is_as_applied = |unit: &&String| diff::same(&Field::of_unit(unit), live, &written, options);
-        let mut others = self.unlisted().filter(|_| applied.written_for(&self.key) != WrittenFor::Another);
-        others.find(|unit| !is_as_applied(unit)).map(|unit| format!("spec.{unit}"))
+        let other = self.unlisted().find(|unit| !is_as_applied(unit)).map(|unit| format!("spec.{unit}"));
+        let is_listed = |field: &Field| self.fields().iter().any(|change| change.field == *field);
+        let reset = || diff::reset(live, &written, &applied).find(|field| !is_listed(field));
+        other.or_else(|| reset().map(|field| field.to_string()))
     }
 
     /// The units that a write of this change contains although it is no part of them.

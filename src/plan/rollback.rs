@@ -283,7 +283,11 @@ impl Undo<'_, '_> {
             change.field.unit().and_then(|unit| secrets.get(unit)).is_some_and(|value| *value != change.after)
         };
         let rewritten = self.change.fields().iter().filter(is_another).map(|change| change.field.clone());
-        let fields: BTreeSet<Field> = fields.into_iter().chain(rewritten).collect();
+        let ownership = Ownership::read(&live.endpoint.annotations);
+        let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
+        let reset = applied.into_iter().flat_map(|applied| diff::reset(&live.endpoint, original, applied));
+        let reset = reset.filter(|field| wrote.contains(field));
+        let fields: BTreeSet<Field> = fields.into_iter().chain(rewritten).chain(reset).collect();
         let kind = self.change.key.kind;
         let fields: Vec<FieldChange> = fields
             .into_iter()
@@ -307,7 +311,6 @@ impl Undo<'_, '_> {
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
-        let ownership = Ownership::read(&live.endpoint.annotations);
         let lost_secret = || change.lost_secret(live).map(str::to_owned).or_else(|| lost(original, &change.secrets));
         let reason = if let Some(reason) = namespace::blocked(live, None) {
             Some(BlockReason::Unchangeable(reason))

@@ -8,6 +8,9 @@ use crate::kind::{self, Described, KindName};
 use crate::model::{Field, Json, SourceLocation, Spec, StringMap, is_ownership_annotation};
 use crate::plan::{Attribution, Cause, FieldChange};
 
+/// A live value that no answer shows.
+const NOT_SHOWN: &str = "(not shown)";
+
 /// Who wrote a value, which decides which parts of a reference say something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -74,6 +77,9 @@ pub(super) fn of_value(kind: KindName, unit: &str, value: &Json) -> Vec<(String,
 
 /// The values of a unit that differ, each by its path.
 pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
+    if change.is_unseen() {
+        return vec![ValueEdit::new(change.field.to_string(), Some(NOT_SHOWN.to_owned()), None)];
+    }
     let (spec, unit) = (kind.message(), change.field.unit().unwrap_or_default());
     let path = if kind::is_group(spec, unit) { "spec".to_owned() } else { format!("spec.{unit}") };
     let mut edits = Vec::new();
@@ -110,7 +116,7 @@ fn differences(
     let after = wanted.value;
     // What it is live is never shown, and whether there is one.
     if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
-        return edits.push(ValueEdit::new(path.to_owned(), Some("(not shown)".to_owned()), Some(secret)));
+        return edits.push(ValueEdit::new(path.to_owned(), Some(NOT_SHOWN.to_owned()), Some(secret)));
     }
     match (before, after) {
         (before, after) if before == after => {}

@@ -15,8 +15,8 @@ use trueup::model::{
     Scope,
 };
 use trueup::plan::{
-    self, Action, ActionKind, Allowances, AppliedWrite, BlockReason, Change, Ignore, Note, Plan, PlanInput,
-    PlanSettings, PlanSource, RollbackInput, Selection, ServiceId, Unchangeable, UndoneRun,
+    self, Action, ActionKind, Allowances, AppliedWrite, BlockReason, Change, FieldChange, Ignore, Note, Plan,
+    PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId, Unchangeable, UndoneRun,
 };
 
 use super::{count, kinds, load, specs};
@@ -474,7 +474,12 @@ fn of_kind(kind: &'static Kind, seed: u64, count: usize, found: &mut Found) {
         })
         .collect();
     let pulled = load(&pulled).unwrap_or_else(|(_, problems)| panic!("{at}: pulled: {:#?}", problems[0]));
-    bench.quiet(&bench.plan(&pulled, &read), "pulled", seed);
+    let mut plan = bench.plan(&pulled, &read);
+    // What was applied and no answer shows is in no pulled definition: the plan says that it goes.
+    let is_shown = |change: &Change| change.fields().is_empty() || !change.fields().iter().all(FieldChange::is_unseen);
+    plan.changes.retain(is_shown);
+    plan.blocked.retain(|blocked| blocked.change.as_ref().is_none_or(is_shown));
+    bench.quiet(&plan, "pulled", seed);
 
     pending_secrets(&mut bench, &desired, &read, &at, found);
 
