@@ -53,6 +53,10 @@ fn seen(field: &Field, live: &Object, desired: &Object, options: CompareOptions<
         return field.digested(live).unwrap_or_default();
     }
     let seen = live.spec.seen_as(unit, &desired.spec);
+    // What no answer shows is no difference where it is as applied.
+    if options.applied.is_some_and(|applied| applied.hidden_as_applied(field, desired)) {
+        return seen.unwrap_or_default();
+    }
     seen.and_then(|seen| live.spec.without_hidden(unit, &seen)).unwrap_or_default()
 }
 

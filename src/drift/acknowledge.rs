@@ -206,9 +206,15 @@ impl Plan {
                 drifted.push(Drifted { object: key.clone(), field: field.cloned(), value: ValueDigest::of(value) });
             };
             match changes.get(key).map(|change| &change.action) {
-                Some(Action::Replace { fields, .. } | Action::Recreate { fields, .. }) => {
+                Some(Action::Replace { fields, before, .. } | Action::Recreate { fields, before }) => {
                     for field in fields.iter().filter(|field| field.cause != Cause::Pending) {
-                        push(Some(&field.field), &field.before);
+                        // Whether a secret beside it is as applied is not accepted with it.
+                        let unit = field.field.unit().filter(|_| !key.kind.is_whole());
+                        let shown = unit.map(|unit| before.endpoint.spec.without_hidden(unit, &field.before));
+                        push(
+                            Some(&field.field),
+                            &shown.map_or_else(|| field.before.clone(), Option::unwrap_or_default),
+                        );
                     }
                 }
                 // Its annotations are not what drifted.

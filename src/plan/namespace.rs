@@ -269,7 +269,8 @@ impl NamespaceBuilder<'_, '_> {
             self.plan.notes.extend(unnamed.into_iter().map(note));
         }
         for Difference { field, live: before, desired } in differences {
-            let unnamed = field.unit().map(|unit| seen.unnamed_beside(unit, before)).unwrap_or_default();
+            let shown = |unit| seen.without_hidden(unit, before).unwrap_or_default();
+            let unnamed = field.unit().map(|unit| seen.unnamed_beside(unit, &shown(unit))).unwrap_or_default();
             let dropped = unnamed.into_iter().map(|path| format!("spec.{path}"));
             let dropped = dropped.filter(|path| field.drops(path, live, before, desired));
             self.plan.notes.extend(dropped.map(|path| Note::DroppedField { key: key.clone(), path }));

@@ -316,6 +316,37 @@ spec:
 }
 
 #[test]
+fn a_secret_that_is_as_applied_is_not_changed_outside_where_something_beside_it_is() {
+    let service = Service::start();
+    let pool = "kind: origin_pool
+metadata: {name: p, namespace: shop}
+spec:
+  origin_servers: [{public_ip: {ip: 192.0.2.1}}]
+  port: 443
+  use_tls:
+    sni: a.example.net
+    tls_config: {default_security: {}}
+    volterra_trusted_ca: {}
+    use_mtls:
+      tls_certificates:
+      - certificate_url: string:///YQ==
+        private_key: {blindfold_secret_info: {location: 'string:///c2VhbGVk'}}
+";
+    let settings = "stack: s\nnamespaces: [shop]\nkinds: [origin_pool]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("p.yaml", pool).applied(".");
+    change(&service, "origin_pools", "p", |spec| spec["use_tls"]["sni"] = json!("b.example.net"));
+    for line in ["drift .", "drift . --format junit", "plan .", "plan . --format markdown"] {
+        stage.run(line).stdout_contains("sni").does_not_say("private_key").stderr_ignored();
+    }
+    // One that is not as applied is a change beside it.
+    stage.edit("p.yaml", "c2VhbGVk", "bmV3");
+    stage.run("plan .").code(0).stdout_contains("private_key").stdout_contains("(not shown) -> sealed ");
+    stage.edit("p.yaml", "bmV3", "c2VhbGVk");
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.run("drift .").code(0);
+}
+
+#[test]
 fn a_definition_goes_on_naming_what_was_set_to_nothing_outside() {
     let service = Service::start();
     let text = "kind: healthcheck
