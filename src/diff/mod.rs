@@ -53,7 +53,7 @@ fn seen(field: &Field, live: &Object, desired: &Object, options: CompareOptions<
         return field.digested(live).unwrap_or_default();
     }
     let seen = live.spec.seen_as(unit, &desired.spec);
-    // What no answer shows is no difference where it is as applied.
+    // What no answer shows does not differ where it is as applied.
     if options.applied.is_some_and(|applied| applied.hidden_as_applied(field, desired)) {
         return seen.unwrap_or_default();
     }

@@ -284,7 +284,7 @@ impl Change {
         live.secrets.iter().map(String::as_str).find(|place| !self.provides(place) && !is_kept(place))
     }
 
-    /// A unit that a write of this change contains although it is no part of it, because no answer shows all of it, and that is
+    /// A unit that a write of this change contains although it is not part of it, because no answer shows all of it, and that is
     /// not what was applied: it would be changed. Nothing where it is not known what was applied.
     pub fn unapplied(&self) -> Option<String> {
         let (Action::Replace { before, .. } | Action::Annotate { before }) = &self.action else { return None };
@@ -305,7 +305,7 @@ impl Change {
         other.or_else(|| reset().map(|field| field.to_string()))
     }
 
-    /// The units that a write of this change contains although it is no part of them.
+    /// The units that a write of this change contains although it is not part of them.
     pub(super) fn unlisted(&self) -> impl Iterator<Item = &String> {
         let is_listed = |unit: &str| self.fields().iter().any(|change| change.field.unit() == Some(unit));
         self.secrets.keys().filter(move |unit| !is_listed(unit))

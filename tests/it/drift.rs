@@ -112,7 +112,7 @@ fn a_file_that_the_call_reads_is_never_its_output() {
     for read in ["../policy.yaml", "../token"] {
         stage.run(&format!("plan . -o {read}")).code(64).stderr_contains("the call also reads").stdout("");
     }
-    // A namespace is no file, whatever its name.
+    // A namespace is not a file, whatever its name.
     for _ in 0..2 {
         stage.run("snapshot . -n shop -o shop").code(0);
     }

@@ -61,7 +61,7 @@ impl Document<'_, '_> {
     }
 }
 
-/// The keys of a mapping, sorted, and their values. Nobody formats one with a key that is no text: of that, every node.
+/// The keys of a mapping, sorted, and their values. One with another key than a text is not formatted: of that, every node.
 fn content<'t>(tree: &'t Tree<'_>, entries: &[(NodeId, NodeId)]) -> (Vec<Cow<'t, str>>, Vec<NodeId>) {
     let named = entries.iter().map(|(key, value)| Some((snake(text(tree, *key)?), *value)));
     let Some(mut named) = named.collect::<Option<Vec<_>>>() else {
