@@ -146,6 +146,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         Note::Unannotated { .. }
         | Note::NotAnnotated { .. }
         | Note::Unshown { .. }
+        | Note::Ignored { .. }
         | Note::Unstacked { .. }
         | Note::Copied { .. }
         | Note::ForeignEqual { .. }

@@ -40,6 +40,13 @@ pub enum Note {
         /// Its place.
         path: String,
     },
+    /// A rollback leaves a field that the run wrote as it is: the configuration leaves it out.
+    Ignored {
+        /// Of which object.
+        key: Key,
+        /// Which.
+        field: Field,
+    },
     /// Equal to its definition, and of another stack.
     ForeignEqual {
         /// Which.

@@ -41,6 +41,15 @@ impl OwnershipAnnotations {
         Self { stack: annotation(STACK), applied: annotation(APPLIED) }
     }
 
+    /// The same of a run that leaves these fields of `live` as they are: see [`AppliedFields::keeping`].
+    pub(super) fn keeping(mut self, live: &Object, fields: &[Field]) -> Self {
+        let texts = self.applied.as_deref().zip(live.annotations.get(APPLIED));
+        if let Some(text) = texts.and_then(|(text, live)| AppliedFields::keeping(text, live, fields)) {
+            self.applied = Some(text);
+        }
+        self
+    }
+
     /// The commit that they name.
     pub fn commit(&self) -> Option<String> {
         AppliedFields::commit_of(self.applied.as_deref()?)

@@ -12,8 +12,8 @@ use super::{
 use crate::diff::{self, CompareOptions};
 use crate::kind;
 use crate::model::{
-    Desired, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RunId, Scope, SealedSecrets,
-    is_ownership_annotation,
+    APPLIED, Desired, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RunId, Scope,
+    SealedSecrets, is_ownership_annotation,
 };
 
 /// A run that is undone.
@@ -82,6 +82,8 @@ pub struct RollbackInput<'a> {
 /// # Guarantees
 /// - Only fields that the run wrote are restored, and its ownership annotations; everything else stays as it
 ///   is now.
+/// - A field that the configuration leaves out stays as it is, with a note, and so does what the ownership annotation says
+///   of it.
 /// - A field that is neither as the run left it nor as it was before blocks its object, with the
 ///   three values.
 /// - What already is as before needs nothing, so that a write which never took effect is no matter.
@@ -123,7 +125,8 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         };
         Note::Recreated { key: change.key.clone(), referrers }
     });
-    plan.notes = noted.collect();
+    let noted: Vec<Note> = noted.collect();
+    plan.notes.extend(noted);
     plan.sealed = SealedSecrets::of(input.definitions);
     plan.order()
 }
@@ -195,11 +198,14 @@ impl Undo<'_, '_> {
 
     /// The managed fields in which live is not `image`.
     fn moved(&self, image: &Object, live: &Object) -> Vec<Field> {
+        self.differing(image, live, &self.input.ignore.fields(&self.change.key))
+    }
+
+    fn differing(&self, image: &Object, live: &Object, ignored: &[Field]) -> Vec<Field> {
         let ownership = Ownership::read(&image.annotations);
         let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
-        let ignored = self.input.ignore.fields(&self.change.key);
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
-        diff::moved(image, live, names, CompareOptions { applied, ignored: &ignored, strict: false })
+        diff::moved(image, live, names, CompareOptions { applied, ignored, strict: false })
     }
 
     fn created(&mut self, live: &LiveObject) {
@@ -266,6 +272,11 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Moved(conflict), None);
         };
         let wrote: BTreeSet<Field> = self.wrote().collect();
+        let ignored = self.input.ignore.fields(&self.change.key);
+        let mut left = self.differing(original, &live.endpoint, &[]);
+        left.retain(|field| wrote.contains(field) && ignored.contains(field));
+        let note = |field: &Field| Note::Ignored { key: self.change.key.clone(), field: field.clone() };
+        self.plan.notes.extend(left.iter().map(note));
         let off = |image: &Object| -> BTreeSet<Field> {
             self.moved(image, &live.endpoint).into_iter().filter(|field| wrote.contains(field)).collect()
         };
@@ -288,6 +299,10 @@ impl Undo<'_, '_> {
         let reset = applied.into_iter().flat_map(|applied| diff::reset(&live.endpoint, original, applied));
         let reset = reset.filter(|field| wrote.contains(field));
         let fields: BTreeSet<Field> = fields.into_iter().chain(rewritten).chain(reset).collect();
+        let is_all_left = !left.is_empty() && fields.is_empty();
+        if is_all_left && annotations.iter().all(|field| *field == Field::Annotation(APPLIED.to_owned())) {
+            return;
+        }
         let kind = self.change.key.kind;
         let fields: Vec<FieldChange> = fields
             .into_iter()
@@ -306,7 +321,7 @@ impl Undo<'_, '_> {
             Some(_) if may_recreate => Action::Recreate { fields, before: before_now },
             _ => Action::Replace { fields, adopts: false, before: before_now },
         };
-        let restored = || OwnershipAnnotations::of(original);
+        let restored = || OwnershipAnnotations::of(original).keeping(&live.endpoint, &left);
         let change = Change { ownership: (!annotations.is_empty()).then(restored), secrets, ..self.new_change(action) };
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =

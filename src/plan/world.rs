@@ -173,7 +173,7 @@ impl World {
             Note::DroppedField { path, .. } => Some(format!("dropped field {path}")),
             Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
             Note::NotOffered { scope } => Some(format!("not offered {scope}")),
-            Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
+            Note::Ignored { .. } | Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
             Note::Copied { key, of } => {
                 let of = of.as_ref().map_or_else(|| "?".to_owned(), |of| of.name.to_string());
                 Some(format!("copied {} of {of}", key.name))

@@ -33,6 +33,8 @@ const NOT_ANNOTATED: &str = "{{endpoint}} {{is|are}} in sync, and {{its|their}} 
     {{reason}} may contain a secret, which a write would delete or replace (write the secret that was applied into \
     {{its definition|their definitions}}): {{names}}";
 
+const IGNORED: &str = "{{reason}} of {{endpoint}} is not restored, because `ignore:` leaves it out: {{names}}";
+const FOREIGN_EQUAL: &str = "{{endpoint}} {{is|are}} as defined and {{belongs|belong}} to stack {{reason}}: {{names}}";
 const UNSHOWN: &str = "a write of {{endpoint}} contains {{reason}} of {{its definition|their definitions}}, and no answer \
     shows whether that is another one: {{names}}";
 
@@ -114,11 +116,8 @@ fn of(note: &Note) -> (&'static str, String, String) {
         Note::Unannotated { key } => (UNANNOTATED, none(), key.to_string()),
         Note::NotAnnotated { key, path } => (NOT_ANNOTATED, path.clone(), key.to_string()),
         Note::Unshown { key, path } => (UNSHOWN, path.clone(), key.to_string()),
-        Note::ForeignEqual { key, stack } => (
-            "{{endpoint}} {{is|are}} as defined and {{belongs|belong}} to stack {{reason}}: {{names}}",
-            stack.clone(),
-            key.to_string(),
-        ),
+        Note::Ignored { key, field } => (IGNORED, field.to_string(), key.to_string()),
+        Note::ForeignEqual { key, stack } => (FOREIGN_EQUAL, stack.clone(), key.to_string()),
         Note::Owned { key, owner } => (
             "{{endpoint}} {{belongs to another object and is|belong to other objects and are}} left alone: {{names}}",
             none(),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::{change, draw, notes};
-use crate::plan::{ActionKind, Plan};
+use crate::plan::{ActionKind, Note, Plan};
 use crate::report::TextView;
 use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::{notes as note_facts, unread};
@@ -106,7 +106,9 @@ fn heading(part: Part, is_empty: bool, plan: &Plan, view: &TextView) -> String {
 fn in_sync(plan: &Plan, view: &TextView) -> String {
     let notes = notes(&note_facts::lines(plan), view);
     if let Some(run) = plan.undone() {
-        let text = line!["Nothing to roll back: what ", code(run.as_str()), " wrote is as it was before it."];
+        let is_left = plan.notes.iter().any(|note| matches!(note, Note::Ignored { .. }));
+        let what = if is_left { "all else that " } else { "what " };
+        let text = line!["Nothing to roll back: ", what, code(run.as_str()), " wrote is as it was before it."];
         return format!("{}\n{notes}", view.plain(&text));
     }
     if let Some((from, to)) = plan.handed_over() {

@@ -1,7 +1,7 @@
 //! A rollback writes no reference to what is not there: what it cannot create again blocks those that would refer to it.
 
 use super::{CHECK, POOL, object};
-use crate::support::{Service, Stage};
+use crate::support::{Service, Stage, definition};
 
 const CERTIFICATE: &str = "kind: certificate
 metadata: {name: web, namespace: shop}
@@ -52,6 +52,29 @@ fn a_rollback_restores_no_reference_to_what_it_cannot_create_again() {
     stage.run(&format!("rollback {run} --yes --quiet {ALLOW}")).code(0);
     assert_eq!(served().1, "web");
     object(&service, "certificates", "web");
+}
+
+#[test]
+fn a_rollback_names_what_an_ignore_rule_leaves_as_it_is_and_it_is_no_drift_later() {
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop]\n";
+    let ignoring = format!("{settings}ignore: [{{object: 'shop/*', field: spec.port}}]\n");
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    let stage = stage.file("a.yaml", &definition("shop/a", 80)).applied(".");
+    let note = "spec.port of 1 endpoint is not restored, because `ignore:` leaves it out: shop/a";
+    let apply = |text: &str| {
+        stage.write("trueup.yaml", settings);
+        stage.write("a.yaml", text);
+        stage.run("apply . --yes").code(0).stderr_ignored();
+        stage.write("trueup.yaml", &ignoring);
+    };
+    apply(&definition("shop/a", 81));
+    stage.run("rollback last --yes").code(0).stdout_contains(note).stdout_contains("Nothing to roll back: all else");
+    apply(&definition("shop/a", 82).replace("spec:", "  labels: {tier: web}\nspec:"));
+    stage.run("rollback last --yes").code(0).stdout_contains("1 replaced").stderr_contains(note);
+    stage.write("trueup.yaml", settings);
+    stage.write("a.yaml", &definition("shop/a", 80));
+    stage.run("drift .").code(2).stdout_contains("spec.port").does_not_say("tier");
 }
 
 #[test]
