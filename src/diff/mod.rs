@@ -2,7 +2,6 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
-use crate::kind;
 use crate::model::{AppliedFields, Field, Json, Object, PROTECT, is_ownership_annotation};
 
 /// A field whose live and desired values differ.
@@ -97,7 +96,7 @@ pub fn reset<'o>(
     applied: &'o AppliedFields,
 ) -> impl Iterator<Item = Field> + 'o {
     let is_absent = |unit: &&str| live.spec.names().chain(desired.spec.names()).all(|named| named != *unit);
-    let units = kind::reset(live.key.kind.message()).filter(is_absent);
+    let units = live.spec.reset().filter(is_absent);
     units.map(Field::of_unit).filter(|field| applied.has_hidden(field))
 }
 

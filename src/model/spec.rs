@@ -147,6 +147,11 @@ impl Spec {
         kind::hidden(self.kind.message(), name, value).is_some()
     }
 
+    /// The units of its kind of which a replace that leaves them out resets what no answer shows.
+    pub fn reset(&self) -> impl Iterator<Item = &str> {
+        kind::reset(self.kind.message())
+    }
+
     /// The paths of what no description knows.
     pub fn unknown(&self) -> Vec<String> {
         kind::unknown(self.kind.message(), &self.json(), "spec")
