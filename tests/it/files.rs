@@ -301,7 +301,7 @@ fn an_answer_that_cannot_be_written_is_an_error() {
         "pull -n shop -o pulled",
         "snapshot stack -o live.json",
         "rehearse stack",
-        "sandbox",
+        "sandbox --listen 127.0.0.1:0",
         "--help",
         "--version",
         "plan --help",
