@@ -184,10 +184,10 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
             ]
         }
         Unchangeable::Unapplied { path } => line![
-            "every write of it contains ",
+            "a write of it would change ",
             code(path),
-            ", which no answer shows whole, and the definition does not have what was applied: apply the definition first, or \
-             put that value back"
+            ", which no answer shows whole, beyond what this plan shows: apply the whole definition first, or put back what \
+             was applied"
         ],
         Unchangeable::SecretBefore { path } => line![
             "it cannot be restored: what it had in ",

@@ -167,7 +167,7 @@ fn a_secret_that_was_not_applied_goes_with_no_write_that_does_not_show_it() {
     git(&stage, "checkout -q -b change");
     stage.edit("d/web.yaml", "namespace: shop}", "namespace: shop, labels: {a: b}}");
     commit(&stage, "labels");
-    let blocked = "every write of it contains spec.private_key, which no answer shows whole";
+    let blocked = "a write of it would change spec.private_key, which no answer shows whole";
     stage.run("plan . --base main --only-this-change").code(0).stdout_contains(blocked);
     stage.run("apply . --base main --only-this-change --yes").stdout_contains(blocked).stderr_ignored();
     has(&service, "sent", FIRST);
