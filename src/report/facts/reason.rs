@@ -186,7 +186,7 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
         Unchangeable::Unapplied { path } => line![
             "a write of it would change ",
             code(path),
-            ", which no answer shows whole, beyond what this plan shows: apply the whole definition first, or put back what \
+            ", which no answer shows whole, beyond what this plan shows: apply the whole definition first, or restore what \
              was applied"
         ],
         Unchangeable::SecretBefore { path } => line![

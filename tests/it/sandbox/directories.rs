@@ -65,6 +65,11 @@ fn a_reset_deletes_the_sandbox_of_this_directory_alone() {
     run(&stage, "one", "sandbox --reset");
     assert_eq!(run(&stage, "one", "sandbox --reset"), "This directory has no sandbox.\n");
     stage.run("sandbox --reset --data x.redb").code(64).stderr_contains("cannot be used with");
+    stage.write("t.yaml", "kind: tenant\nnamespaces: [shop, shop, No_Name]\n");
+    stage
+        .run("sandbox --listen 127.0.0.1:0 --tenant t.yaml")
+        .code(1)
+        .stderr_contains("breaks 2 rules:\n  `namespaces[1]`: `shop` is listed twice\n  `namespaces[2]`");
     // The file is another sandbox than that of the directory.
     stage.run("sandbox --reset --sandbox=x.redb").code(64).stderr_contains("to serve it: --data x.redb");
     assert!(run(&stage, "two", "plan endpoints --sandbox").contains("In sync: 1 endpoint"));
