@@ -27,11 +27,13 @@ const MOST_UNKNOWN: usize = 50;
 /// Fields of another kind that are listed where one is unknown.
 pub const MOST_ALLOWED: usize = 20;
 
+/// Why a value cannot be read; nothing where that was reported already.
+pub(super) type Fault = Option<Diagnostic>;
+
 /// A problem with the path of the value that it affects, so that problems which only follow are left out.
 #[derive(Debug)]
 pub(super) struct FieldProblem {
-    /// Nothing where it was reported already.
-    pub(super) diagnostic: Option<Diagnostic>,
+    pub(super) diagnostic: Fault,
     pub(super) path: Vec<Segment>,
 }
 
@@ -75,6 +77,77 @@ impl<'i, 's> Place<'i, 's> {
     pub(super) fn name(&self) -> &str {
         self.path.iter().rev().find_map(Segment::key).unwrap_or("the document")
     }
+
+    /// Why it is not what is wanted.
+    pub(super) fn wrong(&self, wanted: &str) -> Fault {
+        let Self { item, at, .. } = self;
+        if let Value::Refused = item.value {
+            return None;
+        }
+        let what = format!("`{}` is {}, not {wanted}", self.name(), described(item));
+        let is_collection = matches!(wanted, "a list" | "a mapping");
+        let label = match &item.value {
+            // `port:80` is one text.
+            Value::Text(text, TextStyle::Plain) if wanted == "a mapping" && text.contains(':') => {
+                "a space is missing after the first `:`".to_owned()
+            }
+            Value::Text(_, TextStyle::Quoted) if item.origin == ValueOrigin::Variable && is_collection => {
+                IN_QUOTES.to_owned()
+            }
+            Value::List(_) | Value::Map(_) if item.origin == ValueOrigin::Variable && wanted == "a text" => {
+                "a text is needed here: write the variable in quotes".to_owned()
+            }
+            _ => format!("{wanted} is needed here"),
+        };
+        Some(at.error(what, label))
+    }
+
+    pub(super) fn entries(&self) -> Result<&'i [MapEntry<'s>], Fault> {
+        if let Value::Map(entries) = &self.item.value { Ok(entries) } else { Err(self.wrong("a mapping")) }
+    }
+
+    pub(super) fn items(&self) -> Result<&'i [Item<'s>], Fault> {
+        if let Value::List(items) = &self.item.value { Ok(items) } else { Err(self.wrong("a list")) }
+    }
+
+    pub(super) fn text(&self) -> Result<String, Fault> {
+        match &self.item.value {
+            // An overlay may be written in another language than its definition.
+            Value::Text(text, TextStyle::Plain) if self.item.span.source.language() == Language::Json => {
+                let what = format!("`{}` is `{text}`, not a text", self.name());
+                Err(Some(self.at.error(what, "write it in quotes")))
+            }
+            Value::Text(text, _) => Ok(text.clone().into_owned()),
+            Value::List(_) | Value::Map(_) | Value::Refused => Err(self.wrong("a text")),
+        }
+    }
+
+    pub(super) fn integer<N: TryFrom<i128>>(&self) -> Result<N, Fault> {
+        let Value::Text(text, style) = &self.item.value else { return Err(self.wrong("an integer")) };
+        if *style == TextStyle::Plain && has_leading_zero(text) {
+            let what = format!("`{}` is `{text}`, which is octal in YAML 1.1 and decimal in YAML 1.2", self.name());
+            let label = "write the number without the leading zero; octal is 0o17";
+            return Err(Some(self.at.error(what, label)));
+        }
+        let number = integer_of(text, *style).ok_or_else(|| self.wrong("an integer"))?;
+        number.and_then(|number| N::try_from(number).map_err(drop)).map_err(|()| {
+            Some(self.at.error(format!("`{}` is {text}, too large an integer", self.name()), "a smaller one"))
+        })
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool, Fault> {
+        let Self { item, at, .. } = self;
+        match &item.value {
+            Value::Text(text, TextStyle::Plain) if matches!(&**text, "true" | "True" | "TRUE") => Ok(true),
+            Value::Text(text, TextStyle::Plain) if matches!(&**text, "false" | "False" | "FALSE") => Ok(false),
+            Value::Refused => Err(None),
+            _ => {
+                let what = format!("`{}` is {}, not a boolean", self.name(), described(item));
+                let is_variable = item.origin == ValueOrigin::Variable && matches!(item.text(), Some("true" | "false"));
+                Err(Some(at.error(what, if is_variable { IN_QUOTES } else { "write `true` or `false`" })))
+            }
+        }
+    }
 }
 
 /// What a reader of fields knows and collects.
@@ -97,8 +170,8 @@ impl Decoder {
         self.kind.and_then(|kind| if is_of_metadata { Some("metadata") } else { kind.home(key) })
     }
 
-    pub(super) fn fault(&mut self, path: &[Segment], diagnostic: Diagnostic) {
-        self.faults.push(FieldProblem { diagnostic: Some(diagnostic), path: path.to_vec() });
+    pub(super) fn fault(&mut self, path: &[Segment], fault: impl Into<Fault>) {
+        self.faults.push(FieldProblem { diagnostic: fault.into(), path: path.to_vec() });
     }
 
     /// Whether something is wrong with the value at this path, or below it.
@@ -106,88 +179,9 @@ impl Decoder {
         self.faults.iter().any(|fault| fault.path.starts_with(path))
     }
 
-    pub(super) fn wrong(&mut self, place: &Place<'_, '_>, wanted: &str) {
-        let Place { item, at, path } = place;
-        if let Value::Refused = item.value {
-            self.faults.push(FieldProblem { diagnostic: None, path: path.clone() });
-            return;
-        }
-        let what = format!("`{}` is {}, not {wanted}", place.name(), described(item));
-        let is_collection = matches!(wanted, "a list" | "a mapping");
-        let label = match &item.value {
-            // `port:80` is one text.
-            Value::Text(text, TextStyle::Plain) if wanted == "a mapping" && text.contains(':') => {
-                "a space is missing after the first `:`".to_owned()
-            }
-            Value::Text(_, TextStyle::Quoted) if item.origin == ValueOrigin::Variable && is_collection => {
-                IN_QUOTES.to_owned()
-            }
-            Value::List(_) | Value::Map(_) if item.origin == ValueOrigin::Variable && wanted == "a text" => {
-                "a text is needed here: write the variable in quotes".to_owned()
-            }
-            _ => format!("{wanted} is needed here"),
-        };
-        self.fault(path, at.error(what, label));
-    }
-
-    pub(super) fn text(&mut self, place: &Place<'_, '_>) -> Option<String> {
-        match &place.item.value {
-            // An overlay may be written in another language than its definition.
-            Value::Text(text, TextStyle::Plain) if place.item.span.source.language() == Language::Json => {
-                let what = format!("`{}` is `{text}`, not a text", place.name());
-                self.fault(&place.path, place.at.error(what, "write it in quotes"));
-                None
-            }
-            Value::Text(text, _) => Some(text.clone().into_owned()),
-            Value::List(_) | Value::Map(_) | Value::Refused => {
-                self.wrong(place, "a text");
-                None
-            }
-        }
-    }
-
-    pub(super) fn integer<N: TryFrom<i128>>(&mut self, place: &Place<'_, '_>) -> Option<N> {
-        let Place { item, at, path } = place;
-        let Value::Text(text, style) = &item.value else {
-            self.wrong(place, "an integer");
-            return None;
-        };
-        if *style == TextStyle::Plain && has_leading_zero(text) {
-            let what = format!("`{}` is `{text}`, which is octal in YAML 1.1 and decimal in YAML 1.2", place.name());
-            let label = "write the number without the leading zero; octal is 0o17";
-            self.fault(path, at.error(what, label));
-            return None;
-        }
-        match integer_of(text, *style).map(|number| number.and_then(|number| N::try_from(number).map_err(drop))) {
-            Some(Ok(number)) => Some(number),
-            Some(Err(())) => {
-                let what = format!("`{}` is {text}, too large an integer", place.name());
-                self.fault(path, at.error(what, "a smaller one"));
-                None
-            }
-            None => {
-                self.wrong(place, "an integer");
-                None
-            }
-        }
-    }
-
-    pub(super) fn boolean(&mut self, place: &Place<'_, '_>) -> Option<bool> {
-        let Place { item, at, path } = place;
-        match &item.value {
-            Value::Text(text, TextStyle::Plain) if matches!(&**text, "true" | "True" | "TRUE") => Some(true),
-            Value::Text(text, TextStyle::Plain) if matches!(&**text, "false" | "False" | "FALSE") => Some(false),
-            Value::Refused => {
-                self.wrong(place, "a boolean");
-                None
-            }
-            _ => {
-                let what = format!("`{}` is {}, not a boolean", place.name(), described(item));
-                let is_variable = item.origin == ValueOrigin::Variable && matches!(item.text(), Some("true" | "false"));
-                self.fault(path, at.error(what, if is_variable { IN_QUOTES } else { "write `true` or `false`" }));
-                None
-            }
-        }
+    /// What was read of a value; what is wrong with it is a fault.
+    pub(super) fn take<T>(&mut self, place: &Place<'_, '_>, read: Result<T, Fault>) -> Option<T> {
+        read.map_err(|fault| self.fault(&place.path, fault)).ok()
     }
 }
 
@@ -234,10 +228,7 @@ pub(super) struct Fields<'i, 's, 'd> {
 impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     /// The fields of what is at `place`, `None` and a problem where that is not a mapping.
     pub(super) fn open(decoder: &'d mut Decoder, place: Place<'i, 's>) -> Option<Self> {
-        let Value::Map(entries) = &place.item.value else {
-            decoder.wrong(&place, "a mapping");
-            return None;
-        };
+        let entries = decoder.take(&place, place.entries())?;
         Some(Self { decoder, known: Vec::new(), taken: vec![false; entries.len()], place })
     }
 
@@ -303,12 +294,12 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
 
     pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
         let place = self.given_at(name)?;
-        self.decoder.text(&place)
+        self.decoder.take(&place, place.text())
     }
 
     pub(super) fn boolean(&mut self, name: &'static str) -> Option<bool> {
         let place = self.given_at(name)?;
-        self.decoder.boolean(&place)
+        self.decoder.take(&place, place.boolean())
     }
 
     /// The mapping under `name`; what `read` does not ask for is reported.
@@ -327,14 +318,12 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     /// A mapping of texts whose keys are free; `null` is kept as absence.
     pub(super) fn map(&mut self, name: &'static str) -> Option<BTreeMap<String, Option<String>>> {
         let place = self.given_at(name)?;
-        let Value::Map(entries) = &place.item.value else {
-            self.decoder.wrong(&place, "a mapping");
-            return None;
-        };
-        let text = |entry: &MapEntry<'s>| {
+        let entries = self.decoder.take(&place, place.entries())?;
+        let text = |entry: &'i MapEntry<'s>| {
+            let place = place.entry(entry);
             let text = match entry.item.is_null() {
                 true => None,
-                false => Some(self.decoder.text(&place.entry(entry))?),
+                false => Some(self.decoder.take(&place, place.text())?),
             };
             Some((entry.key.clone().into_owned(), text))
         };

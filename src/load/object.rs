@@ -8,7 +8,7 @@ use serde_json::{Map, Number, json};
 
 use super::definition::{Examined, follows, is_other_kind, located, no_removal, service_keys, unknown_kind_error};
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, Fields, Place, described, first_line};
+use super::fields::{Decoder, Fault, Fields, Place, described, first_line};
 use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
@@ -265,10 +265,7 @@ impl ObjectReader<'_> {
         if !field.is_list {
             return self.value(decoder, place, field, &field.kind);
         }
-        let Written::List(items) = &place.item.value else {
-            decoder.wrong(place, "a list");
-            return None;
-        };
+        let items = decoder.take(place, place.items())?;
         let (mut values, mut is_whole) = (Vec::with_capacity(items.len()), true);
         for (index, item) in items.iter().enumerate() {
             if decoder.faults.len() > MOST_PROBLEMS {
@@ -277,7 +274,7 @@ impl ObjectReader<'_> {
             let place = place.item(index, item);
             let value = self.value(decoder, &place, field, &field.kind).filter(|_| !item.is_null());
             match &value {
-                _ if item.is_null() => decoder.wrong(&place, "a value"),
+                _ if item.is_null() => decoder.fault(&place.path, place.wrong("a value")),
                 Some(value) => check(decoder, &place, field, Part::Items, value),
                 None => {}
             }
@@ -304,41 +301,37 @@ impl ObjectReader<'_> {
         field: &'static Field,
         kind: &'static FieldKind,
     ) -> Option<Json> {
-        let Place { item, at, path } = place;
-        match kind {
-            FieldKind::Bool => decoder.boolean(place).map(Json::from),
-            FieldKind::Integer { bits, is_signed } => integer(decoder, place, field, kind::integers(*bits, *is_signed)),
+        let Place { item, at, .. } = place;
+        let scalar = match kind {
+            FieldKind::Bool => place.boolean().map(Json::from),
+            FieldKind::Integer { bits, is_signed } => integer(place, field, kind::integers(*bits, *is_signed)),
             FieldKind::Float { .. } => {
                 let number = item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
-                given(decoder, place, number.map(Json::from), "a number")
+                number.map(Json::from).ok_or_else(|| place.wrong("a number"))
             }
-            FieldKind::Text | FieldKind::Bytes => decoder.text(place).map(Json::from),
+            FieldKind::Text | FieldKind::Bytes => place.text().map(Json::from),
             FieldKind::Timestamp | FieldKind::Duration => {
                 let text = item.text().filter(|text| kind.has(text)).map(Json::from);
                 let is_time = *kind == FieldKind::Timestamp;
                 let wanted = if is_time { "a time such as 2026-01-31T12:00:00Z" } else { "a duration such as 1.5s" };
-                given(decoder, place, text, wanted)
+                text.ok_or_else(|| place.wrong(wanted))
             }
-            FieldKind::Any => Some(item::json(item)),
+            FieldKind::Any => Ok(item::json(item)),
             FieldKind::Message("") if !matches!(item.value, Written::Map(_)) => {
                 let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
-                decoder.fault(path, at.error(what, format!("write `{}: {{}}`", place.name())));
-                None
+                Err(Some(at.error(what, format!("write `{}: {{}}`", place.name()))))
             }
             FieldKind::Message(id) => {
                 let value = self.message(decoder, place.clone(), id)?;
                 if kind::is_reference(id) {
                     reference(decoder, place, field, &value);
                 }
-                Some(value)
+                Ok(value)
             }
-            FieldKind::Enum(id) => word(decoder, place, field, id),
+            FieldKind::Enum(id) => word(place, field, id),
             FieldKind::Map(inner) => {
-                let Written::Map(entries) = &item.value else {
-                    decoder.wrong(place, "a mapping");
-                    return None;
-                };
                 let (mut values, mut is_whole) = (Map::new(), true);
+                let entries = decoder.take(place, place.entries())?;
                 for entry in entries.iter().filter(|entry| !entry.item.is_null()) {
                     if decoder.faults.len() > MOST_PROBLEMS {
                         return None;
@@ -353,9 +346,10 @@ impl ObjectReader<'_> {
                         values.insert(entry.key.clone().into_owned(), value);
                     }
                 }
-                is_whole.then_some(Json::Object(values))
+                return is_whole.then_some(Json::Object(values));
             }
-        }
+        };
+        decoder.take(place, scalar)
     }
 
     /// The mark of a secret: it must be sealed, and no message has anything of it.
@@ -433,7 +427,9 @@ fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part
         match (rule, value, &place.item.value) {
             (Rule::Unique, Json::Array(values), Written::List(items)) => twice(decoder, place, field, values, items),
             (rule, ..) if is_faulty && rule.is_about_parts() => {}
-            (Rule::In(words), Json::String(text), _) => unknown_word(decoder, place, text, words),
+            (Rule::In(words), Json::String(text), _) => {
+                decoder.fault(&place.path, unknown_word(place, text, words));
+            }
             (Rule::Format(_), Json::String(text), _) if text.len() <= LONGEST_SHOWN => {
                 decoder.fault(&place.path, place.at.error(format!("`{text}` {broken}"), rule.example()));
             }
@@ -458,10 +454,10 @@ fn twice(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, values: &[
 }
 
 /// A text that is none of some words, with the nearest of them.
-fn unknown_word(decoder: &mut Decoder, place: &Place<'_, '_>, text: &str, words: &[&str]) {
+fn unknown_word(place: &Place<'_, '_>, text: &str, words: &[&str]) -> Diagnostic {
     let what = format!("unknown value `{text}` for `{}`", place.name());
     let near = did_you_mean(text, words.iter().copied(), String::new);
-    decoder.fault(&place.path, place.at.error(what, near).with_help(format!("one of {}", words.join(", "))));
+    place.at.error(what, near).with_help(format!("one of {}", words.join(", ")))
 }
 
 /// At most one option of a group, and one where the group needs one and has no default.
@@ -496,19 +492,11 @@ fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The value, or a problem where there is none.
-fn given(decoder: &mut Decoder, place: &Place<'_, '_>, value: Option<Json>, wanted: &str) -> Option<Json> {
-    if value.is_none() {
-        decoder.wrong(place, wanted);
-    }
-    value
-}
-
 /// A number that its type can hold. A message about another one names the bounds of the field, which may be narrower.
-fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, range: RangeInclusive<i128>) -> Option<Json> {
-    let number: i128 = decoder.integer(place)?;
-    if range.contains(&number) {
-        return Number::from_i128(number).map(Json::Number);
+fn integer(place: &Place<'_, '_>, field: &Field, range: RangeInclusive<i128>) -> Result<Json, Fault> {
+    let number: i128 = place.integer()?;
+    if let Some(number) = Number::from_i128(number).filter(|_| range.contains(&number)) {
+        return Ok(Json::Number(number));
     }
     let what = format!("`{}` is {number}", place.name());
     let bounds = field.rules.iter().find_map(|(_, rule)| match rule {
@@ -518,19 +506,15 @@ fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, range: R
     let (least, most) = bounds.unwrap_or_default();
     let bound = |of_field: Option<&str>, of_type: &i128| of_field.map_or_else(|| of_type.to_string(), str::to_owned);
     let label = format!("must be {} to {}", bound(least, range.start()), bound(most, range.end()));
-    decoder.fault(&place.path, place.at.error(what, label));
-    None
+    Err(Some(place.at.error(what, label)))
 }
 
 /// A name of an enumeration, or its number.
-fn word(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, id: &str) -> Option<Json> {
-    let Some(text) = place.item.text() else { return given(decoder, place, None, "a word") };
+fn word(place: &Place<'_, '_>, field: &Field, id: &str) -> Result<Json, Fault> {
+    let text = place.item.text().ok_or_else(|| place.wrong("a word"))?;
     let words: Vec<&str> = field.words().collect();
     let word = kind::word(id, text).filter(|word| words.contains(word));
-    if word.is_none() {
-        unknown_word(decoder, place, text, &words);
-    }
-    word.map(Json::from)
+    word.map(Json::from).ok_or_else(|| Some(unknown_word(place, text, &words)))
 }
 
 /// A reference names a kind that its field takes.

@@ -12,7 +12,7 @@ use crate::kind::label;
 use crate::kind::{self, KindName};
 use crate::load::definition::unknown_kind_error;
 use crate::load::diagnostic::Diagnostic;
-use crate::load::fields::{Decoder, Fields, Place};
+use crate::load::fields::{Decoder, Fault, Fields, Place};
 use crate::load::item::{Item, TextSpan, Value};
 use crate::load::suggestion::did_you_mean;
 use crate::model::policy::consents;
@@ -147,9 +147,9 @@ impl Reader {
             return self.value(decoder, place.clone(), self.option(options, place.item));
         }
         if let Some(words) = node["enum"].as_array() {
-            return word(decoder, &place, words);
+            return decoder.take(&place, word(&place, words));
         }
-        let Place { item, at, path } = &place;
+        let Place { item, at, .. } = &place;
         // An address may contain a password.
         if node["writeOnly"] == true && !is_of(type_of(node), &item.value) {
             let what = format!(
@@ -158,23 +158,20 @@ impl Reader {
                 item.kind(),
                 if type_of(node) == "array" { "a list" } else { "a text" }
             );
-            decoder.fault(path, at.error(what, "").without_source());
-            return None;
+            return decoder.take(&place, Err(Some(at.error(what, "").without_source())));
         }
-        match type_of(node) {
-            "object" => self.mapping(decoder, place, node),
-            "array" => self.list(decoder, &place, node),
-            "boolean" => decoder.boolean(&place).map(Json::from),
-            "integer" => integer(decoder, &place, node),
-            "number" => number(decoder, &place, node),
-            _ => {
-                let text = decoder.text(&place)?;
-                let fault = fault(node, &place, &text, *at);
-                let fits = fault.is_none();
-                fault.into_iter().for_each(|fault| decoder.fault(path, fault));
-                fits.then(|| text.into())
-            }
-        }
+        let scalar = match type_of(node) {
+            "object" => return self.mapping(decoder, place, node),
+            "array" => return self.list(decoder, &place, node),
+            "boolean" => place.boolean().map(Json::from),
+            "integer" => integer(&place, node),
+            "number" => number(&place, node),
+            _ => place.text().and_then(|text| match fault(node, &place, &text, *at) {
+                None => Ok(text.into()),
+                fault => Err(fault),
+            }),
+        };
+        decoder.take(&place, scalar)
     }
 
     /// The option for what is written, else the first.
@@ -226,15 +223,12 @@ impl Reader {
     }
 
     fn list(&self, decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
-        let Value::List(items) = &place.item.value else {
-            decoder.wrong(place, "a list");
-            return None;
-        };
+        let items = decoder.take(place, place.items())?;
         let (mut values, mut seen) = (Vec::new(), HashSet::new());
         for (index, item) in items.iter().enumerate() {
             let place = place.item(index, item);
             if item.is_null() {
-                decoder.wrong(&place, "a value");
+                decoder.fault(&place.path, place.wrong("a value"));
                 continue;
             }
             let Some(value) = self.value(decoder, place.clone(), &node["items"]) else { continue };
@@ -269,39 +263,36 @@ pub(super) fn error(at: TextSpan<'_>, what: String, label: &str) -> Diagnostic {
     if label.len() > 60 { at.error(what, "").with_help(label) } else { at.error(what, label) }
 }
 
-fn word(decoder: &mut Decoder, place: &Place<'_, '_>, words: &'static [Json]) -> Option<Json> {
-    let text = decoder.text(place)?;
+fn word(place: &Place<'_, '_>, words: &'static [Json]) -> Result<Json, Fault> {
+    let text = place.text()?;
     let words = words.iter().filter_map(Json::as_str);
-    if !words.clone().any(|word| word == text) {
-        let label = did_you_mean(&text, words.clone(), || format!("one of {}", words.collect::<Vec<_>>().join(", ")));
-        let what = format!("unknown value `{text}` for `{}`", place.name());
-        decoder.fault(&place.path, error(place.at, what, &label));
-        return None;
+    if words.clone().any(|word| word == text) {
+        return Ok(text.into());
     }
-    Some(text.into())
+    let label = did_you_mean(&text, words.clone(), || format!("one of {}", words.collect::<Vec<_>>().join(", ")));
+    let what = format!("unknown value `{text}` for `{}`", place.name());
+    Err(Some(error(place.at, what, &label)))
 }
 
-fn integer(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
-    let number: i64 = decoder.integer(place)?;
+fn integer(place: &Place<'_, '_>, node: &'static Json) -> Result<Json, Fault> {
+    let number: i64 = place.integer()?;
     let (least, most) = (node["minimum"].as_i64().unwrap_or(i64::MIN), node["maximum"].as_i64());
     if number >= least && most.is_none_or(|most| number <= most) {
-        return Some(number.into());
+        return Ok(number.into());
     }
     let allowed = most.map_or_else(|| format!("must be {least} or more"), |most| format!("must be {least} to {most}"));
-    decoder.fault(&place.path, place.at.error(format!("`{}` is {number}", place.name()), allowed));
-    None
+    Err(Some(place.at.error(format!("`{}` is {number}", place.name()), allowed)))
 }
 
-fn number(decoder: &mut Decoder, place: &Place<'_, '_>, node: &'static Json) -> Option<Json> {
-    let text = decoder.text(place)?;
+fn number(place: &Place<'_, '_>, node: &'static Json) -> Result<Json, Fault> {
+    let text = place.text()?;
     let (least, most) = (node["minimum"].as_f64(), node["maximum"].as_f64());
     let fits = |number: &f64| least.is_none_or(|least| *number >= least) && most.is_none_or(|most| *number <= most);
     let number = text.parse::<f64>().ok().filter(fits);
-    if number.is_none() {
+    number.map(Json::from).ok_or_else(|| {
         let what = format!("`{}` is `{text}`", place.name());
-        decoder.fault(&place.path, error(place.at, what, node["errorMessage"].as_str().unwrap_or_default()));
-    }
-    number.map(Json::from)
+        Some(error(place.at, what, node["errorMessage"].as_str().unwrap_or_default()))
+    })
 }
 
 fn fits_pattern(node: &Json, text: &str) -> bool {
