@@ -101,12 +101,11 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             return;
         }
         match examine(&prepared.item, &context.rules) {
-            Examined::Skipped => {}
-            Examined::Bad { problems } => read.problems.extend(problems),
-            Examined::Object { endpoint, sealed, notes } => {
+            Err(problems) => read.problems.extend(problems),
+            Ok(Examined { endpoint, sealed, notes }) => {
                 read.notes.extend(notes);
                 read.found.push(Definition {
-                    endpoint: *endpoint,
+                    endpoint,
                     sealed,
                     file: source.path.clone(),
                     document: prepared.document,

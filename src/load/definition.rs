@@ -16,15 +16,12 @@ pub(super) const REMOVE: &str = "$remove";
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
 
-/// What a document turned out to be.
+/// A good definition.
 #[derive(Debug)]
-pub(super) enum Examined {
-    /// Another kind of document.
-    Skipped,
-    /// A good definition.
-    Object { endpoint: Box<Object>, sealed: SealedSecrets, notes: Vec<Diagnostic> },
-    /// Everything that is wrong with it.
-    Bad { problems: Vec<Diagnostic> },
+pub(super) struct Examined {
+    pub(super) endpoint: Object,
+    pub(super) sealed: SealedSecrets,
+    pub(super) notes: Vec<Diagnostic>,
 }
 
 /// Whether a document is of another kind.

@@ -57,6 +57,7 @@ use std::sync::Arc;
 
 use careful::{FileRead, ReadContext};
 use config::SettingPlaces;
+use definition::Examined;
 use fast::PlainDocument;
 use overlays::{DefinedKeys, Overlays};
 use rules::StackRules;
@@ -407,10 +408,11 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
     for (key, overlay, mut item, applied) in left {
         let mut inner = Vec::new();
         variable::substitute(&mut item, context.variables, &mut inner);
+        if definition::is_other_kind(&item) {
+            continue;
+        }
         match object::examine(&item, &context.rules) {
-            definition::Examined::Object { endpoint, sealed, notes }
-                if inner.is_empty() && !overlay.is_about_removal() =>
-            {
+            Ok(Examined { endpoint, sealed, notes }) if inner.is_empty() && !overlay.is_about_removal() => {
                 if let Some(at) = applied.removed {
                     read.removed.push((endpoint.key, at.location()));
                     continue;
@@ -420,18 +422,17 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
                 read.notes.extend(notes);
                 conceal(context.overlays.secrets(key), &mut read.notes[from..]);
                 whole.push(Definition {
-                    endpoint: *endpoint,
+                    endpoint,
                     file: overlay.source.path.clone(),
                     document: overlay.document,
                     overlays: applied.files,
                     sealed,
                 });
             }
-            definition::Examined::Skipped => {}
             examined => {
                 let from = read.problems.len();
                 read.problems.push(overlay.without_base(key, &defined));
-                if let (definition::Examined::Bad { problems }, false) = (examined, overlay.is_about_removal()) {
+                if let (Err(problems), false) = (examined, overlay.is_about_removal()) {
                     // What is missing is meant to be in a definition.
                     let wrong = problems.into_iter().filter(|problem| !problem.is_about_absence());
                     read.problems.extend(inner.into_iter().chain(wrong));

@@ -25,22 +25,21 @@ const MOST_KINDS: usize = 3;
 const MOST_PROBLEMS: usize = 200;
 
 /// Reads a document that is to be a definition.
-pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
-    if is_other_kind(root) {
-        return Examined::Skipped;
+///
+/// # Errors
+/// Everything that is wrong with it and is not reported already; nothing of another kind of document.
+pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Result<Examined, Vec<Diagnostic>> {
+    if is_other_kind(root) || matches!(root.value, Written::Refused) {
+        return Err(Vec::new());
     }
-    let Written::Map(_) = &root.value else {
-        if let Written::Refused = root.value {
-            return Examined::Bad { problems: Vec::new() };
-        }
+    if !matches!(root.value, Written::Map(_)) {
         let what = format!("the document is {}, not an endpoint", root.kind());
-        let at = first_line(root);
-        return Examined::Bad { problems: vec![at.error(what, "a mapping with `metadata` and `spec` is needed")] };
-    };
-    if let Some(problems) = unknown_kind(root) {
-        return Examined::Bad { problems };
+        return Err(vec![first_line(root).error(what, "a mapping with `metadata` and `spec` is needed")]);
     }
-    read(root, root.described_kind(), rules)
+    match unknown_kind(root) {
+        Some(problems) => Err(problems),
+        None => read(root, root.described_kind(), rules),
+    }
 }
 
 /// Nothing else can be said of a document whose kind is unknown.
@@ -74,7 +73,7 @@ fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
 }
 
 /// Reads such a document, which is a mapping.
-fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
+fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Examined, Vec<Diagnostic>> {
     let mut decoder = Decoder::new(Some(kind));
     let mut notes = Vec::new();
     let mut reader = ObjectReader {
@@ -127,12 +126,12 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Examined {
         Ok(endpoint) if problems.is_empty() && !is_faulty => {
             notes.append(&mut reader.notes);
             notes.extend(warnings.iter().take(MOST_PROBLEMS).map(|problem| located(problem, root).into_note()));
-            Examined::Object { endpoint: Box::new(endpoint), sealed: reader.sealed, notes }
+            Ok(Examined { endpoint, sealed: reader.sealed, notes })
         }
         Err(refused) if problems.is_empty() && !is_faulty => {
-            Examined::Bad { problems: vec![located(&Problem::value(vec!["spec".into()], refused, ""), root)] }
+            Err(vec![located(&Problem::value(vec!["spec".into()], refused, ""), root)])
         }
-        _ => Examined::Bad { problems },
+        _ => Err(problems),
     }
 }
 
