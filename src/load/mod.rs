@@ -164,7 +164,7 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, 1).below(directory));
     }
-    let mut files = files_of(&origin, &root, || format::files(&origin, &config, stack, &options.limits, &mut problems));
+    let mut files = format::files(&origin, &config, stack, &options.limits, &mut problems);
     if given != directory {
         let below = source::relative(&directory, &given);
         files.retain(|file| **file == *below || file.strip_prefix(&*below).is_some_and(|rest| rest.starts_with('/')));
@@ -173,14 +173,6 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
         return Err(Diagnostics::new(problems, files.len()).below(directory));
     }
     format::formatted(&origin, &files, &options.limits, directory)
-}
-
-/// The files of a stack; without settings, a file is the whole.
-fn files_of(origin: &FileOrigin, root: &Path, list: impl FnOnce() -> Vec<Arc<str>>) -> Vec<Arc<str>> {
-    match matches!(origin, FileOrigin::Disk { .. }) && !root.is_dir() {
-        true => vec![root.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default()],
-        false => list(),
-    }
 }
 
 /// A path that a call names, and the stack that it lies in.
@@ -212,14 +204,17 @@ fn resolved(path: &Path) -> Result<PathBuf, Diagnostic> {
     file::real_path(path).map_err(unreadable)
 }
 
-/// The files of a directory; of a file, those beside it.
+/// The files of a directory; without settings, a file is the whole.
 fn on_disk(root: &Path) -> Result<FileOrigin, Diagnostic> {
-    let directory = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+    let (directory, whole) = match root.is_dir() {
+        true => (root, None),
+        false => (root.parent().unwrap_or(root), root.file_name().map(|name| name.to_string_lossy().into())),
+    };
     let directory = Directory::open(directory).map_err(|error| {
         let what = format!("`{}` cannot be read: {error}", root.display());
         Diagnostic::without_place(what, "give the directory of the definitions")
     })?;
-    Ok(FileOrigin::Disk { directory })
+    Ok(FileOrigin::Disk { directory, whole })
 }
 
 /// The stack's directory and whether it has settings.
@@ -262,19 +257,16 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     let settings = SettingPlaces::new(&text);
     let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
     let mut ineffective = Vec::new();
-    let files = files_of(&origin, &root, || {
-        let files = origin.list(&filter, &options.limits, &mut problems);
-        // What another commit has is as it was.
-        if let FileOrigin::Disk { directory } = &origin {
-            problems.extend(filter.unread_overlays(directory.path(), &files, &settings));
-            let (wrong, notes) = filter.unmatched_globs(directory.path(), &files, &settings);
-            problems.extend(wrong);
-            ineffective.extend(notes);
-        }
-        files
-    });
+    let files = origin.list(&filter, &options.limits, &mut problems);
+    // What another commit has is as it was.
+    if let FileOrigin::Disk { directory, .. } = &origin {
+        problems.extend(filter.unread_overlays(directory.path(), &files, &settings));
+        let (wrong, notes) = filter.unmatched_globs(directory.path(), &files, &settings);
+        problems.extend(wrong);
+        ineffective.extend(notes);
+    }
     let root = match &origin {
-        FileOrigin::Disk { directory } => directory.path().to_owned(),
+        FileOrigin::Disk { directory, .. } => directory.path().to_owned(),
         FileOrigin::Memory { .. } => PathBuf::new(),
     };
     let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));

@@ -21,8 +21,8 @@ use crate::model::{self, Key};
 /// Where the files of a stack are.
 #[derive(Debug)]
 pub(super) enum FileOrigin {
-    /// Below this directory.
-    Disk { directory: Directory },
+    /// Below this directory; where one of its files is the whole, that one.
+    Disk { directory: Directory, whole: Option<Arc<str>> },
     /// Here, by path.
     Memory { files: BTreeMap<Arc<str>, Vec<u8>> },
 }
@@ -41,7 +41,7 @@ impl FileOrigin {
     /// Whether an edited file can take the place of the one at `path`: a link is left alone.
     pub(super) fn is_replaceable(&self, path: &str) -> bool {
         match self {
-            FileOrigin::Disk { directory } => directory.check_replace(path).is_ok(),
+            FileOrigin::Disk { directory, .. } => directory.check_replace(path).is_ok(),
             FileOrigin::Memory { .. } => true,
         }
     }
@@ -49,7 +49,7 @@ impl FileOrigin {
     /// Reads many files, one after the other.
     pub(super) fn files(&self) -> Files<'_> {
         match self {
-            FileOrigin::Disk { directory } => Files::Disk(ManyFiles::new(directory)),
+            FileOrigin::Disk { directory, .. } => Files::Disk(ManyFiles::new(directory)),
             FileOrigin::Memory { files } => Files::Memory(files),
         }
     }
@@ -62,7 +62,8 @@ impl FileOrigin {
         problems: &mut Vec<Diagnostic>,
     ) -> Vec<Arc<str>> {
         let mut paths = match self {
-            FileOrigin::Disk { directory } => walk(directory.path(), filter, limits, problems),
+            FileOrigin::Disk { whole: Some(file), .. } => return vec![file.clone()],
+            FileOrigin::Disk { directory, .. } => walk(directory.path(), filter, limits, problems),
             FileOrigin::Memory { files } => {
                 let seen = |path: &&Arc<str>| is_definition_path(path) && !filter.excludes_above(path);
                 files.keys().filter(seen).cloned().collect()
