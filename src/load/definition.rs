@@ -2,7 +2,7 @@
 //! places of the problems that the model finds. A problem that only follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
-use super::fields::{FieldProblem, Fields, first_line, is_free};
+use super::fields::{FieldProblem, Fields, first_line};
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::suggestion::did_you_mean;
 use crate::kind;
@@ -81,53 +81,31 @@ pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
     place(root, &problem.location).error(&problem.message, &problem.label)
 }
 
-/// What a path leads to.
-pub(super) enum PathLookup<'i, 's> {
-    /// The value, with its entry unless it is an item of a list.
-    Value { item: &'i Item<'s>, entry: Option<&'i MapEntry<'s>> },
-    /// Not there: the place of the nearest value above it.
-    Above(TextSpan<'s>),
-}
-
-/// Follows a path, keys in either spelling.
-pub(super) fn find<'i, 's>(root: &'i Item<'s>, path: &[Segment]) -> PathLookup<'i, 's> {
-    let mut here = PathLookup::Value { item: root, entry: None };
-    let mut above = root.entries().first().map_or(root.span, |entry| entry.key_at);
-    for (depth, segment) in path.iter().enumerate() {
-        let PathLookup::Value { item, entry } = here else { return here };
-        if let Some(entry) = entry {
-            above = entry.key_at;
-        }
-        let free = depth == 2 && is_free(path[..depth].iter().filter_map(Segment::key));
-        here = match (segment, &item.value) {
-            (Segment::Key(key), Value::Map(entries)) => {
-                let same = |entry: &&MapEntry<'s>| entry.key == *key || (!free && snake(&entry.key) == *key);
-                match entries.iter().find(same) {
-                    Some(entry) => PathLookup::Value { item: &entry.item, entry: Some(entry) },
-                    None => PathLookup::Above(above),
-                }
-            }
-            (Segment::Index(index), Value::List(items)) => match items.get(*index) {
-                Some(item) => PathLookup::Value { item, entry: None },
-                None => PathLookup::Above(above),
-            },
-            _ => PathLookup::Above(above),
-        };
-    }
-    here
-}
-
-/// Where to point for a spot.
+/// Where to point for a spot, or for the nearest value above it that is written. Keys are in either spelling.
 fn place<'s>(root: &Item<'s>, spot: &Location) -> TextSpan<'s> {
-    match find(root, spot.path()) {
-        PathLookup::Above(at) => at,
-        PathLookup::Value { item, entry: None } if spot.path().is_empty() => {
-            item.entries().first().map_or(item.span, |entry| entry.key_at)
-        }
-        PathLookup::Value { item, entry: None } => first_line(item),
-        PathLookup::Value { item, entry: Some(entry) } => {
-            let value = matches!(spot, Location::Value(_)) && item.compact && !item.span.is_empty();
-            if value { item.span } else { entry.key_at }
-        }
+    let path = spot.path();
+    let keys: Vec<Option<&str>> = path.iter().map(Segment::key).collect();
+    let mut above = root.entries().first().map_or(root.span, |entry| entry.key_at);
+    let (mut item, mut entry) = (root, None::<&MapEntry<'s>>);
+    for (depth, segment) in path.iter().enumerate() {
+        above = entry.map_or(above, |entry| entry.key_at);
+        // The keys below these are free texts.
+        let is_free = matches!(keys[..depth], [Some("metadata"), Some("labels" | "annotations")]);
+        let below = match (segment, &item.value) {
+            (Segment::Key(key), Value::Map(entries)) => {
+                let same = |entry: &&MapEntry<'s>| entry.key == *key || (!is_free && snake(&entry.key) == *key);
+                entries.iter().find(same).map(|entry| (&entry.item, Some(entry)))
+            }
+            (Segment::Index(index), Value::List(items)) => items.get(*index).map(|item| (item, None)),
+            _ => None,
+        };
+        let Some(below) = below else { return above };
+        (item, entry) = below;
+    }
+    match entry {
+        Some(entry) if matches!(spot, Location::Value(_)) => entry.value_at(),
+        Some(entry) => entry.key_at,
+        None if path.is_empty() => above,
+        None => first_line(item),
     }
 }

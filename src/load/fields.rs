@@ -413,12 +413,6 @@ pub(super) fn first_line<'s>(item: &Item<'s>) -> TextSpan<'s> {
     TextSpan::new(item.span.source, &(range.start..end))
 }
 
-/// Whether the keys directly below a path are free texts.
-pub(super) fn is_free<'p>(path: impl IntoIterator<Item = &'p str>) -> bool {
-    let path: Vec<&str> = path.into_iter().collect();
-    matches!(path[..], ["metadata", "labels" | "annotations"])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -96,9 +96,9 @@ pub(super) struct MapEntry<'s> {
     pub(super) item: Item<'s>,
 }
 
-impl MapEntry<'_> {
+impl<'s> MapEntry<'s> {
     /// Where to point for the value: an empty or long one is shown by its key.
-    pub(super) fn value_at(&self) -> TextSpan<'_> {
+    pub(super) fn value_at(&self) -> TextSpan<'s> {
         if self.item.compact && !self.item.span.is_empty() { self.item.span } else { self.key_at }
     }
 }
