@@ -6,44 +6,28 @@ use std::ops::Range;
 use serde_json::Map;
 
 use super::NotEditable;
-use super::patch::{EditedDocument, Patch, below};
+use super::patch::{Patch, below};
 use super::value::{self, Surrounding};
 use crate::kind::{Flag, KindName};
 use crate::load::level::Level;
 use crate::load::source_map::{ValueStyle, WrittenValue};
-use crate::load::splice::{Splice, line_break, line_end, line_start};
+use crate::load::splice::{line_break, line_end, line_start};
 use crate::model::{Field, Json, is_unsafe};
 
-/// The splices that set `field` to `wanted` where it is `current`.
-pub(super) fn splices(
-    document: EditedDocument<'_>,
-    field: &Field,
-    current: &Json,
-    wanted: &Json,
-) -> Result<Vec<Splice>, NotEditable> {
-    let mut patch = Patch { document, splices: Vec::new() };
-    match keys(document.kind, field) {
-        Some(path) => patch.value(&path, current, wanted)?,
-        None => {
-            let options = |value: &Json| if value.is_null() { Json::Object(Map::new()) } else { value.clone() };
-            patch.options(&["spec".to_owned()], &options(current), &options(wanted))?;
-        }
+/// Sets `field` to `wanted` where it is `current`.
+pub(super) fn edit(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted: &Json) -> Result<(), NotEditable> {
+    if let Some(path) = keys(patch.kind, field) {
+        return patch.value(&path, current, wanted);
     }
-    Ok(patch.splices)
+    let options = |value: &Json| if value.is_null() { Json::Object(Map::new()) } else { value.clone() };
+    patch.options(&["spec".to_owned()], &options(current), &options(wanted))
 }
 
-/// The splices that write `field` anew as a whole, where a definition writes it.
-pub(super) fn anew(
-    document: EditedDocument<'_>,
-    field: &Field,
-    current: &Json,
-    wanted: &Json,
-) -> Result<Vec<Splice>, NotEditable> {
-    let mut patch = Patch { document, splices: Vec::new() };
-    let path = path(document.kind, field, current);
-    let wanted = if keys(document.kind, field).is_some() { Some(wanted) } else { wanted.get(&path[path.len() - 1]) };
-    patch.replace(&path, wanted.filter(|wanted| !wanted.is_null()).ok_or(NotEditable::Withdrawn)?)?;
-    Ok(patch.splices)
+/// Writes `field` anew as a whole, where a definition writes it.
+pub(super) fn anew(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted: &Json) -> Result<(), NotEditable> {
+    let path = path(patch.kind, field, current);
+    let wanted = if keys(patch.kind, field).is_some() { Some(wanted) } else { wanted.get(&path[path.len() - 1]) };
+    patch.replace(&path, wanted.filter(|wanted| !wanted.is_null()).ok_or(NotEditable::Withdrawn)?)
 }
 
 /// The keys that lead to a field; nothing for an exclusive group, whose options are directly in the spec.
@@ -153,14 +137,14 @@ impl Patch<'_> {
                 let old = self.slice(node.value.clone())?;
                 let fresh = || format!("{}{}", value::fresh(wanted, around), header_comment(old));
                 // At the end of a file without a line break, a block cannot end in one.
-                let is_open = node.value.end == self.document.text.len();
+                let is_open = node.value.end == self.text.len();
                 let block = block(wanted, old)
                     .filter(|_| !(is_open && wanted.as_str().is_some_and(|text| text.ends_with('\n'))));
                 (node.value.clone(), block.unwrap_or_else(fresh))
             }
             // An item of a list has no key.
             ValueStyle::Collection if node.key.is_empty() => {
-                let column = node.value.start - line_start(self.document.text, node.value.start);
+                let column = node.value.start - line_start(self.text, node.value.start);
                 (node.value.clone(), value::lines(wanted, column, self.line_break()))
             }
             ValueStyle::Collection => {
@@ -170,7 +154,7 @@ impl Patch<'_> {
         };
         let is_block = node.writing == ValueStyle::Collection && self.slice(range.clone())?.contains('\n');
         // The comment of a last line is that of its item.
-        let end = if is_block { line_end(self.document.text, range.end) } else { range.end };
+        let end = if is_block { line_end(self.text, range.end) } else { range.end };
         if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow)
             && self.slice(range.start..end)?.contains('#')
         {
@@ -247,7 +231,7 @@ impl Patch<'_> {
             }
             ValueStyle::Collection => {
                 for node in nodes {
-                    let start = line_start(self.document.text, node.key.start);
+                    let start = line_start(self.text, node.key.start);
                     if !self.slice(start..node.key.start)?.bytes().all(|b| b == b' ') {
                         return Err(NotEditable::Shape);
                     }

@@ -81,14 +81,14 @@ impl Patch<'_> {
             }
             return Ok(());
         }
-        let start = line_start(self.document.text, first);
+        let start = line_start(self.text, first);
         let lead = self.lead(start..first)?;
         let text = format!("{lead}{}", value::lines(item, lead.len(), self.line_break()));
         match before {
             Some(at) => self.line_behind(items[at].1.value.end, &text),
             None => {
                 let column = lead.len() - lead.trim_start_matches(' ').len();
-                let above = own_comments_above(self.document.text, start, column);
+                let above = own_comments_above(self.text, start, column);
                 let start = if first_stays { above } else { start };
                 self.splice(start..start, format!("{text}{}", self.line_break()));
             }
@@ -120,7 +120,7 @@ impl Patch<'_> {
 
     /// Removes the lines of an item.
     fn remove_item(&mut self, item: &WrittenValue) -> Result<(), NotEditable> {
-        self.lead(line_start(self.document.text, item.value.start)..item.value.start)?;
+        self.lead(line_start(self.text, item.value.start)..item.value.start)?;
         self.remove_lines(item)
     }
 }

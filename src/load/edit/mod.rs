@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use overlay::{adopt_into_overlay, removal_in_overlay};
 use part::parts;
-use patch::EditedDocument;
+use patch::Patch;
 
 use super::careful::{self, ReadContext, SecondReading};
 use super::loaded::Loaded;
@@ -53,6 +53,16 @@ pub struct AdoptedEdits {
     pub adopted: Vec<(Key, Field)>,
     /// What they do not, and why.
     pub left: Vec<(Key, Field, NotEditable)>,
+}
+
+impl AdoptedEdits {
+    fn add(&mut self, wanted: &ValueToAdopt, made: Result<(), NotEditable>) {
+        let (key, field) = (wanted.key.clone(), wanted.field.clone());
+        match made {
+            Ok(()) => self.adopted.push((key, field)),
+            Err(reason) => self.left.push((key, field, reason)),
+        }
+    }
 }
 
 /// Why a value is not edited in place.
@@ -122,7 +132,7 @@ pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
 }
 
 /// How a field becomes a value where it is another one.
-type MakeSplices = fn(EditedDocument<'_>, &Field, &Json, &Json) -> Result<Vec<Splice>, NotEditable>;
+type Edit = fn(&mut Patch<'_>, &Field, &Json, &Json) -> Result<(), NotEditable>;
 
 /// One file with what its reading needs.
 struct Editor<'l> {
@@ -137,11 +147,11 @@ impl Editor<'_> {
         let bytes = self.loaded.origin.read(&self.file, &self.loaded.options.limits).unwrap_or_default();
         let Ok(text) = String::from_utf8(bytes) else { return };
         let Some(before) = self.endpoints(&text) else {
-            edits.left.extend(wanted.iter().map(|one| left(one, NotEditable::Withdrawn)));
+            wanted.iter().for_each(|one| edits.add(one, Err(NotEditable::Withdrawn)));
             return;
         };
         if !self.loaded.origin.is_replaceable(&self.file) {
-            edits.left.extend(wanted.iter().map(|one| left(one, NotEditable::Link)));
+            wanted.iter().for_each(|one| edits.add(one, Err(NotEditable::Link)));
             return;
         }
         let mut of_key: BTreeMap<&Key, Vec<usize>> = BTreeMap::new();
@@ -168,10 +178,7 @@ impl Editor<'_> {
             now.clone_from(&text);
         }
         for (one, made) in wanted.iter().zip(made) {
-            match made {
-                Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone())),
-                Err(reason) => edits.left.push(left(one, reason)),
-            }
+            edits.add(one, made);
         }
         if now != text {
             edits.files.insert(self.file.clone(), now.into_bytes());
@@ -185,7 +192,7 @@ impl Editor<'_> {
         before: &BTreeMap<Key, Object>,
         wanted: &[&ValueToAdopt],
     ) -> (String, Vec<Result<(), NotEditable>>) {
-        let made = self.splices(text, before, wanted, field::splices);
+        let made = self.splices(text, before, wanted, field::edit);
         let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
         let together = spliced(text, good().flat_map(|(_, splices)| splices.clone()).collect());
         let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
@@ -204,8 +211,8 @@ impl Editor<'_> {
         let before = self.endpoints(text).ok_or(NotEditable::Withdrawn)?;
         // Why the first one, which changes less, is none.
         let mut reason = None;
-        for make in [field::splices, field::anew] {
-            let why = match self.splices(text, &before, &[wanted], make).pop().ok_or(NotEditable::Withdrawn)? {
+        for edit in [field::edit, field::anew] {
+            let why = match self.splices(text, &before, &[wanted], edit).pop().ok_or(NotEditable::Withdrawn)? {
                 Ok(made) => {
                     let new = spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
                     if let Some(new) = new {
@@ -243,17 +250,12 @@ impl Editor<'_> {
         documents.iter().filter_map(|document| Some((document.item.names()?, written(&document.item)))).collect()
     }
 
-    fn current(&self, wanted: &ValueToAdopt) -> Option<Json> {
-        let definition = self.loaded.desired.definitions.get(&wanted.key)?;
-        Some(wanted.field.value(&definition.endpoint))
-    }
-
     fn splices(
         &self,
         text: &str,
         before: &BTreeMap<Key, Object>,
         wanted: &[&ValueToAdopt],
-        make: MakeSplices,
+        edit: Edit,
     ) -> Vec<Result<Vec<Splice>, NotEditable>> {
         let written = self.written(text);
         let one = |wanted: &&ValueToAdopt| {
@@ -261,11 +263,13 @@ impl Editor<'_> {
             let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
             let current = wanted.field.value(endpoint);
             // The cause was found for the value that was loaded.
-            if self.current(wanted).is_some_and(|loaded| loaded != current) {
+            let loaded = self.loaded.desired.definitions.get(&wanted.key);
+            if loaded.is_some_and(|loaded| wanted.field.value(&loaded.endpoint) != current) {
                 return Err(NotEditable::EditedMeanwhile);
             }
-            let document = EditedDocument { text, file: &self.file, root, kind: wanted.key.kind };
-            make(document, &wanted.field, &current, &as_written(wanted, &current))
+            let mut patch = Patch::new(text, &self.file, root, wanted.key.kind);
+            edit(&mut patch, &wanted.field, &current, &as_written(wanted, &current))?;
+            Ok(patch.splices)
         };
         wanted.iter().map(one).collect()
     }
@@ -282,10 +286,6 @@ impl Editor<'_> {
         }
         self.endpoints(text).is_some_and(|now| now == expected)
     }
-}
-
-fn left(wanted: &ValueToAdopt, reason: NotEditable) -> (Key, Field, NotEditable) {
-    (wanted.key.clone(), wanted.field.clone(), reason)
 }
 
 /// Whether there is a secret in the live value.

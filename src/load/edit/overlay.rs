@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::part::parts;
-use super::patch::{EditedDocument, Patch, below};
-use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field, left};
+use super::patch::{Patch, below};
+use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
 use crate::kind::KindName;
 use crate::load::careful::{self, SecondReading};
 use crate::load::definition::REMOVE;
@@ -41,10 +41,7 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
         let file = definition.overlays.iter().rfind(|file| editor.is_in(file)).cloned();
         let file = file.unwrap_or_else(|| editor.path(&one.key));
-        match editor.adopt(definition, &file, one) {
-            Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone())),
-            Err(reason) => edits.left.push(left(one, reason)),
-        }
+        edits.add(one, editor.adopt(definition, &file, one));
     }
     let changed = editor.files.into_iter().filter(|(_, file)| file.is_changed);
     edits.files.extend(changed.map(|(file, of_file)| (file, of_file.parts.concat().into_bytes())));
@@ -315,8 +312,7 @@ fn root(text: &str, file: &Arc<str>, key: &Key) -> Option<WrittenNode> {
 fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) -> Result<String, NotEditable> {
     let edit = |text: &str, change: &dyn Fn(&mut Patch<'_>) -> Result<(), NotEditable>| {
         let root = root(text, file, key).ok_or(NotEditable::Shape)?;
-        let document = EditedDocument { text, file, root: &root, kind: key.kind };
-        let mut patch = Patch { document, splices: Vec::new() };
+        let mut patch = Patch::new(text, file, &root, key.kind);
         change(&mut patch)?;
         spliced(text, patch.splices).ok_or(NotEditable::Shape)
     };

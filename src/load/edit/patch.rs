@@ -12,21 +12,15 @@ use crate::load::source_map::{ValueStyle, WrittenNode, WrittenValue};
 use crate::load::splice::{Splice, line_break, line_end, line_start};
 use crate::load::text::Language;
 
-/// One document of a file, to be edited.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EditedDocument<'a> {
+/// One document of a file, and its edits.
+pub(super) struct Patch<'a> {
     /// The whole file, a byte-order mark included.
     pub(super) text: &'a str,
     /// The file's path, as places name it.
-    pub(super) file: &'a str,
-    pub(super) root: &'a WrittenNode,
+    file: &'a str,
+    root: &'a WrittenNode,
     /// What it describes.
     pub(super) kind: KindName,
-}
-
-/// The edits of one document.
-pub(super) struct Patch<'a> {
-    pub(super) document: EditedDocument<'a>,
     pub(super) splices: Vec<Splice>,
 }
 
@@ -37,14 +31,18 @@ pub(super) fn below(path: &[String], key: &str) -> Vec<String> {
 }
 
 impl<'a> Patch<'a> {
+    pub(super) fn new(text: &'a str, file: &'a str, root: &'a WrittenNode, kind: KindName) -> Self {
+        Self { text, file, root, kind, splices: Vec::new() }
+    }
+
     pub(super) fn node(&self, path: &[String]) -> Option<&'a WrittenValue> {
-        self.document.root.at(path).map(|node| &node.value)
+        self.root.at(path).map(|node| &node.value)
     }
 
     /// The node, where its bytes mean nothing but itself.
     pub(super) fn own(&self, node: &'a WrittenValue) -> Result<&'a WrittenValue, NotEditable> {
         match node.origin {
-            ValueOrigin::Written if node.place.file == self.document.file => Ok(node),
+            ValueOrigin::Written if node.place.file == self.file => Ok(node),
             ValueOrigin::Written => Err(NotEditable::Overlay { file: node.place.file.clone() }),
             ValueOrigin::Anchored => Err(NotEditable::Anchor),
             ValueOrigin::Alias => Err(NotEditable::Alias),
@@ -59,14 +57,14 @@ impl<'a> Patch<'a> {
             patch.own(&node.value)?;
             node.below.values().try_for_each(|node| check(patch, node))
         }
-        let node = self.document.root.at(path).ok_or(NotEditable::Shape)?;
+        let node = self.root.at(path).ok_or(NotEditable::Shape)?;
         check(self, node)?;
         Ok(&node.value)
     }
 
     /// The values directly in a mapping or list with their paths, in the order of the file.
     pub(super) fn children(&self, path: &[String]) -> Vec<(Vec<String>, &'a WrittenValue)> {
-        let inner = self.document.root.at(path).into_iter().flat_map(|node| &node.below);
+        let inner = self.root.at(path).into_iter().flat_map(|node| &node.below);
         let mut children: Vec<_> = inner.map(|(key, node)| (below(path, key), &node.value)).collect();
         children.sort_by_key(|(_, node)| self.start(node));
         children
@@ -81,7 +79,7 @@ impl<'a> Patch<'a> {
 
     /// What is known of the value at a path.
     pub(super) fn level(&self, path: &[String]) -> Level {
-        Level::at(self.document.kind, path)
+        Level::at(self.kind, path)
     }
 
     /// Whether a secret is written at a path or below it: what replaces it would not contain it.
@@ -89,7 +87,7 @@ impl<'a> Patch<'a> {
         fn is_in(node: &WrittenNode, level: Level) -> bool {
             matches!(level, Level::Secret) || node.below.iter().any(|(key, node)| is_in(node, level.below(key)))
         }
-        self.document.root.at(path).is_some_and(|node| is_in(node, self.level(path)))
+        self.root.at(path).is_some_and(|node| is_in(node, self.level(path)))
     }
 
     /// Where the bytes of a value begin, its key included.
@@ -99,11 +97,11 @@ impl<'a> Patch<'a> {
 
     pub(super) fn around(&self, path: &[String]) -> Surrounding {
         let flow = |length| self.node(&path[..length]).is_some_and(|node| node.writing == ValueStyle::Flow);
-        Surrounding::of(Language::of(self.document.file), (0..path.len()).any(flow))
+        Surrounding::of(Language::of(self.file), (0..path.len()).any(flow))
     }
 
     pub(super) fn slice(&self, range: Range<usize>) -> Result<&'a str, NotEditable> {
-        self.document.text.get(range).ok_or(NotEditable::Shape)
+        self.text.get(range).ok_or(NotEditable::Shape)
     }
 
     pub(super) fn splice(&mut self, range: Range<usize>, text: impl Into<String>) {
@@ -119,19 +117,19 @@ impl<'a> Patch<'a> {
 
     /// Blanks as wide as the text before `at` on its line.
     pub(super) fn indent(&self, at: usize) -> Result<String, NotEditable> {
-        let before = self.slice(line_start(self.document.text, at)..at)?.trim_start_matches('\u{feff}');
+        let before = self.slice(line_start(self.text, at)..at)?.trim_start_matches('\u{feff}');
         let blank = before.chars().all(|c| matches!(c, ' ' | '-'));
         if blank { Ok(" ".repeat(before.len())) } else { Err(NotEditable::Shape) }
     }
 
     /// The line break of the text.
     pub(super) fn line_break(&self) -> &'static str {
-        line_break(self.document.text)
+        line_break(self.text)
     }
 
     /// Removes the lines of a value; not where one of several has a comment. That of a single line goes with it.
     pub(super) fn remove_lines(&mut self, node: &WrittenValue) -> Result<(), NotEditable> {
-        let text = self.document.text;
+        let text = self.text;
         let lines = line_start(text, self.start(node))..line_end(text, node.value.end);
         let behind_key = if node.key.is_empty() { node.value.start } else { node.key.end };
         let inside = match node.writing {
@@ -150,7 +148,7 @@ impl<'a> Patch<'a> {
 
     /// Adds a text at `end` of a value in brackets; not between the value and its comment.
     pub(super) fn behind_in_brackets(&mut self, end: usize, text: String) -> Result<(), NotEditable> {
-        let rest = self.slice(end..line_end(self.document.text, end))?.trim_start();
+        let rest = self.slice(end..line_end(self.text, end))?.trim_start();
         if rest.strip_prefix(',').unwrap_or(rest).trim_start().starts_with('#') {
             return Err(NotEditable::Comment);
         }
@@ -160,8 +158,8 @@ impl<'a> Patch<'a> {
 
     /// Adds a line behind the line with `at`, with its line break.
     pub(super) fn line_behind(&mut self, at: usize, line: &str) {
-        let end = line_end(self.document.text, at);
-        let before = self.document.text.get(..end).unwrap_or_default();
+        let end = line_end(self.text, at);
+        let before = self.text.get(..end).unwrap_or_default();
         let text = if before.ends_with("\r\n") {
             format!("{line}\r\n")
         } else if before.ends_with('\n') {
