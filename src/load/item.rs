@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::diagnostic::Diagnostic;
 use super::text::{Position, SourceText};
-use super::tree::{AliasTarget, NodeId, NodeShape, Tag, TextStyle, Tree};
+use super::tree::{AliasTarget, NodeId, NodeShape, TextStyle, Tree};
 use crate::kind::{self, Kind, KindName};
 use crate::model::{Json, SourceLocation};
 
@@ -245,7 +245,7 @@ impl<'s> Resolver<'_, 's, '_> {
         }
         let node = self.tree.node(id);
         let at = self.at(id);
-        if let Tag::Unknown(tag) = &node.tag {
+        if let Some(tag) = &node.unknown_tag {
             self.problems.push(at.error(format!("the tag `{tag}` means nothing here"), "remove the tag"));
         }
         let own = if node.anchored && origin == ValueOrigin::Written { ValueOrigin::Anchored } else { origin };

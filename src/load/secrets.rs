@@ -10,7 +10,7 @@ use super::item::is_null;
 use super::level::Level;
 use super::suggestion::nearest;
 use super::text::SourceText;
-use super::tree::{AliasTarget, Documents, NodeId, NodeShape, Tag, TextStyle, Tree};
+use super::tree::{AliasTarget, Documents, NodeId, NodeShape, TextStyle, Tree};
 use super::variable;
 use crate::kind::{self, Flag, snake};
 
@@ -127,7 +127,7 @@ impl Search<'_, '_> {
             return;
         }
         let is_secret = matches!(level, Level::Secret);
-        if let (true, Tag::Unknown(tag)) = (is_secret, &node.tag) {
+        if let (true, Some(tag)) = (is_secret, &node.unknown_tag) {
             self.secrets.texts.push(tag.clone());
         }
         match &node.shape {

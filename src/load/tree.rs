@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle, Tag};
 
 use super::diagnostic::Diagnostic;
 use super::splice::line_start;
@@ -54,14 +54,6 @@ pub(super) enum TextStyle {
     Block,
 }
 
-/// A tag that is not one of the core schema's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Tag {
-    None,
-    Core,
-    Unknown(String),
-}
-
 /// One node.
 #[derive(Debug)]
 pub(super) struct TreeNode<'s> {
@@ -69,7 +61,8 @@ pub(super) struct TreeNode<'s> {
     pub(super) range: Range<usize>,
     pub(super) anchored: bool,
     pub(super) flow: bool,
-    pub(super) tag: Tag,
+    /// A tag that is not one of the core schema's.
+    pub(super) unknown_tag: Option<String>,
 }
 
 /// One document.
@@ -155,13 +148,12 @@ impl<'s> Iterator for Documents<'s> {
                 Some(Ok((Event::DocumentEnd, _))) => {
                     return Some(Ok(Tree { root: builder.root, nodes: builder.nodes }));
                 }
-                Some(Ok((event, span))) => {
-                    if let Err(TooManyNodes) = builder.event(event, &span) {
-                        self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
-                        let what = format!("the document has more than {MOST_NODES} nodes");
-                        return Some(Err(Diagnostic::error(what, self.source, range(&span), "split it")));
-                    }
+                Some(Ok((_, span))) if builder.nodes.len() >= MOST_NODES => {
+                    self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
+                    let what = format!("the document has more than {MOST_NODES} nodes");
+                    return Some(Err(Diagnostic::error(what, self.source, range(&span), "split it")));
                 }
+                Some(Ok((event, span))) => builder.event(event, &span),
             }
         }
         None
@@ -171,9 +163,6 @@ impl<'s> Iterator for Documents<'s> {
 fn range(span: &Span) -> Range<usize> {
     span.byte_range().unwrap_or_default()
 }
-
-/// A document with more nodes than are allowed.
-struct TooManyNodes;
 
 /// A collection that is not closed yet.
 struct Open {
@@ -193,16 +182,11 @@ struct Builder<'s> {
 }
 
 impl<'s> Builder<'s> {
-    fn event(&mut self, event: Event<'s>, span: &Span) -> Result<(), TooManyNodes> {
-        if self.nodes.len() >= MOST_NODES {
-            return Err(TooManyNodes);
-        }
-        let flow = |style| style == StructureStyle::Flow;
+    fn event(&mut self, event: Event<'s>, span: &Span) {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let tag = tag_of(tag.as_deref());
                 let style = match style {
-                    ScalarStyle::Plain if tag.1 => TextStyle::Quoted,
+                    ScalarStyle::Plain if tag.as_deref().is_some_and(is_of_text) => TextStyle::Quoted,
                     ScalarStyle::Plain => TextStyle::Plain,
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => TextStyle::Quoted,
                     ScalarStyle::Literal | ScalarStyle::Folded => TextStyle::Block,
@@ -216,17 +200,15 @@ impl<'s> Builder<'s> {
                     }
                     TextStyle::Plain | TextStyle::Quoted => range(span),
                 };
-                self.add(NodeShape::Scalar { text, style }, range, anchor, tag.0, false);
+                self.add(NodeShape::Scalar { text, style }, range, anchor, tag.as_deref());
             }
             Event::SequenceStart(style, anchor, tag) => {
-                let shape = NodeShape::List { items: Vec::new() };
-                let id = self.add(shape, range(span), anchor, tag_of(tag.as_deref()).0, flow(style));
-                self.open.push(Open { id, key: None });
+                let id = self.add(NodeShape::List { items: Vec::new() }, range(span), anchor, tag.as_deref());
+                self.open(id, style);
             }
             Event::MappingStart(style, anchor, tag) => {
-                let shape = NodeShape::Map { entries: Vec::new() };
-                let id = self.add(shape, range(span), anchor, tag_of(tag.as_deref()).0, flow(style));
-                self.open.push(Open { id, key: None });
+                let id = self.add(NodeShape::Map { entries: Vec::new() }, range(span), anchor, tag.as_deref());
+                self.open(id, style);
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(anchor) => {
@@ -235,21 +217,25 @@ impl<'s> Builder<'s> {
                     Some(target) => AliasTarget::Node(*target),
                     None => AliasTarget::Missing(Cow::Borrowed("")),
                 };
-                self.add(NodeShape::Alias { target }, range(span), 0, Tag::None, false);
+                self.add(NodeShape::Alias { target }, range(span), 0, None);
             }
             Event::UnresolvedAlias(name) => {
-                self.add(NodeShape::Alias { target: AliasTarget::Missing(name) }, range(span), 0, Tag::None, false);
+                self.add(NodeShape::Alias { target: AliasTarget::Missing(name) }, range(span), 0, None);
             }
             _ => {}
         }
         self.end = self.end.max(range(span).end);
-        Ok(())
     }
 
     fn finished(&self) -> Finished {
         let mut open = self.open.iter().rev().map(|open| self.nodes[open.id].range.start);
         let bracket = open.find(|at| self.text[*at..].starts_with(['[', '{']));
         Finished { end: self.end, bracket }
+    }
+
+    fn open(&mut self, id: NodeId, style: StructureStyle) {
+        self.nodes[id].flow = style == StructureStyle::Flow;
+        self.open.push(Open { id, key: None });
     }
 
     fn close(&mut self, span: &Span) {
@@ -304,10 +290,11 @@ impl<'s> Builder<'s> {
         behind_colon().unwrap_or(at)
     }
 
-    fn add(&mut self, shape: NodeShape<'s>, range: Range<usize>, anchor: usize, tag: Tag, flow: bool) -> NodeId {
+    fn add(&mut self, shape: NodeShape<'s>, range: Range<usize>, anchor: usize, tag: Option<&Tag>) -> NodeId {
         let id = self.nodes.len();
         let end = range.end;
-        self.nodes.push(TreeNode { shape, range, anchored: anchor != 0, flow, tag });
+        let unknown_tag = tag.and_then(unknown_tag);
+        self.nodes.push(TreeNode { shape, range, anchored: anchor != 0, flow: false, unknown_tag });
         if anchor != 0 {
             self.anchors.insert(anchor, id);
         }
@@ -324,15 +311,12 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// The tag, and whether it makes a text of a plain scalar.
-fn tag_of(tag: Option<&granit_parser::Tag>) -> (Tag, bool) {
-    match tag {
-        None => (Tag::None, false),
-        Some(tag) => match tag.core_suffix() {
-            Some("str") => (Tag::Core, true),
-            Some("int" | "bool" | "float" | "null" | "map" | "seq") => (Tag::Core, false),
-            _ if tag.original() == "!" => (Tag::Core, true),
-            _ => (Tag::Unknown(tag.original()), false),
-        },
-    }
+/// A tag that is not one of the core schema's.
+fn unknown_tag(tag: &Tag) -> Option<String> {
+    Some(tag.original()).filter(|written| tag.core_suffix().is_none() && written != "!")
+}
+
+/// Whether a tag makes a text of a plain scalar.
+fn is_of_text(tag: &Tag) -> bool {
+    tag.core_suffix().map_or_else(|| tag.original() == "!", |suffix| suffix == "str")
 }
