@@ -75,7 +75,6 @@ fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
 /// Reads such a document, which is a mapping.
 fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Examined, Vec<Diagnostic>> {
     let mut decoder = Decoder::new(Some(kind));
-    let mut notes = Vec::new();
     let mut reader = ObjectReader {
         kind,
         rules,
@@ -88,7 +87,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Exam
         let first = root.entries().first().map_or(root.span, |entry| entry.key_at);
         let at = fields.given("kind").map_or(first, MapEntry::value_at);
         no_removal(&mut fields);
-        service_keys(&mut fields, &mut notes);
+        service_keys(&mut fields, &mut reader.notes);
         metadata = fields.nested("metadata", |fields| WireMetadata {
             name: fields.text("name"),
             namespace: fields.text("namespace"),
@@ -124,9 +123,9 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Exam
     problems.extend(found.iter().take(MOST_PROBLEMS).map(|problem| located(problem, root)));
     match object {
         Ok(endpoint) if problems.is_empty() && !is_faulty => {
-            notes.append(&mut reader.notes);
+            let ObjectReader { mut notes, sealed, .. } = reader;
             notes.extend(warnings.iter().take(MOST_PROBLEMS).map(|problem| located(problem, root).into_note()));
-            Ok(Examined { endpoint, sealed: reader.sealed, notes })
+            Ok(Examined { endpoint, sealed, notes })
         }
         Err(refused) if problems.is_empty() && !is_faulty => {
             Err(vec![located(&Problem::value(vec!["spec".into()], refused, ""), root)])
