@@ -288,7 +288,8 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         self.entry(name).filter(|entry| !entry.item.is_null())
     }
 
-    fn given_at(&mut self, name: &'static str) -> Option<Place<'i, 's>> {
+    /// The same with its place.
+    pub(super) fn given_at(&mut self, name: &'static str) -> Option<Place<'i, 's>> {
         Some(Place::of(self.given(name)?, self.place.join(name)))
     }
 
@@ -300,19 +301,6 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     pub(super) fn boolean(&mut self, name: &'static str) -> Option<bool> {
         let place = self.given_at(name)?;
         self.decoder.take(&place, place.boolean())
-    }
-
-    /// The mapping under `name`; what `read` does not ask for is reported.
-    pub(super) fn nested<T>(
-        &mut self,
-        name: &'static str,
-        read: impl FnOnce(&mut Fields<'i, 's, '_>) -> T,
-    ) -> Option<T> {
-        let place = self.given_at(name)?;
-        let mut fields = Fields::open(self.decoder, place)?;
-        let value = read(&mut fields);
-        fields.finish();
-        Some(value)
     }
 
     /// A mapping of texts whose keys are free; `null` is kept as absence.

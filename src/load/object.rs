@@ -88,22 +88,13 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Exam
         let at = fields.given("kind").map_or(first, MapEntry::value_at);
         no_removal(&mut fields);
         service_keys(&mut fields, &mut reader.notes);
-        metadata = fields.nested("metadata", |fields| WireMetadata {
-            name: fields.text("name"),
-            namespace: fields.text("namespace"),
-            labels: fields.map("labels"),
-            annotations: fields.map("annotations"),
-            description: fields.text("description"),
-            disable: fields.boolean("disable"),
-            ..WireMetadata::default()
-        });
-        let written = fields.given("spec");
-        spec = written.and_then(|entry| {
-            let place = Place::of(entry, vec!["spec".into()]);
-            reader.message(fields.decoder, place, kind.spec)
-        });
+        let place = fields.given_at("metadata");
+        metadata = place.and_then(|place| Fields::open(fields.decoder, place)).map(self::metadata);
+        let place = fields.given_at("spec");
+        let is_written = place.is_some();
+        spec = place.and_then(|place| reader.message(fields.decoder, place, kind.spec));
         fields.finish();
-        if written.is_none() && !decoder.is_faulty(&["spec".into()]) {
+        if !is_written && !decoder.is_faulty(&["spec".into()]) {
             decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
         }
     }
@@ -132,6 +123,20 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Exam
         }
         _ => Err(problems),
     }
+}
+
+fn metadata(mut fields: Fields<'_, '_, '_>) -> WireMetadata {
+    let metadata = WireMetadata {
+        name: fields.text("name"),
+        namespace: fields.text("namespace"),
+        labels: fields.map("labels"),
+        annotations: fields.map("annotations"),
+        description: fields.text("description"),
+        disable: fields.boolean("disable"),
+        ..WireMetadata::default()
+    };
+    fields.finish();
+    metadata
 }
 
 /// The object with this metadata and spec, or why it is none; and what its rules find beyond its description.
@@ -233,7 +238,7 @@ impl ObjectReader<'_> {
             exclusive(decoder, &place, group, &chosen);
         }
         for field in message.missing(&values) {
-            if !is_faulty(decoder, &place, field.name) {
+            if !decoder.is_faulty(&place.join(field.name)) {
                 let what = format!("`{}` is missing", field.name);
                 decoder.fault(&place.path, place.at.error(what, "it is required"));
             }
@@ -468,8 +473,10 @@ fn exclusive(
     let mut set: Vec<_> = group.members.iter().filter_map(|member| Some((member, chosen.get(member)?))).collect();
     set.sort_by_key(|(_, at)| at.range().start);
     let Some(((first, first_at), others)) = set.split_first() else {
-        if group.needs_choice() && !group.members.iter().any(|member| is_faulty(decoder, place, member)) {
-            let what = format!("none of {} is set", quoted(&group.members));
+        // A member that something is wrong with is there, or another key was probably meant as it.
+        if group.needs_choice() && !group.members.iter().any(|member| decoder.is_faulty(&place.join(*member))) {
+            let names: Vec<String> = group.members.iter().map(|member| format!("`{member}`")).collect();
+            let what = format!("none of {} is set", names.join(", "));
             decoder.fault(&place.path, place.at.error(what, "set one of them"));
         }
         return;
@@ -479,15 +486,6 @@ fn exclusive(
         let error = at.error(what, "one of them").also(first_at.source, first_at.range(), "the other one");
         decoder.fault(&place.path, error);
     }
-}
-
-/// Whether something is wrong with this field of a message: then it is there, or another key was probably meant as it.
-fn is_faulty(decoder: &Decoder, place: &Place<'_, '_>, field: &'static str) -> bool {
-    decoder.is_faulty(&place.join(field))
-}
-
-fn quoted(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// A number that its type can hold. A message about another one names the bounds of the field, which may be narrower.
