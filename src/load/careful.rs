@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::config::Config;
 use super::definition::{Examined, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, resolve};
@@ -10,7 +11,6 @@ use super::loaded::Loaded;
 use super::object::examine;
 use super::options::LoadLimits;
 use super::overlays::{Overlay, Overlays};
-use super::rules::StackRules;
 use super::secrets::{Secrets, conceal};
 use super::text::{Language, SourceText};
 use super::tree::Documents;
@@ -20,7 +20,8 @@ use crate::model::{Definition, Key, SourceLocation};
 /// What every file of a stack is read with.
 #[derive(Debug)]
 pub(super) struct ReadContext<'s> {
-    pub(super) rules: StackRules,
+    /// The settings that a definition is checked against.
+    pub(super) config: &'s Config,
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
     pub(super) limits: LoadLimits,
@@ -46,13 +47,13 @@ impl<'l> SecondReading<'l> {
         Self { loaded, variables: Variables::new(&loaded.config.variables), overlays }
     }
 
-    /// What is found is checked by these rules.
-    pub(super) fn context(&self, rules: StackRules, problems: &mut Vec<Diagnostic>) -> ReadContext<'_> {
+    pub(super) fn context(&self, problems: &mut Vec<Diagnostic>) -> ReadContext<'_> {
         let overlays = match self.overlays.as_slice() {
             [] => Overlays::default(),
             texts => Overlays::read(texts, &self.loaded.filter(), &self.variables, problems),
         };
-        ReadContext { rules, variables: &self.variables, overlays, limits: self.loaded.options.limits }
+        let (config, limits) = (&self.loaded.config, self.loaded.options.limits);
+        ReadContext { config, variables: &self.variables, overlays, limits }
     }
 }
 
@@ -100,7 +101,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
-        match examine(&prepared.item, &context.rules) {
+        match examine(&prepared.item, context.config) {
             Err(problems) => read.problems.extend(problems),
             Ok(Examined { endpoint, sealed, notes }) => {
                 read.notes.extend(notes);

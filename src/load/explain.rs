@@ -13,7 +13,6 @@ use super::item::{Item, MapEntry, Value, resolve};
 use super::level::Level;
 use super::loaded::Loaded;
 use super::overlay;
-use super::rules::StackRules;
 use super::tree::Documents;
 use super::variable::{self, substitute};
 use crate::kind::{KindName, place_in_file};
@@ -98,7 +97,7 @@ pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> 
     let definition = loaded.desired.definitions.get(key)?;
     let source = loaded.origin.text(&definition.file, &loaded.options.limits).ok()?;
     let reading = SecondReading::new(loaded, &definition.overlays);
-    let ReadContext { variables, overlays, .. } = reading.context(StackRules::default(), &mut Vec::new());
+    let ReadContext { variables, overlays, .. } = reading.context(&mut Vec::new());
     let tree = Documents::new(&source).nth(definition.document)?.ok()?;
     let base = resolve(&tree, &source, &mut Vec::new())?;
     let documents: Vec<&Item<'_>> =

@@ -60,7 +60,6 @@ use config::SettingPlaces;
 use definition::Examined;
 use fast::PlainDocument;
 use overlays::{DefinedKeys, Overlays};
-use rules::StackRules;
 use secrets::conceal;
 use source::{FileFilter, FileOrigin, Files};
 use text::{Language, SourceText};
@@ -276,8 +275,7 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         .filter_map(|file| origin.text(file, &options.limits).map_err(|problem| problems.push(problem)).ok())
         .collect();
     let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
-    let context =
-        ReadContext { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
+    let context = ReadContext { config: &config, variables: &variables, overlays, limits: options.limits };
     let at_a_time = options.threads.map_or(STRIDE, |threads| files.len().div_ceil(threads));
     let reads = share::each(&mut files.iter().collect::<Vec<_>>(), at_a_time, || {
         let mut reader = origin.files();
@@ -373,7 +371,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
         if !model::warnings(kind.into(), &metadata).is_empty() {
             return None;
         }
-        let (object, problems) = object::assembled(kind, metadata, Some(spec), &context.rules);
+        let (object, problems) = object::assembled(kind, metadata, Some(spec), context.config);
         let endpoint = object.ok().filter(|_| problems.is_empty())?;
         if context.overlays.changes(&endpoint.key) {
             return None;
@@ -403,7 +401,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
         if definition::is_other_kind(&item) {
             continue;
         }
-        match object::examine(&item, &context.rules) {
+        match object::examine(&item, context.config) {
             Ok(Examined { endpoint, sealed, notes }) if inner.is_empty() && !overlay.is_about_removal() => {
                 if let Some(at) = applied.removed {
                     read.removed.push((endpoint.key, at.location()));

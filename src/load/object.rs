@@ -6,11 +6,12 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Number, json};
 
+use super::config::Config;
 use super::definition::{Examined, follows, is_other_kind, located, no_removal, service_keys, unknown_kind_error};
 use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, Fault, Fields, Place, described, first_line};
 use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
-use super::rules::StackRules;
+use super::rules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part, Rule, Unit};
 use crate::model::{self, Json, Object, Problem, SealedSecrets, Segment, WireMetadata};
@@ -28,7 +29,7 @@ const MOST_PROBLEMS: usize = 200;
 ///
 /// # Errors
 /// Everything that is wrong with it and is not reported already; nothing of another kind of document.
-pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Result<Examined, Vec<Diagnostic>> {
+pub(super) fn examine(root: &Item<'_>, config: &Config) -> Result<Examined, Vec<Diagnostic>> {
     if is_other_kind(root) || matches!(root.value, Written::Refused) {
         return Err(Vec::new());
     }
@@ -38,7 +39,7 @@ pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Result<Examined, V
     }
     match unknown_kind(root) {
         Some(problems) => Err(problems),
-        None => read(root, root.described_kind(), rules),
+        None => read(root, root.described_kind(), config),
     }
 }
 
@@ -73,11 +74,11 @@ fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
 }
 
 /// Reads such a document, which is a mapping.
-fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Examined, Vec<Diagnostic>> {
+fn read(root: &Item<'_>, kind: &'static Kind, config: &Config) -> Result<Examined, Vec<Diagnostic>> {
     let mut decoder = Decoder::new(Some(kind));
     let mut reader = ObjectReader {
         kind,
-        rules,
+        config,
         at: format!("{}.spec", kind.name),
         notes: Vec::new(),
         sealed: SealedSecrets::default(),
@@ -100,7 +101,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, rules: &StackRules) -> Result<Exam
     }
     let metadata = metadata.unwrap_or_default();
     let warnings = model::warnings(kind.into(), &metadata);
-    let (object, mut found) = assembled(kind, metadata, spec, rules);
+    let (object, mut found) = assembled(kind, metadata, spec, config);
     found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
     let is_faulty = !decoder.faults.is_empty();
     let kindless = if is_faulty { missing_kind(root) } else { None };
@@ -144,7 +145,7 @@ pub(super) fn assembled(
     kind: &'static Kind,
     metadata: WireMetadata,
     spec: Option<Json>,
-    rules: &StackRules,
+    config: &Config,
 ) -> (Result<Object, String>, Vec<Problem>) {
     let name = KindName::from(kind);
     let mut found = model::check(name, &metadata);
@@ -153,9 +154,9 @@ pub(super) fn assembled(
     if !name.is_whole() {
         kind::add_namespaces(name.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
     }
-    found.extend(rules.check(&metadata));
+    found.extend(rules::check(config, &metadata));
     let object = metadata.written(name, spec);
-    found.extend(object.iter().flat_map(|object| rules.check_room(object)));
+    found.extend(object.iter().flat_map(|object| rules::check_room(config, object)));
     (object, found)
 }
 
@@ -183,7 +184,7 @@ fn names(metadata: &WireMetadata, kind: &Kind) -> Vec<Problem> {
 
 struct ObjectReader<'r> {
     kind: &'static Kind,
-    rules: &'r StackRules,
+    config: &'r Config,
     /// Where it is, as `unchecked:` names it.
     at: String,
     notes: Vec<Diagnostic>,
@@ -230,7 +231,8 @@ impl ObjectReader<'_> {
             // What is set to nothing is written all the same.
             values.extend(value.filter(|_| !is_option || !is_empty).map(|value| (field.name.to_owned(), value)));
         }
-        let others = fields.others(|name| message.field(name).is_none() && self.rules.is_unchecked(&self.at, name));
+        let others =
+            fields.others(|name| message.field(name).is_none() && rules::is_unchecked(self.config, &self.at, name));
         let given = others.into_iter().filter(|(_, entry)| !entry.item.is_null());
         values.extend(given.map(|(name, entry)| (name, item::json(&entry.item))));
         fields.finish();

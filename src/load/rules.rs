@@ -9,21 +9,12 @@ use super::suggestion::did_you_mean;
 use crate::kind::{self, KindName};
 use crate::model::policy::IgnoreRule;
 use crate::model::{
-    COMMIT_DIGITS, Field, Key, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Object, Ownership, Problem, Segment,
+    COMMIT_DIGITS, Field, Key, LONGEST_ANNOTATION, LONGEST_RUN, Name, Namespace, Object, Ownership, Problem, Segment,
     WireMetadata, is_ownership_annotation,
 };
 
 /// Labels and annotations that fit into `trueup/applied` beside every other field, whatever they are.
 const SURELY_FITTING: usize = 60;
-
-/// The settings that a definition is checked against.
-#[derive(Debug, Clone, Default)]
-pub(super) struct StackRules {
-    namespaces: BTreeSet<Namespace>,
-    stack: Option<String>,
-    annotates: bool,
-    unchecked: BTreeSet<String>,
-}
 
 /// The rules of `ignore:` that name an object which is not defined, or a field that its kind does not have: what they should
 /// leave alone is compared, and an apply changes it. That is noted, as another environment may define it; an unknown kind is an
@@ -67,65 +58,57 @@ pub(super) fn ignored_in_vain(
     found.collect()
 }
 
-impl StackRules {
-    pub(super) fn new(config: &Config) -> Self {
-        Self {
-            namespaces: config.namespaces.iter().cloned().collect(),
-            stack: config.stack.as_ref().map(ToString::to_string),
-            annotates: config.safeguards.ownership_annotations,
-            unchecked: config.unchecked.clone(),
-        }
-    }
+/// Whether a definition of a kind may give this name at this path of its fields, whatever is known of it.
+pub(super) fn is_unchecked(config: &Config, path: &str, name: &str) -> bool {
+    !name.contains('.') && config.unchecked.contains(&format!("{path}.{name}"))
+}
 
-    /// Whether a definition of a kind may give this name at this path of its fields, whatever is known of it.
-    pub(super) fn is_unchecked(&self, path: &str, name: &str) -> bool {
-        !name.contains('.') && self.unchecked.contains(&format!("{path}.{name}"))
+/// What the settings forbid.
+pub(super) fn check(config: &Config, metadata: &WireMetadata) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let Some(namespace) = &metadata.namespace {
+        problems.extend(unlisted(config, namespace));
     }
+    for (key, _) in
+        metadata.annotations.iter().flatten().filter(|(key, value)| is_ownership_annotation(key) && value.is_some())
+    {
+        let path = vec!["metadata".into(), "annotations".into(), Segment::Key(key.clone().into())];
+        let what = format!("a definition may not set `{key}`");
+        problems.push(Problem::key(path, what, "trueup writes it itself: remove it"));
+    }
+    problems
+}
 
-    /// What the settings forbid.
-    pub(super) fn check(&self, metadata: &WireMetadata) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        if let Some(namespace) = &metadata.namespace {
-            self.namespace(namespace, &mut problems);
-        }
-        for (key, _) in
-            metadata.annotations.iter().flatten().filter(|(key, value)| is_ownership_annotation(key) && value.is_some())
-        {
-            let path = vec!["metadata".into(), "annotations".into(), Segment::Key(key.clone().into())];
-            let what = format!("a definition may not set `{key}`");
-            problems.push(Problem::key(path, what, "trueup writes it itself: remove it"));
-        }
-        problems
+/// That the settings list namespaces, and not this one.
+fn unlisted(config: &Config, namespace: &str) -> Option<Problem> {
+    let listed = || config.namespaces.iter().map(Namespace::as_str);
+    if listed().any(|listed| listed == namespace) || config.namespaces.is_empty() || namespace.is_empty() {
+        return None;
     }
+    let names: BTreeSet<&str> = listed().collect();
+    let label = did_you_mean(namespace, names, || "list it there, or move the definition".to_owned());
+    let what = format!("the namespace `{namespace}` is not listed under `namespaces:` in trueup.yaml");
+    Some(Problem::value(vec!["metadata".into(), "namespace".into()], what, label))
+}
 
-    fn namespace(&self, namespace: &str, problems: &mut Vec<Problem>) {
-        let listed = self.namespaces.iter().any(|listed| listed.as_str() == namespace);
-        if listed || self.namespaces.is_empty() || namespace.is_empty() {
-            return;
-        }
-        let names = self.namespaces.iter().map(Namespace::as_str);
-        let label = did_you_mean(namespace, names, || "list it there, or move the definition".to_owned());
-        let what = format!("the namespace `{namespace}` is not listed under `namespaces:` in trueup.yaml");
-        problems.push(Problem::value(vec!["metadata".into(), "namespace".into()], what, label));
+/// Why there is no room for the ownership annotations of an endpoint.
+pub(super) fn check_room(config: &Config, endpoint: &Object) -> Vec<Problem> {
+    let count = endpoint.labels.len() + endpoint.annotations.len();
+    if !config.safeguards.ownership_annotations || count <= SURELY_FITTING {
+        return Vec::new();
     }
-
-    /// Why there is no room for the ownership annotations of an endpoint.
-    pub(super) fn check_room(&self, endpoint: &Object) -> Vec<Problem> {
-        if !self.annotates || endpoint.labels.len() + endpoint.annotations.len() <= SURELY_FITTING {
-            return Vec::new();
-        }
-        let (run, commit) = ("r".repeat(LONGEST_RUN), "c".repeat(COMMIT_DIGITS));
-        let annotations = Ownership::of(endpoint, self.stack.as_deref(), &run).at_commit(Some(&commit)).annotations();
-        let too_long = annotations.into_iter().filter(|(_, value)| value.len() > LONGEST_ANNOTATION);
-        let problem = |(key, value): (&str, String)| {
-            let what = format!(
-                "`{key}` would be {} characters long for this many labels and annotations, above the allowed \
-                 {LONGEST_ANNOTATION}",
-                value.len()
-            );
-            let label = "remove some, or set `ownership_annotations: false` in trueup.yaml";
-            Problem::key(vec!["metadata".into()], what, label)
-        };
-        too_long.map(problem).collect()
-    }
+    let (run, commit) = ("r".repeat(LONGEST_RUN), "c".repeat(COMMIT_DIGITS));
+    let stack = config.stack.as_ref().map(Name::as_str);
+    let annotations = Ownership::of(endpoint, stack, &run).at_commit(Some(&commit)).annotations();
+    let too_long = annotations.into_iter().filter(|(_, value)| value.len() > LONGEST_ANNOTATION);
+    let problem = |(key, value): (&str, String)| {
+        let what = format!(
+            "`{key}` would be {} characters long for this many labels and annotations, above the allowed \
+             {LONGEST_ANNOTATION}",
+            value.len()
+        );
+        let label = "remove some, or set `ownership_annotations: false` in trueup.yaml";
+        Problem::key(vec!["metadata".into()], what, label)
+    };
+    too_long.map(problem).collect()
 }

@@ -12,7 +12,6 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::level::Level;
 use super::loaded::Loaded;
-use super::rules::StackRules;
 use super::secrets::Secrets;
 use super::source::FileOrigin;
 use super::text::SourceText;
@@ -207,7 +206,7 @@ impl<'l> SourceMap<'l> {
         let source = self.loaded.origin.text(file, &self.loaded.options.limits).ok()?;
         let with_overlays = self.overlays.get(file).map(|overlays| SecondReading::new(self.loaded, overlays));
         let mut problems = Vec::new();
-        let context = with_overlays.as_ref().unwrap_or(&self.plain).context(StackRules::default(), &mut problems);
+        let context = with_overlays.as_ref().unwrap_or(&self.plain).context(&mut problems);
         let documents = careful::prepare(&source, &context, &mut problems);
         let nodes = documents.iter().filter_map(|document| {
             let (key, mut root) = (document.item.names()?, written(&document.item));

@@ -8,7 +8,6 @@ use proptest::sample::select;
 
 use super::careful::{self, ReadContext};
 use super::overlays::Overlays;
-use super::rules::StackRules;
 use super::text::SourceText;
 use super::variable::Variables;
 use super::*;
@@ -18,19 +17,14 @@ fn source(path: &str, text: &str) -> Option<SourceText> {
     SourceText::new(&path.into(), text.as_bytes().to_vec()).ok()
 }
 
-fn context(variables: &Variables) -> ReadContext<'_> {
-    ReadContext {
-        rules: StackRules::default(),
-        variables,
-        overlays: Overlays::default(),
-        limits: LoadLimits::default(),
-    }
+fn context<'c>(config: &'c Config, variables: &'c Variables) -> ReadContext<'c> {
+    ReadContext { config, variables, overlays: Overlays::default(), limits: LoadLimits::default() }
 }
 
 /// What the careful reader finds in a text.
 fn carefully(source: &SourceText) -> FileRead {
-    let variables = Variables::default();
-    careful::read(source, &context(&variables))
+    let (config, variables) = (Config::default(), Variables::default());
+    careful::read(source, &context(&config, &variables))
 }
 
 /// Fails where the fast reader answers and the careful one answers otherwise.
@@ -41,8 +35,8 @@ fn agree(path: &str, text: &str) -> Result<(), TestCaseError> {
     }
     let Some(documents) = fast::read(&source, 100) else { return Ok(()) };
     let slow = carefully(&source);
-    let rules = StackRules::default();
-    let assembled = |plain: PlainDocument| object::assembled(plain.kind, plain.metadata, Some(plain.spec), &rules);
+    let config = Config::default();
+    let assembled = |plain: PlainDocument| object::assembled(plain.kind, plain.metadata, Some(plain.spec), &config);
     let (objects, problems): (Vec<_>, Vec<_>) = documents.into_iter().map(assembled).unzip();
     if objects.iter().any(Result::is_err) || problems.iter().any(|problems| !problems.is_empty()) {
         prop_assert!(!slow.problems.is_empty(), "only the fast reader refuses:\n{text}");

@@ -21,7 +21,6 @@ use patch::Patch;
 
 use super::careful::{self, ReadContext, SecondReading};
 use super::loaded::Loaded;
-use super::rules::StackRules;
 use super::source_map::{WrittenNode, written};
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
@@ -125,7 +124,7 @@ pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     for (file, wanted) in by_file {
         let overlays = overlays.remove(&file).unwrap_or_default();
         let reading = SecondReading::new(loaded, overlays);
-        let context = reading.context(StackRules::new(&loaded.config), &mut Vec::new());
+        let context = reading.context(&mut Vec::new());
         Editor { loaded, file, context }.adopt(&wanted, &mut edits);
     }
     edits

@@ -14,7 +14,6 @@ use crate::load::definition::REMOVE;
 use crate::load::item::{Item, resolve};
 use crate::load::level::Level;
 use crate::load::loaded::Loaded;
-use crate::load::rules::StackRules;
 use crate::load::source::{FileFilter, can_be_named, file_of};
 use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
@@ -153,7 +152,7 @@ impl<'l> OverlayEditor<'l> {
             let reading = SecondReading::with(loaded, Vec::new());
             let of_part = |part: &str| {
                 let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
-                let context = reading.context(StackRules::new(&loaded.config), &mut Vec::new());
+                let context = reading.context(&mut Vec::new());
                 let names = |source: &SourceText| -> Vec<String> {
                     let documents = careful::prepare(source, &context, &mut Vec::new());
                     documents.iter().filter_map(|document| document.item.names()).collect()
@@ -236,7 +235,7 @@ impl<'l> OverlayEditor<'l> {
             files.iter().map(|file| SourceText::new(file, text(file).into_bytes()).ok()).collect::<Option<_>>()?;
         let reading = SecondReading::with(self.loaded, texts);
         let mut problems = Vec::new();
-        let context = reading.context(StackRules::new(&self.loaded.config), &mut problems);
+        let context = reading.context(&mut problems);
         let read = careful::read(source, &context);
         let found = read.found.into_iter().find(|found| found.endpoint.key == definition.endpoint.key)?;
         (problems.is_empty() && read.problems.is_empty()).then_some(found.endpoint)
