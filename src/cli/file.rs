@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::{CommandResult as _, ExitStatus, Result};
-use crate::file::{self, Directory, FileMode};
-use crate::load::{self, LoadLimits, config};
+use crate::file::{self, Directory, FileMode, limit};
+use crate::load::{self, config};
 
 /// The bytes of an input, at most `limit`.
 ///
@@ -47,7 +47,7 @@ pub fn check_output(path: &Path) -> Result<()> {
     if !load::is_source(&name) || !path.is_file() {
         return Ok(());
     }
-    let bytes = || file::read(path, LoadLimits::default().file_bytes);
+    let bytes = || file::read(path, limit::DEFINITIONS);
     let what = match name == config::FILE {
         true => "settings",
         false if bytes().is_ok_and(|bytes| load::is_definitions(&name, &bytes)) => "definitions",

@@ -35,6 +35,8 @@ pub use yaml::{is_nested_too_deep, read_yaml};
 pub mod limit {
     /// Acknowledgements, policies, faults, tenants and request bodies.
     pub const SETTINGS: u64 = 16 * 1024 * 1024;
+    /// A file of definitions, or the settings of a stack.
+    pub const DEFINITIONS: u64 = 16 * 1024 * 1024;
     /// A file with a token.
     pub const TOKEN: u64 = 64 * 1024;
     /// A file with certificates or a key.

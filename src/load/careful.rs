@@ -6,16 +6,19 @@ use std::sync::Arc;
 use super::config::Config;
 use super::definition::{Examined, is_other_kind};
 use super::diagnostic::Diagnostic;
+use super::fast::MOST_DOCUMENTS;
 use super::item::{Item, TextSpan, resolve};
 use super::loaded::Loaded;
 use super::object::examine;
-use super::options::LoadLimits;
 use super::overlays::{Overlay, Overlays};
 use super::secrets::{Secrets, conceal};
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
 use crate::model::{Definition, Key, SourceLocation};
+
+/// Problems that are reported of one file.
+const MOST_PROBLEMS: usize = 200;
 
 /// What every file of a stack is read with.
 #[derive(Debug)]
@@ -24,7 +27,6 @@ pub(super) struct ReadContext<'s> {
     pub(super) config: &'s Config,
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
-    pub(super) limits: LoadLimits,
 }
 
 /// What files of a stack that was loaded are read with once more.
@@ -38,7 +40,7 @@ pub(super) struct SecondReading<'l> {
 impl<'l> SecondReading<'l> {
     /// With these overlays, as far as they can be read.
     pub(super) fn new<'f>(loaded: &'l Loaded, overlays: impl IntoIterator<Item = &'f Arc<str>>) -> Self {
-        let text = |file| loaded.origin.text(file, &loaded.options.limits).ok();
+        let text = |file| loaded.origin.text(file).ok();
         Self::with(loaded, overlays.into_iter().filter_map(text).collect())
     }
 
@@ -52,8 +54,7 @@ impl<'l> SecondReading<'l> {
             [] => Overlays::default(),
             texts => Overlays::read(texts, &self.loaded.filter(), &self.variables, problems),
         };
-        let (config, limits) = (&self.loaded.config, self.loaded.options.limits);
-        ReadContext { config, variables: &self.variables, overlays, limits }
+        ReadContext { config: &self.loaded.config, variables: &self.variables, overlays }
     }
 }
 
@@ -130,14 +131,14 @@ fn each<'s>(
     let end = source.as_str().len();
     for (document, tree) in Documents::new(source).enumerate() {
         let problems = &mut read.problems;
-        if document >= context.limits.documents {
-            let what = format!("the file has more than the allowed {} documents", context.limits.documents);
+        if document >= MOST_DOCUMENTS {
+            let what = format!("the file has more than the allowed {MOST_DOCUMENTS} documents");
             problems.push(Diagnostic::of_file(what, &source.path, "split it"));
             return;
         }
-        if problems.len() > context.limits.problems {
-            problems.truncate(context.limits.problems);
-            let what = format!("more than {} problems in this file; the rest is not shown", context.limits.problems);
+        if problems.len() > MOST_PROBLEMS {
+            problems.truncate(MOST_PROBLEMS);
+            let what = format!("more than {MOST_PROBLEMS} problems in this file; the rest is not shown");
             problems.push(Diagnostic::error(what, source, end..end, ""));
             return;
         }

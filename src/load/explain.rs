@@ -95,7 +95,7 @@ pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> 
         return Some(ExplainedDefinition { key: key.clone(), removed: Some(place.clone()), values: Vec::new() });
     }
     let definition = loaded.desired.definitions.get(key)?;
-    let source = loaded.origin.text(&definition.file, &loaded.options.limits).ok()?;
+    let source = loaded.origin.text(&definition.file).ok()?;
     let reading = SecondReading::new(loaded, &definition.overlays);
     let ReadContext { variables, overlays, .. } = reading.context(&mut Vec::new());
     let tree = Documents::new(&source).nth(definition.document)?.ok()?;

@@ -12,6 +12,9 @@ use super::text::{Language, SourceText};
 use crate::kind::{self, Kind, KindName};
 use crate::model::{Json, WireMetadata};
 
+/// Documents of one file.
+pub(super) const MOST_DOCUMENTS: usize = 20_000;
+
 /// A document as it is written.
 #[derive(Debug)]
 pub(super) struct PlainDocument {
@@ -21,7 +24,7 @@ pub(super) struct PlainDocument {
 }
 
 /// The documents of a file, `None` where the careful reader has to look.
-pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<PlainDocument>> {
+pub(super) fn read(source: &SourceText) -> Option<Vec<PlainDocument>> {
     if is_read_otherwise(source.as_str()) {
         return None;
     }
@@ -31,7 +34,7 @@ pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<PlainDocument
     let mut documents = Vec::new();
     // The iterator repeats a syntax error for ever, so the first one has to end it.
     for document in serde_yaml::Deserializer::from_str(source.as_str()) {
-        if documents.len() >= most {
+        if documents.len() >= MOST_DOCUMENTS {
             return None;
         }
         documents.push(PlainDocument::deserialize(document).ok()?);

@@ -9,11 +9,10 @@ use serde::de::IgnoredAny;
 
 use super::definition::REMOVE;
 use super::item::{Item, Value, ValueOrigin, resolve};
-use super::options::LoadLimits;
 use super::stack_files::StackFiles;
 use super::text::{Language, SourceText};
 use super::tree::{Documents, TextStyle};
-use crate::file;
+use crate::file::{self, limit};
 use crate::kind::KindName;
 use crate::model::{Key, Name, Namespace};
 
@@ -168,7 +167,7 @@ impl DirectoryKeys {
     /// Reads those of the files below a directory.
     pub fn read(directory: &Path, files: &StackFiles) -> Self {
         let file = |path: String| {
-            let bytes = file::read(&directory.join(&path), LoadLimits::default().file_bytes).ok();
+            let bytes = file::read(&directory.join(&path), limit::DEFINITIONS).ok();
             (path, bytes, OnceCell::new())
         };
         // Of a tree that is too large nobody knows what it defines.

@@ -42,7 +42,7 @@ pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
 pub use keys::{DirectoryKeys, WantedKeys, is_definitions};
 pub use loaded::{Loaded, StackFile};
-pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
+pub use options::{LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
 pub use source::{can_be_named, file_of, is_definition_path, is_hidden, is_source};
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
@@ -106,7 +106,7 @@ pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<Expl
     if stack == StackFile::Missing {
         return Ok(Vec::new());
     }
-    let source = on_disk(&root)?.text(&config::FILE.into(), &options.limits)?;
+    let source = on_disk(&root)?.text(&config::FILE.into())?;
     Ok(config::explained(&source, options))
 }
 
@@ -163,7 +163,7 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, 1).below(directory));
     }
-    let mut files = format::files(&origin, &config, stack, &options.limits, &mut problems);
+    let mut files = format::files(&origin, &config, stack, &mut problems);
     if given != directory {
         let below = source::relative(&directory, &given);
         files.retain(|file| **file == *below || file.strip_prefix(&*below).is_some_and(|rest| rest.starts_with('/')));
@@ -171,7 +171,7 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, files.len()).below(directory));
     }
-    format::formatted(&origin, &files, &options.limits, directory)
+    format::formatted(&origin, &files, directory)
 }
 
 /// A path that a call names, and the stack that it lies in.
@@ -252,11 +252,11 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
-    let text = || origin.text(&config::FILE.into(), &options.limits).ok();
+    let text = || origin.text(&config::FILE.into()).ok();
     let settings = SettingPlaces::new(&text);
     let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
     let mut ineffective = Vec::new();
-    let files = origin.list(&filter, &options.limits, &mut problems);
+    let files = origin.list(&filter, &mut problems);
     // What another commit has is as it was.
     if let FileOrigin::Disk { directory, .. } = &origin {
         problems.extend(filter.unread_overlays(directory.path(), &files, &settings));
@@ -272,10 +272,10 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     let variables = Variables::of_stack(&config, options.environment.as_ref());
     let texts: Vec<SourceText> = overlay_files
         .iter()
-        .filter_map(|file| origin.text(file, &options.limits).map_err(|problem| problems.push(problem)).ok())
+        .filter_map(|file| origin.text(file).map_err(|problem| problems.push(problem)).ok())
         .collect();
     let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
-    let context = ReadContext { config: &config, variables: &variables, overlays, limits: options.limits };
+    let context = ReadContext { config: &config, variables: &variables, overlays };
     let at_a_time = options.threads.map_or(STRIDE, |threads| files.len().div_ceil(threads));
     let reads = share::each(&mut files.iter().collect::<Vec<_>>(), at_a_time, || {
         let mut reader = origin.files();
@@ -305,9 +305,9 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         if problems.is_empty() {
             // An overlay of another environment may use it, too.
             let written: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| {
-                let every = format::files(&origin, &config, stack, &options.limits, &mut Vec::new());
+                let every = format::files(&origin, &config, stack, &mut Vec::new());
                 let every: BTreeSet<&Arc<str>> = files.iter().chain(&every).collect();
-                let texts = every.into_iter().filter_map(|file| origin.text(file, &options.limits).ok());
+                let texts = every.into_iter().filter_map(|file| origin.text(file).ok());
                 let names = |text: SourceText| variable::names(text.as_str()).into_iter().map(str::to_owned).collect();
                 texts.flat_map::<Vec<String>, _>(names).collect()
             });
@@ -328,7 +328,7 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
 
 fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
     let source = match stack {
-        StackFile::Found => origin.text(&config::FILE.into(), &options.limits),
+        StackFile::Found => origin.text(&config::FILE.into()),
         StackFile::Missing => Ok(SourceText::inline(config::FILE, "{}")),
     };
     match source {
@@ -341,7 +341,7 @@ fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, probl
 }
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {
-    let text = reader.read(file, &context.limits).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
+    let text = reader.read(file).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
     let source = match text {
         Ok(source) => source,
         Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
@@ -364,7 +364,7 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
 
 /// The file's definitions, `None` where the careful reader has to read it.
 fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Definition>> {
-    let documents = fast::read(source, context.limits.documents)?;
+    let documents = fast::read(source)?;
     let mut found = Vec::with_capacity(documents.len());
     for (document, plain) in documents.into_iter().enumerate() {
         let PlainDocument { kind, metadata, spec } = plain;

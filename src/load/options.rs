@@ -1,10 +1,7 @@
-//! What a load needs beside the directory: variables, the environment, the settings file, and bounds for
-//! hostile input.
+//! What a load needs beside the directory: variables, the environment, and the settings file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-use crate::file::MOST_ENTRIES;
 
 /// What a load needs beside the directory.
 #[derive(Debug, Clone, Default)]
@@ -17,8 +14,6 @@ pub struct LoadOptions {
     pub undefined_environment: UndefinedEnvironment,
     /// The settings file, where it is not searched for.
     pub config: Option<PathBuf>,
-    /// Bounds of hostile input.
-    pub limits: LoadLimits,
     /// Threads that read and parse; as many as there are processors by default.
     pub threads: Option<usize>,
 }
@@ -31,25 +26,6 @@ pub enum UndefinedEnvironment {
     Refuse,
     /// What they set for every environment, as a new one would get it.
     Defaults,
-}
-
-/// Bounds of hostile input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LoadLimits {
-    /// Bytes of one file.
-    pub file_bytes: u64,
-    /// Documents of one file.
-    pub documents: usize,
-    /// Problems that are reported of one file.
-    pub problems: usize,
-    /// Files and directories in one stack's directory.
-    pub files: usize,
-}
-
-impl Default for LoadLimits {
-    fn default() -> Self {
-        Self { file_bytes: 16 * 1024 * 1024, documents: 20_000, problems: 200, files: MOST_ENTRIES }
-    }
 }
 
 /// A file in memory.

@@ -11,10 +11,9 @@ use walkdir::DirEntry;
 use super::config::{self, Config, FileGlobs, SettingPlaces};
 use super::diagnostic::Diagnostic;
 use super::fast;
-use super::options::LoadLimits;
 use super::suggestion::nearest;
 use super::text::{Language, SourceText};
-use crate::file::{self, Directory, FileError, MOST_ENTRIES, ManyFiles, Walk, WalkError};
+use crate::file::{self, Directory, FileError, MOST_ENTRIES, ManyFiles, Walk, WalkError, limit};
 use crate::kind;
 use crate::model::{self, Key};
 
@@ -29,13 +28,13 @@ pub(super) enum FileOrigin {
 
 impl FileOrigin {
     /// The bytes of a file.
-    pub(super) fn read(&self, path: &str, limits: &LoadLimits) -> Result<Vec<u8>, Diagnostic> {
-        self.files().read(path, limits)
+    pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Diagnostic> {
+        self.files().read(path)
     }
 
     /// The text of a file.
-    pub(super) fn text(&self, path: &Arc<str>, limits: &LoadLimits) -> Result<SourceText, Diagnostic> {
-        Ok(SourceText::new(path, self.read(path, limits)?)?)
+    pub(super) fn text(&self, path: &Arc<str>) -> Result<SourceText, Diagnostic> {
+        Ok(SourceText::new(path, self.read(path)?)?)
     }
 
     /// Whether an edited file can take the place of the one at `path`: a link is left alone.
@@ -55,15 +54,10 @@ impl FileOrigin {
     }
 
     /// Every file that could be a definition or an overlay, sorted.
-    pub(super) fn list(
-        &self,
-        filter: &FileFilter,
-        limits: &LoadLimits,
-        problems: &mut Vec<Diagnostic>,
-    ) -> Vec<Arc<str>> {
+    pub(super) fn list(&self, filter: &FileFilter, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
         let mut paths = match self {
             FileOrigin::Disk { whole: Some(file), .. } => return vec![file.clone()],
-            FileOrigin::Disk { directory, .. } => walk(directory.path(), filter, limits, problems),
+            FileOrigin::Disk { directory, .. } => walk(directory.path(), filter, problems),
             FileOrigin::Memory { files } => {
                 let seen = |path: &&Arc<str>| is_definition_path(path) && !filter.excludes_above(path);
                 files.keys().filter(seen).cloned().collect()
@@ -83,22 +77,22 @@ pub(super) enum Files<'o> {
 
 impl Files<'_> {
     /// The bytes of a file.
-    pub(super) fn read(&mut self, path: &str, limits: &LoadLimits) -> Result<Vec<u8>, Diagnostic> {
+    pub(super) fn read(&mut self, path: &str) -> Result<Vec<u8>, Diagnostic> {
         let too_large = || {
-            let what = format!("the file is larger than the allowed {} MiB", limits.file_bytes / (1024 * 1024));
+            let what = format!("the file is larger than the allowed {} MiB", limit::DEFINITIONS / (1024 * 1024));
             Diagnostic::of_file(what, path, "split it, or leave it out with `files: {exclude: [...]}` in trueup.yaml")
         };
         match self {
             Files::Memory(files) => {
                 let bytes = files.get(path).cloned().unwrap_or_default();
-                if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) }
+                if bytes.len() as u64 > limit::DEFINITIONS { Err(too_large()) } else { Ok(bytes) }
             }
             Files::Disk(files) => {
                 let at = Path::new(path);
-                let read = files.read(at, limits.file_bytes).or_else(|error| match error {
+                let read = files.read(at, limit::DEFINITIONS).or_else(|error| match error {
                     // What a command wrote is as large as it is, and passed over.
                     FileError::TooLarge { .. } if Language::of(path) == Language::Json => {
-                        let text = files.read(at, file::limit::SAVED).ok();
+                        let text = files.read(at, limit::SAVED).ok();
                         text.filter(|text| fast::is_other_kind(text)).ok_or(error)
                     }
                     error => Err(error),
@@ -394,12 +388,12 @@ fn fixed(glob: &str) -> &str {
     }
 }
 
-fn walk(root: &Path, filter: &FileFilter, limits: &LoadLimits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+fn walk(root: &Path, filter: &FileFilter, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let is_left_out = |entry: &DirEntry| {
         let is_excluded = || entry.depth() > 0 && filter.excludes(&relative(root, entry.path()));
         file::is_hidden_entry(entry) || is_excluded()
     };
-    let mut walk = Walk::through_links(root, limits.files, is_left_out);
+    let mut walk = Walk::through_links(root, MOST_ENTRIES, is_left_out);
     let mut paths: Vec<Arc<str>> = Vec::new();
     while let Some(entry) = walk.next() {
         let entry = match entry {

@@ -174,7 +174,7 @@ impl<'l> SourceMap<'l> {
             let Some(written) = self.nearest(key, path, 0) else { continue };
             let file: Arc<str> = written.place.file.into();
             let mut texts = self.texts.borrow_mut();
-            let text = || self.loaded.origin.text(&file, &self.loaded.options.limits).ok().map(ShownText::new);
+            let text = || self.loaded.origin.text(&file).ok().map(ShownText::new);
             let Some(text) = texts.entry(file.clone()).or_insert_with(text) else { continue };
             diagnostic = diagnostic.also(&text.source, written.value, label);
             has_secret |= text.has_secret;
@@ -203,7 +203,7 @@ impl<'l> SourceMap<'l> {
     }
 
     fn read(&self, file: &Arc<str>) -> Option<FileNodes> {
-        let source = self.loaded.origin.text(file, &self.loaded.options.limits).ok()?;
+        let source = self.loaded.origin.text(file).ok()?;
         let with_overlays = self.overlays.get(file).map(|overlays| SecondReading::new(self.loaded, overlays));
         let mut problems = Vec::new();
         let context = with_overlays.as_ref().unwrap_or(&self.plain).context(&mut problems);
@@ -335,7 +335,7 @@ impl<'c> NameLocations<'c> {
 
     fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {
         if !self.files.contains_key(file) {
-            let named = self.origin.text(file, &self.context.limits).ok();
+            let named = self.origin.text(file).ok();
             let named = named
                 .map(|source| Arc::new(Named { names: names(&source, self.context), text: ShownText::new(source) }));
             self.files.insert(file.clone(), named);

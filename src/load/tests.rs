@@ -18,7 +18,7 @@ fn source(path: &str, text: &str) -> Option<SourceText> {
 }
 
 fn context<'c>(config: &'c Config, variables: &'c Variables) -> ReadContext<'c> {
-    ReadContext { config, variables, overlays: Overlays::default(), limits: LoadLimits::default() }
+    ReadContext { config, variables, overlays: Overlays::default() }
 }
 
 /// What the careful reader finds in a text.
@@ -33,7 +33,7 @@ fn agree(path: &str, text: &str) -> Result<(), TestCaseError> {
     if source.needs_care() {
         return Ok(());
     }
-    let Some(documents) = fast::read(&source, 100) else { return Ok(()) };
+    let Some(documents) = fast::read(&source) else { return Ok(()) };
     let slow = carefully(&source);
     let config = Config::default();
     let assembled = |plain: PlainDocument| object::assembled(plain.kind, plain.metadata, Some(plain.spec), &config);

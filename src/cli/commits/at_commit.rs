@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::stacks::declared;
-use crate::file::{Directory, real_path};
+use crate::file::{Directory, limit, real_path};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{
     self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile, UndefinedEnvironment, is_hidden, is_source,
@@ -263,8 +263,7 @@ impl<'a> CommitLookup<'a> {
 
     /// A file of the working tree, by its path from the top.
     pub(super) fn read_now(&self, path: &str) -> Option<Vec<u8>> {
-        let limit = self.stack.options().limits.file_bytes;
-        Directory::open(self.repository.top()).and_then(|top| top.read(path, limit)).ok()
+        Directory::open(self.repository.top()).and_then(|top| top.read(path, limit::DEFINITIONS)).ok()
     }
 
     /// Whether a settings file of now names the stack, so that it is another one of the same name.
@@ -312,7 +311,7 @@ impl<'a> CommitLookup<'a> {
         let is_wanted = |entry: &&TreeEntry| single.as_ref().is_none_or(|single| below(entry) == *single);
         let (mut readable, mut others) = (Vec::new(), Vec::new());
         for entry in entries.iter().filter(is_wanted).filter(|entry| !is_hidden(&below(entry))) {
-            let fits = entry.size.is_none_or(|size| size <= options.limits.file_bytes);
+            let fits = entry.size.is_none_or(|size| size <= limit::DEFINITIONS);
             match entry.kind {
                 EntryKind::File if !is_source(&entry.path) => {}
                 EntryKind::File if entry.is_utf8 && fits => readable.push(entry),

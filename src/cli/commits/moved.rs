@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_settings, unreadable};
 use crate::cli::stacks::declared;
+use crate::file::limit;
 use crate::git::{EntryKind, TreeEntry};
 use crate::load::{self, Config, Diagnostics, Loaded, SourceFile, WantedKeys, is_hidden, is_source};
 use crate::model::{Definition, Key};
@@ -76,12 +77,11 @@ impl CommitLookup<'_> {
             let length = std::fs::symlink_metadata(top.join(&entry.path)).ok().map(|metadata| metadata.len());
             now.get(entry.path.as_str()) == Some(&entry.object.as_str()) && length == entry.size
         };
-        let limit = self.stack.options().limits.file_bytes;
         let could = |entry: &TreeEntry| {
             entry.kind == EntryKind::File
                 && entry.is_utf8
                 && is_source(&entry.path)
-                && entry.size.is_none_or(|size| size <= limit)
+                && entry.size.is_none_or(|size| size <= limit::DEFINITIONS)
         };
         Ok(all.iter().filter(|entry| could(entry) && self.is_outside(entry, root) && !same(entry)).collect())
     }

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::file::{Directory, slashed};
+use crate::file::{Directory, limit, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{self, Config, DirectoryKeys, LoadLimits, LoadOptions, SourceFile, StackFiles, config};
+use crate::load::{self, Config, DirectoryKeys, LoadOptions, SourceFile, StackFiles, config};
 use crate::model::Key;
 
 /// The directories of one repository, which all stacks of a command share.
@@ -114,11 +114,10 @@ pub fn top(directory: &Path) -> PathBuf {
 /// # Errors
 /// Why it cannot be searched.
 pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
-    let limit = LoadLimits::default().file_bytes;
     let found = load::stacks_of_repository(top).map_err(|problem| problem.message)?;
     let declared = found.into_iter().map(|path| {
         // A link that leads out of the stack's directory is no settings file.
-        let file = Directory::open(&path).and_then(|directory| directory.read(config::FILE, limit));
+        let file = Directory::open(&path).and_then(|directory| directory.read(config::FILE, limit::DEFINITIONS));
         let below = slashed(path.strip_prefix(top).unwrap_or(&path));
         let prefix = if below.is_empty() { below } else { format!("{below}/") };
         DeclaredDirectory::new(prefix, file.map_err(|error| error.to_string()))
@@ -132,7 +131,6 @@ pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
 /// git cannot show the commit, or not all of it.
 pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDirectory>, GitError> {
     let all = repository.entries(commit, "")?;
-    let limit = LoadLimits::default().file_bytes;
     let mut declared = Vec::new();
     let (mut read, mut readable) = (Vec::new(), Vec::new());
     for entry in all.iter().filter(|entry| entry.path.rsplit('/').next() == Some(config::FILE)) {
@@ -146,7 +144,7 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
             },
             EntryKind::Submodule => continue,
         };
-        match target.filter(|target| target.size.is_none_or(|size| size <= limit)) {
+        match target.filter(|target| target.size.is_none_or(|size| size <= limit::DEFINITIONS)) {
             Some(target) => {
                 read.push(target);
                 readable.push(prefix);

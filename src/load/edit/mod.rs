@@ -143,7 +143,7 @@ struct Editor<'l> {
 impl Editor<'_> {
     /// Edits each document by itself: what cannot be edited in one costs no other one a second reading.
     fn adopt(&self, wanted: &[&ValueToAdopt], edits: &mut AdoptedEdits) {
-        let bytes = self.loaded.origin.read(&self.file, &self.loaded.options.limits).unwrap_or_default();
+        let bytes = self.loaded.origin.read(&self.file).unwrap_or_default();
         let Ok(text) = String::from_utf8(bytes) else { return };
         let Some(before) = self.endpoints(&text) else {
             wanted.iter().for_each(|one| edits.add(one, Err(NotEditable::Withdrawn)));

@@ -72,7 +72,7 @@ fn head(key: &Key) -> String {
 
 /// The text of a file; empty where there is none.
 fn read(loaded: &Loaded, file: &Arc<str>) -> String {
-    loaded.origin.read(file, &loaded.options.limits).map(text).unwrap_or_default()
+    loaded.origin.read(file).map(text).unwrap_or_default()
 }
 
 fn text(bytes: Vec<u8>) -> String {

@@ -16,7 +16,6 @@ use super::definition::REMOVE;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::item::{Item, resolve};
 use super::loaded::StackFile;
-use super::options::LoadLimits;
 use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
 use super::text::{Language, SourceText};
@@ -42,7 +41,6 @@ pub(super) fn files(
     origin: &FileOrigin,
     config: &Config,
     stack: StackFile,
-    limits: &LoadLimits,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Arc<str>> {
     let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
@@ -50,7 +48,7 @@ pub(super) fn files(
         let filter = FileFilter::new(config, environment).in_stack(stack == StackFile::Found);
         // The same problem is found in every environment.
         problems.clear();
-        files.extend(origin.list(&filter, limits, problems));
+        files.extend(origin.list(&filter, problems));
     }
     files.into_iter().collect()
 }
@@ -59,16 +57,11 @@ pub(super) fn files(
 ///
 /// # Errors
 /// What cannot be read or parsed, of every file.
-pub(super) fn formatted(
-    origin: &FileOrigin,
-    files: &[Arc<str>],
-    limits: &LoadLimits,
-    root: PathBuf,
-) -> Result<Formatted, Diagnostics> {
+pub(super) fn formatted(origin: &FileOrigin, files: &[Arc<str>], root: PathBuf) -> Result<Formatted, Diagnostics> {
     let mut formatted = Formatted { root, files: files.len(), changed: Vec::new(), left: Vec::new() };
     let mut problems = Vec::new();
     for file in files {
-        let bytes = match origin.read(file, limits) {
+        let bytes = match origin.read(file) {
             Ok(bytes) => bytes,
             Err(problem) => {
                 problems.push(problem);
