@@ -4,10 +4,10 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::definition::names_other_kind;
-use super::plain::Spec;
+use super::plain::{MessageSeed, doubt};
 use super::text::{Language, SourceText};
 use crate::kind::{self, Kind, KindName};
 use crate::model::{Json, WireMetadata};
@@ -58,7 +58,6 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlainDocument, A::Error> {
-        let doubt = || A::Error::custom("a doubt");
         let (mut kind, mut metadata, mut spec) = (KindName::ENDPOINT.kind(), None, None);
         let mut seen: Vec<String> = Vec::with_capacity(3);
         while let Some(key) = map.next_key::<String>()? {
@@ -68,7 +67,7 @@ impl<'de> Visitor<'de> for DocumentVisitor {
             match key.as_str() {
                 "kind" if spec.is_none() => kind = kind::find(&map.next_value::<String>()?).ok_or_else(doubt)?,
                 "metadata" => metadata = map.next_value::<Option<WireMetadata>>()?,
-                "spec" => spec = Some(map.next_value_seed(Spec(kind.message()))?),
+                "spec" => spec = Some(map.next_value_seed(MessageSeed(kind.message()))?),
                 _ => return Err(doubt()),
             }
             seen.push(key);

@@ -10,23 +10,21 @@ use crate::kind::{self, Field, FieldKind, Flag, Message, Part, snake};
 use crate::model::Json;
 
 /// Reads a message.
-pub(super) struct Spec(pub(super) &'static Message);
+pub(super) struct MessageSeed(pub(super) &'static Message);
 
-impl<'de> DeserializeSeed<'de> for Spec {
+impl<'de> DeserializeSeed<'de> for MessageSeed {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-        deserializer.deserialize_map(MessageVisitor(self.0))
+        deserializer.deserialize_map(self)
     }
 }
 
-fn doubt<E: Error>() -> E {
+pub(super) fn doubt<E: Error>() -> E {
     E::custom("the careful reader has to look")
 }
 
-struct MessageVisitor(&'static Message);
-
-impl<'de> Visitor<'de> for MessageVisitor {
+impl<'de> Visitor<'de> for MessageSeed {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -192,7 +190,7 @@ impl<'de> DeserializeSeed<'de> for One {
             FieldKind::Map(_) => deserializer.deserialize_map(self),
             FieldKind::Message(_) => {
                 let message = self.field.message().ok_or_else(doubt)?;
-                let value = deserializer.deserialize_map(MessageVisitor(message))?;
+                let value = MessageSeed(message).deserialize(deserializer)?;
                 match message.is_reference && !self.field.takes(&value) {
                     true => Err(doubt()),
                     false => Ok(value),
