@@ -150,7 +150,7 @@ pub enum GroupFlag {
 }
 
 /// A key of a message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Field {
     /// The key in snake case, as the service writes it.
     pub name: &'static str,
@@ -209,7 +209,7 @@ pub enum Flag {
 }
 
 /// What is written at a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum FieldKind {
     /// `true` or `false`
     Bool,
@@ -234,6 +234,7 @@ pub enum FieldKind {
     /// Seconds such as `1.5s`.
     Duration,
     /// Anything.
+    #[default]
     Any,
     /// A mapping with the fields of this message, of [`FieldKind::EMPTY`] none.
     Message(&'static str),
@@ -533,10 +534,7 @@ impl Group {
 
 impl Field {
     fn new(name: &'static str, kind: FieldKind) -> Self {
-        let (flags, refers_to, rules) = (Vec::new(), Vec::new(), Vec::new());
-        let (mirrors, default, namespace, served) = (None, None, None, None);
-        let (is_list, meaning, message) = (false, "", OnceLock::new());
-        Self { name, kind, is_list, flags, refers_to, mirrors, default, namespace, served, rules, meaning, message }
+        Self { name, kind, ..Self::default() }
     }
 
     /// Whether this is said of it.
