@@ -81,9 +81,7 @@ impl Trace {
 
 /// The bounded log in memory, and the log file.
 #[derive(Debug)]
-pub struct Log {
-    state: Mutex<LogState>,
-}
+pub struct Log(Mutex<LogState>);
 
 #[derive(Debug)]
 struct LogState {
@@ -106,7 +104,7 @@ impl Log {
     /// A log of `size` requests in memory, and a file that restarts after `largest_file` bytes.
     pub fn open(size: usize, file: Option<&Path>, largest_file: u64) -> Result<Self, FileError> {
         let file = file.map(file::append_private).transpose()?;
-        Ok(Self { state: Mutex::new(LogState { entries: VecDeque::new(), size, sequence: 0, file, largest_file }) })
+        Ok(Self(Mutex::new(LogState { entries: VecDeque::new(), size, sequence: 0, file, largest_file })))
     }
 
     /// Numbers the entry and stores it.
@@ -115,7 +113,7 @@ impl Log {
         let traces = [&mut entry.traceparent, &mut entry.tracestate];
         let sent = [&mut entry.version_sent, &mut entry.request_id].into_iter().chain(traces);
         texts.into_iter().chain(sent.flatten()).for_each(shorten);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let largest_file = state.largest_file;
         state.sequence += 1;
         entry.sequence = state.sequence;
@@ -140,7 +138,7 @@ impl Log {
 
     /// The stored entries, oldest first.
     pub fn entries(&self) -> Vec<LogEntry> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.entries.iter().cloned().collect()
     }
 }

@@ -98,11 +98,6 @@ struct Change {
 }
 
 impl Batch {
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets `key` of `table`; a later change of the same key in the batch wins.
     pub fn put(&mut self, table: &'static str, key: impl Into<String>, value: impl Into<Vec<u8>>) {
         self.changes.push(Change { table, key: key.into(), value: Some(value.into()) });
@@ -370,7 +365,7 @@ mod tests {
     use super::*;
 
     fn one(key: &str, value: &str) -> Batch {
-        let mut batch = Batch::new();
+        let mut batch = Batch::default();
         batch.put("things", key, value);
         batch
     }
@@ -396,7 +391,7 @@ mod tests {
     async fn a_removed_key_is_gone() {
         let store = Store::open(&Storage::Memory).unwrap();
         store.write(one("a", "1"));
-        let mut batch = Batch::new();
+        let mut batch = Batch::default();
         batch.remove("things", "a");
         batch.remove("things", "never");
         let ticket = store.write(batch);
@@ -425,7 +420,7 @@ mod tests {
     #[tokio::test]
     async fn every_value_is_passed_once_and_in_the_order_of_its_group() {
         let store = Store::open(&Storage::Memory).unwrap();
-        let mut batch = Batch::new();
+        let mut batch = Batch::default();
         let keys = ["a/x", "a/y", "a-b/x", "a", "a/x/y", "a0", "b/", "/c", "", "b/z", "é/1", "é/2"];
         keys.iter().for_each(|key| batch.put_json("things", *key, key));
         store.durable(store.write(batch)).await.unwrap();

@@ -251,7 +251,7 @@ impl Objects {
     fn write(&self, inner: &mut Inner, kind: &'static ObjectKind, record: &StoredObject) -> Written {
         let text = serde_json::to_string(record).map_err(ErrorResponse::internal)?;
         let object = ServedObject::new(text.as_str().into()).map_err(ErrorResponse::internal)?;
-        let mut batch = Batch::new();
+        let mut batch = Batch::default();
         batch.put(kind.name(), table_key(&record.namespace, &record.name), text);
         inner.latest = self.store.write(batch);
         Ok(inner.insert(kind, record.namespace.clone(), record.name.as_str().into(), object))
@@ -264,7 +264,7 @@ impl Objects {
             inner.references.remove(&key.place(), object.spec());
         }
         inner.version += 1;
-        let mut batch = Batch::new();
+        let mut batch = Batch::default();
         batch.remove(key.kind.name(), table_key(key.namespace, key.name));
         // The version of a removed object must not be used again.
         batch.put(COUNTERS, VERSION, inner.version.to_string());

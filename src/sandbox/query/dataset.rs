@@ -75,7 +75,7 @@ pub fn tenant_name(store: &Store) -> Result<Option<String>, StoreError> {
 /// Queues the data of a tenant file without its endpoints; `name` is the tenant's. It can be opened once
 /// the ticket is durable.
 pub fn seed(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, StoreError> {
-    let mut batch = Batch::new();
+    let mut batch = Batch::default();
     if is_new(store, tenant)? {
         for table in [SITES, VERSIONS, DDOS_EVENTS] {
             clear(store, &mut batch, table)?;
@@ -126,7 +126,7 @@ impl Dataset {
     /// Queues the record of a query.
     pub fn record(&self, store: &Store, query: &RecordedQuery) -> Ticket {
         let mut next = self.next_query.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut batch = Batch::new();
+        let mut batch = Batch::default();
         batch.put_json(QUERIES, format!("{:020}", *next), query);
         if let Some(oldest) = next.checked_sub(QUERIES_KEPT) {
             batch.remove(QUERIES, format!("{oldest:020}"));
@@ -143,7 +143,7 @@ pub fn queries(store: &Store) -> Result<Vec<RecordedQuery>, StoreError> {
 
 /// Queues an edited event.
 pub fn store_event(store: &Store, event: &ddos::DdosEvent) -> Ticket {
-    let mut batch = Batch::new();
+    let mut batch = Batch::default();
     batch.put_json(DDOS_EVENTS, event.id.clone(), event);
     store.write(batch)
 }
