@@ -11,6 +11,8 @@
 //! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
 //! be cheap.
 
+use std::collections::BTreeSet;
+
 use super::field_digest::{
     KEY_WIDTH, entries, field_digest, hidden_digest, hidden_slot, is_hidden, key_digest, slot, split, text_digest,
 };
@@ -152,11 +154,24 @@ impl Ownership {
         Self::of(endpoint, stack, RUN_PENDING)
     }
 
+    /// The same of a run that leaves these fields as they are: of them it says what was applied `before`.
+    #[must_use]
+    pub fn keeping(mut self, before: Option<&AppliedFields>, fields: &[Field]) -> Self {
+        if let (Some(applied), false) = (&mut self.applied, fields.is_empty()) {
+            applied.keep(before, fields);
+        }
+        self
+    }
+
     /// Whether `wanted` is the same, run and commit aside, and what no answer shows and `wanted` does not name.
     pub fn fits(&self, wanted: &Ownership) -> bool {
         let same = |one: &AppliedFields, other: &AppliedFields| {
-            let named = split(&one.entries).filter(|(slot, _)| !is_hidden(slot) || other.digest(slot).is_some());
-            one.key == other.key && one.moved_from == other.moved_from && named.eq(split(&other.entries))
+            let named = || split(&one.entries).filter(|(slot, _)| !is_hidden(slot) || other.digest(slot).is_some());
+            let wanted = || split(&other.entries);
+            // What was kept is behind what was written.
+            let are_equal = || named().collect::<BTreeSet<_>>() == wanted().collect();
+            let is_named = || named().eq(wanted()) || are_equal();
+            one.key == other.key && one.moved_from == other.moved_from && is_named()
         };
         let fits = match (&self.applied, &wanted.applied) {
             (Some(one), Some(other)) => same(one, other),
@@ -237,12 +252,16 @@ impl AppliedFields {
     /// where either cannot be read.
     pub fn keeping(text: &str, before: &str, fields: &[Field]) -> Option<String> {
         let (mut applied, before) = (Self::read(text)?, Self::read(before)?);
+        applied.keep(Some(&before), fields);
+        Some(applied.text())
+    }
+
+    fn keep(&mut self, before: Option<&Self>, fields: &[Field]) {
         let slots: Vec<String> = fields.iter().flat_map(|field| [slot(field), hidden_slot(field)]).collect();
         let is_kept = |(slot, _): &(&str, &str)| slots.iter().any(|kept| kept == slot);
-        let written = split(&applied.entries).filter(|entry| !is_kept(entry));
-        let kept = split(&before.entries).filter(is_kept);
-        applied.entries = written.chain(kept).flat_map(|(slot, digest)| [slot, digest]).collect();
-        Some(applied.text())
+        let written = split(&self.entries).filter(|entry| !is_kept(entry));
+        let kept = before.into_iter().flat_map(|before| split(&before.entries)).filter(is_kept);
+        self.entries = written.chain(kept).flat_map(|(slot, digest)| [slot, digest]).collect();
     }
 
     /// The stack that the object was moved from, where the one that owns it now has not applied it yet.

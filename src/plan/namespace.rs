@@ -12,8 +12,8 @@ use super::{
 use crate::diff::{self, CompareOptions, Difference};
 use crate::kind;
 use crate::model::{
-    AppliedFields, Definition, Field, Json, Key, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject,
-    STACK, Scope, Spec, ValueDigest, WrittenFor,
+    Definition, Field, Json, Key, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, STACK, Scope, Spec,
+    ValueDigest, WrittenFor,
 };
 
 /// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name.
@@ -92,28 +92,6 @@ impl NamespaceBuilder<'_, '_> {
         self.input.settings.safeguards.ownership_annotations
     }
 
-    /// The ownership annotations to write over those that say what was `applied`.
-    fn annotations(&self, definition: &Definition, applied: Option<&AppliedFields>) -> Option<OwnershipAnnotations> {
-        self.annotates().then(|| OwnershipAnnotations::wanted(&definition.endpoint, self.input.stack, applied))
-    }
-
-    /// The ownership annotations that a replace writes. Where none are wanted, those that are there stay
-    /// true, or they would give later differences a false cause.
-    fn annotations_of_replace(
-        &self,
-        definition: &Definition,
-        owner: Owner<'_>,
-        ownership: Option<&Ownership>,
-    ) -> Option<OwnershipAnnotations> {
-        let applied = owner.applied(ownership);
-        if let (false, Some(_), Some(ownership)) = (self.annotates(), applied, ownership) {
-            return Some(
-                OwnershipAnnotations::wanted(&definition.endpoint, ownership.stack.as_deref(), applied).fitting(),
-            );
-        }
-        self.annotations(definition, applied)
-    }
-
     fn owner<'m>(&self, key: &Key, ownership: Option<&'m Ownership>) -> Owner<'m> {
         Owner::of(ownership, key, self.input.stack)
     }
@@ -160,9 +138,10 @@ impl NamespaceBuilder<'_, '_> {
     fn missing(&mut self, definition: &Definition) {
         let key = definition.endpoint.key.clone();
         let action = Action::Create { wanted: definition.endpoint.clone() };
+        let wanted = || OwnershipAnnotations::wanted(Ownership::wanted(&definition.endpoint, self.input.stack), None);
         let change = Change {
             cause: Some(Cause::Pending),
-            ownership: self.annotations(definition, None),
+            ownership: self.annotates().then(wanted),
             ..Change::new(key, action)
         };
         self.push(change, Some(definition), None);
@@ -195,7 +174,7 @@ impl NamespaceBuilder<'_, '_> {
         let fixed = differences.iter().find_map(fixed);
         let may_recreate = fixed.is_some() && self.input.allow.recreate(key);
         self.note_unlike(live, definition, &differences, options);
-        let change = self.change(definition, live, ownership.as_ref(), &differences);
+        let change = self.change(definition, live, ownership.as_ref(), &differences, &ignored);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
         let selected = self.input.selection.selects(key, Some(definition), Some(live));
         // What has another owner is not part of any share, and what is going is not ours to count.
@@ -308,10 +287,12 @@ impl NamespaceBuilder<'_, '_> {
         live: &LiveObject,
         ownership: Option<&Ownership>,
         differences: &[Difference],
+        ignored: &[Field],
     ) -> Option<Change> {
         let key = definition.endpoint.key.clone();
         let owner = self.owner(&key, ownership);
         let applied = owner.applied(ownership);
+        let wanted = |stack| Ownership::wanted(&definition.endpoint, stack).keeping(applied, ignored);
         if !differences.is_empty() {
             let fields = differences
                 .iter()
@@ -325,7 +306,12 @@ impl NamespaceBuilder<'_, '_> {
             // Without annotations nothing is taken over.
             let adopts = !owner.is_ours() && self.input.settings.safeguards.ownership_annotations;
             let action = Action::Replace { fields, adopts, before: BeforeImage::of(live) };
-            let ownership = self.annotations_of_replace(definition, owner, ownership);
+            // Where none are wanted, those that are there stay true, or they would give later differences a false cause.
+            let ownership = match ownership.filter(|_| applied.is_some()) {
+                _ if self.annotates() => Some(OwnershipAnnotations::wanted(wanted(self.input.stack), applied)),
+                Some(theirs) => Some(OwnershipAnnotations::wanted(wanted(theirs.stack.as_deref()), applied).fitting()),
+                None => None,
+            };
             return Some(Change {
                 ownership,
                 secrets: unshown(definition, &live.endpoint),
@@ -341,12 +327,12 @@ impl NamespaceBuilder<'_, '_> {
         if !self.annotates() || !takes_over {
             return None;
         }
-        let wanted = Ownership::wanted(&definition.endpoint, self.input.stack);
+        let wanted = wanted(self.input.stack);
         if ownership.is_some_and(|ownership| ownership.fits(&wanted)) {
             return None;
         }
         let action = Action::Annotate { before: BeforeImage::of(live) };
-        let ownership = self.annotations(definition, applied);
+        let ownership = Some(OwnershipAnnotations::wanted(wanted, applied));
         let change =
             Change { ownership, secrets: unshown(definition, &live.endpoint), ..Change::new(key.clone(), action) };
         // Annotations are not worth a secret.

@@ -20,11 +20,10 @@ pub struct OwnershipAnnotations {
 }
 
 impl OwnershipAnnotations {
-    /// The ownership annotations that an apply of `endpoint` for `stack` writes over those of `before`, whose
-    /// commit stays: see [`crate::plan::Plan::stamp`].
+    /// Those that a run writes over what was applied `before`, whose commit stays: see [`crate::plan::Plan::stamp`].
     #[must_use]
-    pub fn wanted(endpoint: &Object, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
-        let ownership = Ownership::wanted(endpoint, stack).at_commit(before.and_then(AppliedFields::commit));
+    pub fn wanted(ownership: Ownership, before: Option<&AppliedFields>) -> Self {
+        let ownership = ownership.at_commit(before.and_then(AppliedFields::commit));
         Self { stack: ownership.stack, applied: ownership.applied.map(|applied| applied.text()) }
     }
 

@@ -58,7 +58,7 @@ fn the_guards_of_a_rollback_count_what_its_stack_may_delete() {
         live(endpoint("nobodys", 1)),
     ];
     let wanted = endpoint("created", 1);
-    let ownership = Some(OwnershipAnnotations::wanted(&wanted, Some(STACK), None));
+    let ownership = Some(OwnershipAnnotations::wanted(Ownership::wanted(&wanted, Some(STACK)), None));
     let create = Change { ownership, ..Change::new(wanted.key.clone(), Action::Create { wanted }) };
     let plan = rolled_back(vec![create], now, &[]);
     assert_eq!(plan.deletes().map(|key| key.name.to_string()).collect::<Vec<_>>(), ["created"]);

@@ -6,8 +6,8 @@ use super::world::{STACK, World, annotated, endpoint, live, shop};
 use super::*;
 use crate::model::policy::{IgnoreRule, Safeguards};
 use crate::model::{
-    Desired, DocumentError, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope, UnknownField,
-    UnsupportedItem,
+    Desired, DocumentError, Field, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope,
+    UnknownField, UnsupportedItem,
 };
 
 fn nothing() -> Vec<String> {
@@ -172,11 +172,36 @@ fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
 
 #[test]
 fn an_ignored_field_is_not_planned() {
-    let rule = IgnoreRule { object: "shop/*".to_owned(), field: crate::model::Field::of_unit("port") };
+    let rule = IgnoreRule { object: "shop/*".to_owned(), field: Field::of_unit("port") };
     let ignore = Ignore::new([&rule]).expect("a rule");
     let object = annotated(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
     let world = World::new().defined(endpoint("a", 2)).live(object).with(|world| world.ignore = ignore.clone());
     assert_eq!(world.lines(), nothing());
+}
+
+#[test]
+fn the_annotation_of_a_write_names_of_an_ignored_field_what_was_applied_before() {
+    let rule = IgnoreRule { object: "shop/*".to_owned(), field: Field::of_unit("port") };
+    let ignore = Ignore::new([&rule]).expect("a rule");
+    let described = |text: &str, port| Object { description: text.to_owned(), ..endpoint("a", port) };
+    let ignoring =
+        |object| World::new().defined(described("new", 3)).live(object).with(|world| world.ignore = ignore.clone());
+    for (applied, cause) in [(None, "both"), (Some(1), "both"), (Some(2), "pending"), (Some(3), "drift")] {
+        let found = live(described("old", 2));
+        let found = match applied {
+            Some(port) => annotated(found, &described("old", port), Some(STACK)),
+            None => found,
+        };
+        let plan = ignoring(found).plan();
+        let mut written = live(described("new", 2));
+        for (field, text) in plan.changes[0].ownership.as_ref().expect("annotations").annotations("run-2") {
+            let Field::Annotation(key) = field else { unreachable!("an annotation") };
+            written.endpoint.annotations.insert(key, text.expect("a text"));
+        }
+        assert_eq!(ignoring(written.clone()).lines(), nothing());
+        let noticed = World::new().defined(described("new", 3)).live(written);
+        assert_eq!(noticed.lines(), [format!("replace a spec.port={cause}")]);
+    }
 }
 
 fn crowd(live_count: usize, replaced: usize, deleted: usize) -> World {
@@ -365,7 +390,7 @@ fn of_what_others_changed_nothing_stays_and_it_counts_as_left_out() {
     for change in &mut plan.changes {
         change.attribution = Some(Attribution::ThisChange).filter(|_| change.fields().is_empty());
         for field in fields_of(change) {
-            let is_ours = field.field == crate::model::Field::of_unit("port");
+            let is_ours = field.field == Field::of_unit("port");
             field.attribution = Some(if is_ours { Attribution::ThisChange } else { Attribution::PendingOnBase });
         }
     }
