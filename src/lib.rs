@@ -50,3 +50,6 @@ pub mod git;
 pub mod terraform;
 
 pub mod cli;
+
+#[cfg(test)]
+mod tests;

@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
     use crate::model::Spec;
-    use crate::plan::world::{World, live, object};
+    use crate::tests::world::{World, live, object};
 
     #[test]
     fn a_removal_is_met_only_where_the_value_is_gone() {

@@ -256,8 +256,8 @@ mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
     use crate::model::Scope;
-    use crate::plan::world::{endpoint, live};
     use crate::plan::{BeforeImage, BlockReason, BlockedChange, Change, FieldChange, ScopeState, Unchangeable};
+    use crate::tests::world::{endpoint, live};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
         let changed = |(field, cause): &(Field, Cause)| FieldChange::new(field.clone(), json!(9999), json!(80), *cause);

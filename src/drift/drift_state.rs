@@ -257,8 +257,8 @@ mod tests {
     use super::*;
     use crate::drift::{ObjectVerdict, Verdict};
     use crate::model::Scope;
-    use crate::plan::world::{World, endpoint, live, shop};
     use crate::plan::{Action, BeforeImage, FieldChange, ScopeState};
+    use crate::tests::world::{World, endpoint, live, shop};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a time")

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{MissingCause, UnmanagedPolicy, Verdict};
 use crate::model::{Json, ListRead, LiveItem, LiveObject, RelatedObject, Scope};
-use crate::plan::world::{STACK, World, annotated, endpoint, live, object, shop};
 use crate::plan::{Action, Allowances, Approval, ApprovalError, Note, Prune, Selection};
+use crate::tests::world::{STACK, World, annotated, endpoint, live, object, shop};
 
 impl World {
     fn verdict(&self) -> Verdict {

@@ -12,8 +12,8 @@ use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, RunClosing, RunEntry, RunHeader, RunRecorder as _, RunTrigger,
     Urgency, Verification, WriteRequest,
 };
-use crate::state::faults::{Fault, FaultyStore};
 use crate::state::{LeaseError, LeaseTiming, StateStore};
+use crate::tests::faults::{Fault, FaultyStore};
 
 const RUN: &str = "2026-11-22T05-00-00-000-shop-0001";
 

@@ -3,8 +3,6 @@
 //! form), so that comparing two objects is comparing two values. No IO.
 
 mod bounds;
-#[cfg(test)]
-pub mod comparisons;
 mod desired;
 pub(crate) mod document;
 mod field;

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::world::{STACK, World, annotated, endpoint, live, object, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
 use crate::model::{Field, Json, ListRead, LiveObject, Object, PROTECT, SourceLocation};
+use crate::tests::world::{STACK, World, annotated, endpoint, live, object, shop};
 
 fn scope(text: &str) -> Scope {
     Scope::try_from(text.to_owned()).expect("a scope")

@@ -441,5 +441,3 @@ mod kind_tests;
 mod reference_tests;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) mod world;

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::super::world::{annotated, endpoint, live, shop};
 use super::*;
 use crate::model::{Definition, ListRead, LiveObject, Object, Scope};
+use crate::tests::world::{annotated, endpoint, live, shop};
 
 const OLD: &str = "old";
 const NEW: &str = "new";

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::world::{STACK, World, annotated, endpoint, live, object};
 use super::*;
-use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::model::{Json, ListRead, LiveObject, Object};
+use crate::tests::comparisons::{assert_no_search_through_all, count};
+use crate::tests::world::{STACK, World, annotated, endpoint, live, object};
 
 const KINDS: [&str; 5] = ["healthcheck", "origin_pool", "http_loadbalancer", "service_policy", "service_policy_rule"];
 

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::super::world::{STACK, World, annotated, endpoint, live, object, shop};
 use super::*;
 use crate::model::RelatedObject;
+use crate::tests::world::{STACK, World, annotated, endpoint, live, object, shop};
 
 /// The rollback of a run of the stack that made these changes, with these definitions.
 fn rolled_back(changes: Vec<Change>, now: Vec<LiveObject>, definitions: &[Desired]) -> Plan {

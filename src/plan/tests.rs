@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::world::{STACK, World, annotated, endpoint, live, shop};
 use super::*;
 use crate::model::policy::{IgnoreRule, Safeguards};
 use crate::model::{
     Desired, DocumentError, Field, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope,
     UnknownField, UnsupportedItem,
 };
+use crate::tests::world::{STACK, World, annotated, endpoint, live, shop};
 
 fn nothing() -> Vec<String> {
     Vec::new()

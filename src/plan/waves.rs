@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
     use crate::plan::BeforeImage;
-    use crate::plan::world::{endpoint, live};
+    use crate::tests::world::{endpoint, live};
 
     fn changes(kinds: &[(bool, bool)]) -> Vec<Change> {
         let change = |(at, (is_delete, is_shop)): (usize, &(bool, bool))| {

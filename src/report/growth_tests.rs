@@ -9,8 +9,8 @@ use super::{
     Format, Report as _, TextView, annotation, document, github, junit, prometheus, sample_tests, sarif, text,
 };
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
-use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::plan::Plan;
+use crate::tests::comparisons::{assert_no_search_through_all, count};
 
 /// A plan in which every change drifted or is pending, and as much is blocked.
 fn plan(changes: usize) -> Plan {

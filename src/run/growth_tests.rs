@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::model::{Field, Key, ListRead, Live, LiveItem, Object, RunId, Scope};
-use crate::plan::world::{self, live};
 use crate::plan::{
     Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, rollback,
 };
@@ -14,6 +12,8 @@ use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunHeader, RunRecord, RunTrigger,
     WriteRequest,
 };
+use crate::tests::comparisons::{assert_no_search_through_all, count};
+use crate::tests::world::{self, live};
 
 fn endpoint(key: &Key, port: u16) -> Object {
     world::endpoint(key.name.as_str(), port)

@@ -276,8 +276,8 @@ impl RunRecord {
 mod tests {
     use super::*;
     use crate::plan::BeforeImage;
-    use crate::plan::world::{endpoint, live};
     use crate::run::{Confirmation, ObjectBody, WriteRequest};
+    use crate::tests::world::{endpoint, live};
 
     /// What a run recorded of replaces: the port that each found, and its result.
     fn written(steps: &[(&str, u16, Option<ChangeResult>)]) -> Vec<(String, u64)> {

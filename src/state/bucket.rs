@@ -168,7 +168,7 @@ impl Drop for Worker {
 #[cfg(test)]
 mod tests {
     use crate::state::CreateResult;
-    use crate::state::faults::{Fault, FaultyStore};
+    use crate::tests::faults::{Fault, FaultyStore};
 
     #[test]
     fn a_write_whose_last_answer_is_lost_is_found_and_not_reported_as_failed() {

@@ -5,8 +5,6 @@
 mod bucket;
 mod connect;
 mod error;
-#[cfg(test)]
-pub(crate) mod faults;
 mod lease;
 mod location;
 mod object;

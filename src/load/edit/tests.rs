@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::load::{self, LoadOptions, SourceFile};
-use crate::model::comparisons::count;
+use crate::tests::comparisons::count;
 
 const KEY: &str = "shop/cart";
 

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::*;
+use crate::kind::KindName;
 use crate::model::{
-    Definition, Desired, Json, ListRead, LiveItem, LiveObject, Object, Ownership, Scope, Spec, StringMap,
+    Definition, Desired, Json, Key, Layout, ListRead, LiveItem, LiveObject, Namespace, Object, Ownership, Scope, Spec,
+    StringMap,
 };
+use crate::plan::*;
 
 pub(crate) const STACK: &str = "shop-prod";
 

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use super::{Key, Scope};
+use crate::model::{Key, Scope};
 
 thread_local! {
     static COMPARISONS: Cell<u64> = const { Cell::new(0) };

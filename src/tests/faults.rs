@@ -14,7 +14,7 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-use super::Bucket;
+use crate::state::Bucket;
 
 /// What happens to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
