@@ -106,18 +106,17 @@ pub struct Attachment {
 }
 
 impl DdosEvent {
-    /// The end, in the past or in the future; nothing where there is none, or the proto's zero of one.
+    /// The end, in the past or in the future; nothing where there is none, or one that cannot be read or is before the start,
+    /// such as the zero of a time.
     pub fn end(&self) -> Option<&str> {
-        self.end_time.as_deref().filter(|end| !end.is_empty() && !end.starts_with("0001-01-01"))
+        let time = |text: &str| text.parse::<Timestamp>().ok();
+        let start = self.start_time.as_deref().and_then(time).unwrap_or(Timestamp::UNIX_EPOCH);
+        self.end_time.as_deref().filter(|end| time(end).is_some_and(|end| end > Timestamp::UNIX_EPOCH && end >= start))
     }
 
-    /// Whether the event goes on at `now`. An end that cannot be read is none, and so is one before the start, such as the
-    /// zero of a time.
+    /// Whether the event goes on at `now`.
     pub fn is_open(&self, now: Timestamp) -> bool {
-        let time = |text: &str| text.parse::<Timestamp>().ok();
-        let start = self.start_time.as_deref().and_then(time);
-        let end = self.end().and_then(time).filter(|end| start.is_none_or(|start| start <= *end));
-        end.is_none_or(|end| end > now)
+        self.end().and_then(|end| end.parse::<Timestamp>().ok()).is_none_or(|end| end > now)
     }
 }
 
@@ -306,9 +305,13 @@ mod tests {
         assert!(event.is_open(now) && event.end().is_none() && event.description.is_empty());
         assert_eq!(event.attachments[0].size_bytes.as_deref(), Some("12345"));
         assert_eq!(event.others["future"], json!({"x": 1}));
-        let until = |end: &str| DdosEvent { end_time: Some(end.to_owned()), ..event.clone() };
+        let start_time = Some("2024-01-01T00:00:00Z".to_owned());
+        let until =
+            |end: &str| DdosEvent { start_time: start_time.clone(), end_time: Some(end.to_owned()), ..event.clone() };
         assert!(!until("2024-01-01T02:00:00Z").is_open(now) && until("2024-01-01T02:00:01Z").is_open(now));
-        assert!(until("0001-01-01T00:00:00Z").end().is_none());
+        for zero in ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "2023-12-31T23:59:59Z", "never", ""] {
+            assert!(until(zero).end().is_none(), "{zero}");
+        }
     }
 
     #[test]
