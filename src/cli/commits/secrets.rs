@@ -8,7 +8,7 @@ use crate::cli::context::LazyRepository;
 use crate::cli::{Context, settings};
 use crate::load;
 use crate::model::{Desired, Ownership, SealedSecrets};
-use crate::plan::{Change, Plan};
+use crate::plan::{Change, Plan, PlanOrigin};
 use crate::run::RunRecord;
 
 /// The definitions that may have the secrets of the objects that a run wrote over: those of the working directory, and those
@@ -28,6 +28,10 @@ pub fn before_run(context: &Context, record: &RunRecord) -> Vec<Desired> {
 /// commit that a rollback restores, have them.
 pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
     let commits = |here: &Desired| {
+        // What any other plan was made with may have been replaced since.
+        if !matches!(plan.source.origin, PlanOrigin::Rollback(_)) {
+            return BTreeSet::new();
+        }
         let sealed = here.sealed();
         let lacks = |change: &&Change| change.sealed().iter().any(|digest| !sealed.contains(digest));
         let lacking = plan.changes.iter().filter(lacks).filter_map(|change| change.ownership.as_ref()?.commit());
