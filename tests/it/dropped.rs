@@ -80,6 +80,24 @@ fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
 }
 
 #[test]
+fn what_another_environment_of_the_stack_lists_is_not_left_by_this_one() {
+    let service = Service::start();
+    let of = |green: &str| {
+        format!("stack: s\nenvironments:\n  blue: {{namespaces: [shop], variables: {{n: shop}}}}\n  green: {green}\n")
+    };
+    let stage = Stage::new().at(&service).file("x.yaml", &definition("${n}/x", 80));
+    stage.write("trueup.yaml", &of("{namespaces: [pay], variables: {n: pay}}"));
+    for environment in ["blue", "green", "blue", "green"] {
+        stage.run(&format!("apply . --env {environment} --yes --quiet")).code(0);
+        let check = format!("drift . --env {environment} --drift-state ../memory.json");
+        stage.run(&check).code(0).stdout_contains("In sync");
+    }
+    stage.write("trueup.yaml", &of("{stack: other, namespaces: [pay], variables: {n: pay}}"));
+    let check = "drift . --env blue --drift-state ../memory.json";
+    stage.run(check).code(3).stdout_contains("1 endpoint of this stack in pay is outside");
+}
+
+#[test]
 fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_moved_since_or_with_it() {
     let service = Service::start();
     let output = "1 endpoint of this stack in pay is outside of `namespaces:`";

@@ -60,7 +60,13 @@ pub fn scopes(
         kinds.insert(key.kind);
     }
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
-    namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
+    let config = &stack.loaded.config;
+    // Another environment of the same stack may list what this one does not: it is in the plans of that one.
+    let others = config.environments.values();
+    let others = others.filter(|other| other.stack == config.stack && other.base_url == config.base_url);
+    let listed: BTreeSet<&Namespace> = others.flat_map(|other| &other.namespaces).collect();
+    let is_listed = |namespace: &Namespace| listed.contains(namespace) || stack.loaded.namespaces().contains(namespace);
+    namespaces.retain(|namespace| !is_read(namespace) && !is_listed(namespace));
     let namespaces = shard::namespaces(shard, namespaces, &plan.service.base_url);
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
     let is_reached = |scope: &Scope| stack.selection.reaches(scope, &stack.loaded.desired);
