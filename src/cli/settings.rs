@@ -446,7 +446,7 @@ pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
 }
 
 /// The flags with the configuration in `root`, where neither the call names one nor the working directory leads to it.
-fn with_configuration(context: &Context, flags: String, root: Option<&Path>) -> String {
+pub fn with_configuration(context: &Context, flags: String, root: Option<&Path>) -> String {
     let is_elsewhere =
         |root: &&Path| context.global.config.is_none() && root_of(Path::new(".")).as_deref() != Some(*root);
     let Some(root) = root.filter(is_elsewhere) else { return flags };

@@ -264,6 +264,10 @@ fn a_run_that_was_not_finished_is_noted_with_the_command_that_finishes_it() {
     apply.wait().expect("it ends");
     service.misbehave("rules: []");
     let report = stage.run("doctor --format json").code(0).json();
+    let above = stage.command(&["doctor", &stage.path("").display().to_string()]).current_dir("/").output();
+    let above = String::from_utf8(above.expect("it ran").stdout).expect("a text");
+    let settings = stage.path("trueup.yaml").display().to_string();
+    assert!(above.contains(&format!(" --config {}\n", settings.trim_start_matches('/'))), "{above}");
     let checks = report["checks"].as_array().expect("checks");
     let open = checks.iter().find(|check| check["name"] == "last run").expect("the run");
     assert_eq!(open["status"], "note");

@@ -61,10 +61,10 @@ impl Execute for DoctorArgs {
 async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     let directory = arguments.directory.as_path();
     let Some(config) = settings_file(context, directory, health) else { return };
-    let has_stack = settings::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
+    let root = settings::root(context, directory).ok().filter(|root| crate::file::exists(&root.join(config::FILE)));
     let mut kinds = config.kinds_with_endpoint();
     // Without a stack, the files in the directory have nothing to do with the namespaces that the call names.
-    if has_stack || arguments.namespace.is_empty() {
+    if root.is_some() || arguments.namespace.is_empty() {
         let keys = definitions(context, &config, directory, health);
         limits(context, &config, directory, &keys, health);
         kinds.extend(keys.iter().map(|key| key.kind));
@@ -77,7 +77,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
         let with_token = given_token(context, &config, &place, health);
         service::check(context, &config, (&namespaces, &kinds), with_token, health).await;
     }
-    kept_state(context, &config, health).await;
+    kept_state(context, &config, root.as_deref(), health).await;
 }
 
 fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Option<Config> {
@@ -203,7 +203,7 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
     status != HealthStatus::Failed
 }
 
-async fn kept_state(context: &Context, config: &Config, health: &mut Health) {
+async fn kept_state(context: &Context, config: &Config, root: Option<&Path>, health: &mut Health) {
     let Some(store) = checked(health, "state", settings::state_store(context)) else { return };
     let usable = match store {
         StateStore::Directory(path) => directory(path, health),
@@ -230,7 +230,7 @@ async fn kept_state(context: &Context, config: &Config, health: &mut Health) {
             open.run,
             plan::consents(open.allowed.iter()),
             plan::prune_flags(&open.prune_namespaces),
-            context.call.settings()
+            settings::with_configuration(context, context.call.settings(), root)
         ));
     }
 }
