@@ -24,8 +24,8 @@ const LARGEST_BLOBS: u64 = 64 * 1024 * 1024;
 /// How git is to show what differs.
 const RAW: [&str; 6] = ["-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
-/// A commit and its first parent.
-type WithParent = (String, Option<String>);
+/// A commit behind one of its parents.
+type WithParent = (String, String);
 
 /// A commit that changed something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,8 +89,8 @@ impl Repository {
         Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
     }
 
-    /// Gives `take` the versions of a file of the directory in the commits that changed it, the newest first; a commit that
-    /// removed it has none. It was elsewhere before a commit that added it there and removed one of the same name that `is_it`.
+    /// Gives `take` the versions of a file of the directory in the commits that changed it; a commit that removed it has none.
+    /// It was elsewhere before each commit that added it there and removed one of the same name that `is_it`.
     ///
     /// # Errors
     /// The program failed, or took too long, or there is more than is read: then older versions are not known.
@@ -100,41 +100,50 @@ impl Repository {
         is_it: impl Fn(&[u8]) -> bool,
         mut take: impl FnMut(&[u8]),
     ) -> Result<(), GitError> {
-        let (mut from, mut path) = ("HEAD".to_owned(), format!("{}{file}", self.prefix()));
+        let mut places = vec![("HEAD".to_owned(), format!("{}{file}", self.prefix()))];
         let (too_large, mut left) =
             (|| GitError::TooLarge { what: format!("the history of `{file}`") }, LARGEST_VERSIONS);
-        for _ in 0..MOVES {
-            let (objects, oldest) = self.objects_of(&from, &path)?;
+        let mut at = 0;
+        while let Some((from, path)) = places.get(at).cloned() {
+            if at == MOVES {
+                return Err(too_large());
+            }
+            let (objects, added) = self.objects_of(&from, &path)?;
             for objects in objects.chunks(AT_ONCE) {
                 for bytes in self.blobs_and_head(objects)? {
                     left = left.checked_sub(bytes.len()).ok_or_else(too_large)?;
                     take(&bytes);
                 }
             }
-            let Some((oldest, Some(parent))) = oldest else { return Ok(()) };
-            let Some(before) = self.moved_from(file, &path, (&parent, &oldest), &is_it)? else { return Ok(()) };
-            (from, path) = (parent, before);
+            for (parent, commit) in added {
+                let before = self.moved_from(file, &path, (&parent, &commit), &is_it)?.map(|before| (parent, before));
+                places.extend(before.filter(|before| !places.contains(before)));
+            }
+            at += 1;
         }
-        Err(too_large())
+        Ok(())
     }
 
-    /// The objects that a file was in the commits up to `from` that changed it, the newest first; and the oldest of these
-    /// commits, with its first parent.
-    fn objects_of(&self, from: &str, path: &str) -> Result<(Vec<String>, Option<WithParent>), GitError> {
+    /// The objects that a file was in the commits up to `from` that changed it, the newest first; and the commits that added
+    /// it, each behind the parent that did not have it.
+    fn objects_of(&self, from: &str, path: &str) -> Result<(Vec<String>, Vec<WithParent>), GitError> {
         // Before the first commit nothing was.
         let mut arguments = vec!["log", "--ignore-missing", "-m", "--format=%H %P"];
         arguments.extend(RAW);
         arguments.extend([from, "--", path]);
         let listed = self.run(&arguments, Vec::new(), CallLimits { bytes: LARGEST_CHANGES, time: TIME })?;
-        let (mut objects, mut oldest) = (Vec::new(), None);
+        let (mut objects, mut added) = (Vec::new(), Vec::new());
         for (commit, changed) in changes("log", &listed)? {
             let mut ids = commit.split(' ').filter(|id| !id.is_empty()).map(str::to_owned);
-            oldest = ids.next().map(|id| (id, ids.next()));
+            let commit = ids.next().unwrap_or_default();
+            if changed.iter().any(|one| one.before.is_none()) {
+                added.extend(ids.map(|parent| (parent, commit.clone())));
+            }
             objects.extend(changed.into_iter().filter_map(|one| one.after));
         }
         // Of a merge git shows the difference to each parent.
         objects.dedup();
-        Ok((objects, oldest))
+        Ok((objects, added))
     }
 
     /// The bytes of files by their objects.

@@ -133,6 +133,61 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_mov
     }
 }
 
+#[test]
+fn what_is_left_in_a_namespace_that_a_stack_had_in_another_directory_is_named() {
+    let service = Service::start();
+    let told = "1 endpoint of this stack in pay is outside of `namespaces:`";
+    let rename = |stage: &Stage, from: &str, to: &str| {
+        std::fs::rename(stage.path(from), stage.path(to)).expect("a directory");
+        commit(stage, &format!("{from}-to-{to}"));
+    };
+    for merged in [false, true] {
+        let named = |names: &str| format!("stack: s{merged}\nnamespaces: [{names}]\nlabels: {{ring: main}}\n");
+        let cart = definition(&format!("shop/cart-{merged}"), 80);
+        let stage =
+            Stage::new().at(&service).file("old/trueup.yaml", &named("shop")).file("old/cart.yaml", &cart).committed();
+        // Moved there and back, or on a branch meanwhile.
+        let had = if merged { "old" } else { "new" };
+        if merged {
+            git(&stage, "checkout -q -b branch");
+            rename(&stage, "old", "new");
+            git(&stage, "checkout -q main");
+        } else {
+            rename(&stage, "old", "new");
+        }
+        stage.write(&format!("{had}/trueup.yaml"), &named("shop, pay"));
+        stage.write(&format!("{had}/till.yaml"), &definition(&format!("pay/till-{merged}"), 80));
+        commit(&stage, "with-pay");
+        stage.run(&format!("apply {had} --yes --quiet")).code(0);
+        stage.remove(&format!("{had}/till.yaml"));
+        stage.write(&format!("{had}/trueup.yaml"), &named("shop"));
+        commit(&stage, "without-pay");
+        let directory = if merged {
+            git(&stage, "checkout -q branch");
+            git(&stage, "merge -q -m merged main");
+            "new"
+        } else {
+            rename(&stage, "new", "old");
+            "old"
+        };
+        stage.run(&format!("drift {directory} {ELSEWHERE}")).code(3).stdout_contains(told);
+    }
+}
+
+#[test]
+fn a_drift_state_counts_the_checks_of_what_is_outside_of_the_plan_and_forgets_what_is_gone() {
+    let service = Service::start();
+    let stage = shrunk(&service, false);
+    let checks = || {
+        let check = stage.run("drift . --drift-state ../memory.json --format json").json();
+        check["drifted"].as_array().expect("a list").iter().map(|one| one["checks"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!([checks(), checks(), checks()], [1, 2, 3].map(|number| vec![json!(number)]));
+    service.delete("pay/till");
+    assert_eq!(checks(), Vec::<Value>::new());
+    assert!(!stage.read("../memory.json").contains("first_seen"), "{}", stage.read("../memory.json"));
+}
+
 /// Commits this many versions of the settings.
 fn versions(stage: &Stage, count: usize, text: impl Fn(usize) -> String) {
     let mut history = "reset refs/heads/main\nfrom refs/heads/main^0\n\n".to_owned();
