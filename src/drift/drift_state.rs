@@ -167,9 +167,9 @@ impl DriftState {
         self.applied.contains(key).then(|| self.last_seen.get(key).copied().unwrap_or(Timestamp::MIN))
     }
 
-    /// The objects that were once found in place.
+    /// The objects that were once found in place, or that drifted at the last check.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.applied.iter()
+        self.applied.iter().chain(self.drift.keys())
     }
 
     /// Since when a field, or the whole object, has drifted.
@@ -205,7 +205,8 @@ impl DriftState {
             };
             self.drift.entry(drifted.object).or_default().push(DriftEntry { field: drifted.field, seen });
         }
-        self.drift.extend(before.into_iter().filter(|(key, _)| !known(key)));
+        let unread = before.into_iter().filter(|(key, _)| !known(key) && !plan.outside.contains(&key.into()));
+        unread.for_each(|(key, entries)| _ = self.drift.entry(key).or_insert(entries));
         let missing: BTreeMap<&Key, Option<Cause>> = plan.missing().map(|change| (&change.key, change.cause)).collect();
         let undecided = plan.notes.iter().filter_map(|note| match note {
             Note::DeletesUnknown { key, .. } => Some(key),

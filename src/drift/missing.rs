@@ -147,6 +147,7 @@ impl Plan {
                 self.notes.push(Note::OutsideUnread { scope: scope.clone(), reason: reason.clone() });
             }
             ListRead::Complete { items } => {
+                self.outside.insert(scope.clone());
                 let objects = items.values().filter_map(LiveItem::object);
                 for live in objects.filter(|live| !live.deleting && live.owner_view.is_none()) {
                     let endpoint = &live.endpoint;

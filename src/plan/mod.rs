@@ -113,6 +113,9 @@ pub struct Plan {
     /// Where the definitions came from.
     #[serde(default)]
     pub source: PlanSource,
+    /// The lists beside `scope` that were read for what the stack left in them; a plan that is read has none.
+    #[serde(skip)]
+    pub outside: BTreeSet<Scope>,
     /// The secrets of the definitions; a plan that is read has none.
     #[serde(skip)]
     pub sealed: SealedSecrets,
