@@ -198,7 +198,8 @@ impl Session<'_> {
         let (context, stack) = (self.context, &self.stack);
         let (plan, listed) = tokio::join!(self.build(source, check), dropped::listed_before(context, stack));
         let mut plan = plan?;
-        defined_elsewhere::block(context, stack, &mut plan);
+        let here = (&*stack.loaded.root, &stack.loaded.config, &stack.repository);
+        defined_elsewhere::block(context, here, &mut plan);
         refer(source, &mut plan, &self.allow).await;
         plan.notes.extend(listed.note());
         for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {

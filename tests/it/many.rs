@@ -320,6 +320,36 @@ fn a_delete_of_what_another_stack_defines_now_is_blocked_until_that_stack_owns_i
 }
 
 #[test]
+fn no_saved_plan_resumed_run_or_rollback_deletes_what_another_stack_has_come_to_define() {
+    let service = Service::start();
+    let stage = two(&service).committed();
+    stage.edit("stacks/shop/cart.yaml", "port: 81", "port: 80");
+    stage.edit("stacks/shop/trueup.yaml", "namespaces: [shop]", "namespaces: [shop, pay]");
+    for key in ["card", "other"] {
+        stage.write(&format!("stacks/pay/{key}.yaml"), &definition(&format!("pay/{key}"), 80));
+    }
+    stage.run("apply stacks/pay --yes --quiet").code(0);
+    stage.remove("stacks/pay/card.yaml");
+    stage.run("plan stacks/pay -o ../plan.json").code(0);
+    service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
+    stage.run("apply stacks/pay --yes --quiet").code(1);
+    service.misbehave("rules: []");
+    stage.write("stacks/shop/card.yaml", &definition("pay/card", 80));
+    let refused = "the plan deletes `pay/card`, and stack `shop-prod` in stacks/shop defines it by now";
+    for line in ["apply ../plan.json", "apply --resume last"] {
+        stage.run(&format!("{line} --config stacks/pay/trueup.yaml --yes")).code(6).stderr_contains(refused);
+    }
+    stage.remove("stacks/shop/card.yaml");
+    stage.run("apply --resume last --config stacks/pay/trueup.yaml --yes --quiet").code(0);
+    stage.write("stacks/pay/card.yaml", &definition("pay/card", 80));
+    stage.run("apply stacks/pay --yes --quiet").code(0);
+    std::fs::rename(stage.path("stacks/pay/card.yaml"), stage.path("stacks/shop/card.yaml")).expect("a file");
+    let blocked = "stack shop-prod in stacks/shop defines it; let that stack take it over first";
+    stage.run("rollback last --config stacks/pay/trueup.yaml --yes").code(6).stdout_contains(blocked).stderr_ignored();
+    assert!(service.has("pay/card"));
+}
+
+#[test]
 fn a_delete_of_what_another_stack_of_the_call_defines_now_is_blocked_without_git_as_well() {
     let service = Service::start();
     let stage = two(&service).file("stacks/pay/card.yaml", &definition("pay/card", 80));

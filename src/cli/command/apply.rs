@@ -5,8 +5,8 @@ use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
 use crate::cli::output::report_files;
 use crate::cli::run::{PendingRun, RunLimits, approval, document};
-use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
+use crate::cli::stacks::{defined_elsewhere, rollout};
 use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
@@ -45,6 +45,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let view = TextView { make: Some(make), ..settings::view(context, &plan) };
     let allow = settings::allow(&arguments.change.allow)?;
     policy::permits_changes(context, &config, &plan, &arguments.change.prune_namespace).await?;
+    defined_elsewhere::refuse(context, &config, &plan)?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let decision = &arguments.decision;
     PendingRun { context, decision, plan, connection, allow, view, trust }.approve_and_apply().await
@@ -82,7 +83,9 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())
             .hint("nothing was sent")
     })?;
-    policy::permits_changes(context, &config, &record.rest(), &arguments.change.prune_namespace).await?;
+    let rest = record.rest();
+    policy::permits_changes(context, &config, &rest, &arguments.change.prune_namespace).await?;
+    defined_elsewhere::refuse(context, &config, &rest)?;
     let view = settings::view(context, plan);
     let allow = settings::allow(&arguments.change.allow)?;
     let trust = match left {

@@ -5,6 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::cli::command::prelude::*;
 use crate::cli::commits::secrets;
 use crate::cli::run::{PendingRun, RunLimits};
+use crate::cli::stacks::defined_elsewhere;
 use crate::journal;
 use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
 use crate::run::RunRecord;
@@ -61,6 +62,7 @@ impl Execute for RollbackArgs {
             tool_version: env!("CARGO_PKG_VERSION"),
         });
         plan.source.requests = live.requests;
+        defined_elsewhere::block_here(context, &config, &mut plan)?;
         session::refer(&source, &mut plan, &allow).await;
         plan.source.environment = match &record.header.in_force {
             Some(_) => record.header.plan.source.environment.clone(),

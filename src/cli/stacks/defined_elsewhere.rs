@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::api::BaseUrl;
+use crate::cli::context::LazyRepository;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
-use crate::cli::{Context, Stack, policy};
+use crate::cli::{Context, Result, policy, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::Key;
 use crate::model::policy::Prune;
-use crate::plan::{BlockReason, BrokenReference, Plan, PlanOrigin, Unchangeable};
+use crate::plan::{BlockReason, BlockedChange, BrokenReference, Plan, PlanOrigin, Unchangeable};
 use crate::report::safe;
 
 /// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
-/// the repositories and directories that the call is about.
-pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
+/// the repositories and directories that the call is about. `here` is the directory of the plan's own stack.
+pub fn block(context: &Context, (here, config, repository): (&Path, &Config, &LazyRepository), plan: &mut Plan) {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
     let referred = plan.blocked.iter().filter(|blocked| is_referred(&blocked.reason)).map(|blocked| &blocked.key);
@@ -25,12 +26,11 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
     if keys.is_empty() {
         return;
     }
-    let here = &stack.loaded.root;
     let mut tops = context.tenants.tops.borrow().clone();
     tops.insert(declared::top(here));
-    let configured = stack.loaded.config.base_url.as_deref();
+    let configured = config.base_url.as_deref();
     let service = Service { planned: &plan.service.base_url, configured, takes_unnamed: true };
-    let chosen = stack.loaded.options().environment.as_deref();
+    let chosen = context.global.env.as_deref();
     let mut elsewhere: BTreeMap<Key, BlockReason> = BTreeMap::new();
     for top in tops {
         let declared = match context.tenants.declared(&top) {
@@ -42,7 +42,11 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
         };
         for other in declared.iter() {
             let directory = top.join(&other.prefix);
-            let (own, shown) = (directory == *here, context.environment.directory_from_here(&directory));
+            let (own, shown) = (directory == here, context.environment.directory_from_here(&directory));
+            // What a run made is taken back by a rollback, although environments share its definition.
+            if own && plan.undone().is_some() {
+                continue;
+            }
             let mut definers = service.definers(other, &directory, own.then_some(chosen), &keys);
             definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
             for definer in definers {
@@ -50,7 +54,7 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
             }
         }
     }
-    if let Ok(repository) = stack.repository.open() {
+    if let Ok(repository) = repository.open() {
         let left_out = service.left_out(context, repository, &keys);
         // Of what git cannot show nobody knows what it defines.
         let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
@@ -62,6 +66,40 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
         elsewhere.remove(&blocked.key).into_iter().for_each(|reason| blocked.reason = reason);
     }
     plan.block_deletes(|key| elsewhere.remove(key));
+}
+
+/// Blocks them in a plan for the stack of the settings in force.
+///
+/// # Errors
+/// The directory of the stack cannot be read.
+pub fn block_here(context: &Context, config: &Config, plan: &mut Plan) -> Result<()> {
+    let root = settings::root(context, settings::directory(context))?;
+    block(context, (&root, config, &LazyRepository::new(context, &root)), plan);
+    Ok(())
+}
+
+/// Refuses a plan of a file, or the rest of a run, that deletes what another stack has come to define since.
+///
+/// # Errors
+/// It does, or that cannot be read.
+pub fn refuse(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
+    let mut now = plan.clone();
+    block_here(context, config, &mut now)?;
+    let blocked: BTreeSet<&Key> = plan.blocked.iter().map(|blocked| &blocked.key).collect();
+    let Some(BlockedChange { key, reason, .. }) = now.blocked.iter().find(|one| !blocked.contains(&one.key)) else {
+        return Ok(());
+    };
+    let why = match reason {
+        BlockReason::DefinedElsewhere { stack: Some(stack), directory, .. } => {
+            format!("stack `{stack}` in {directory} defines it by now")
+        }
+        BlockReason::DefinedElsewhere { directory, .. } => format!("a stack in {directory} defines it by now"),
+        BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason }) => reason.clone(),
+        _ => return Ok(()),
+    };
+    Err(error!(Refused, "the plan deletes `{key}`, and {why}")
+        .hint("plan again: the new plan says how that stack takes it over")
+        .hint("nothing was sent"))
 }
 
 fn unknown(reason: String) -> BlockReason {
