@@ -32,6 +32,34 @@ fn a_base_may_have_settings_that_are_an_error_now() {
 }
 
 #[test]
+fn an_environment_that_is_renamed_has_the_definitions_that_it_had() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "environments:\n  prod: {stack: s, namespaces: [shop], overlay: o}\n")
+        .file("x.yaml", &definition("shop/x", 80))
+        .file("y.yaml", &definition("shop/y", 80))
+        .file("o/x.yaml", "metadata: {name: x, namespace: shop}\nspec: {port: 443}\n")
+        .committed();
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    git(&stage, "checkout -qb branch");
+    stage.edit("trueup.yaml", "prod:", "production:");
+    stage.edit("y.yaml", "port: 80", "port: 81");
+    commit(&stage, "renamed");
+    service.change("shop/x", |object| object["spec"]["port"] = json!(999));
+    let plan = stage.run("plan . --env production --base main");
+    plan.code(0).stdout_contains("1 of this change").stdout_contains("999 -> 443");
+    stage.run("apply . --env production --base main --only-this-change --yes").code(0).stderr_ignored();
+    assert_eq!(service.get("shop/x")["spec"]["port"], 999);
+    assert_eq!(service.get("shop/y")["spec"]["port"], 81);
+    // The run of the old name is undone with the settings of then.
+    stage.write(
+        "trueup.yaml",
+        "environments:\n  prod: &prod {stack: s, namespaces: [shop], overlay: o}\n  production: *prod\n",
+    );
+}
+
+#[test]
 fn a_branch_that_is_behind_takes_nothing_back() {
     let service = Service::start();
     let stage = repository(&service);

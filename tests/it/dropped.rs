@@ -175,6 +175,29 @@ fn what_is_left_in_a_namespace_that_a_stack_had_in_another_directory_is_named() 
 }
 
 #[test]
+fn what_an_environment_left_is_named_under_its_new_name_and_without_one() {
+    let service = Service::start();
+    let of = |name: &str, names: &str| format!("environments:\n  {name}: {{stack: s, namespaces: [{names}]}}\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", &of("prod", "shop, pay"))
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("till.yaml", &definition("pay/till", 80))
+        .committed();
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    stage.remove("till.yaml");
+    let settings = [of("prod", "shop"), of("production", "shop"), "stack: s\nnamespaces: [shop]\n".to_owned()];
+    for (text, environment) in settings.iter().zip([" --env prod", " --env production", ""]) {
+        stage.write("trueup.yaml", text);
+        commit(&stage, "next");
+        let check = stage.run(&format!("drift .{environment} {ELSEWHERE}"));
+        check.code(3).stdout_contains("1 endpoint of this stack in pay is outside of `namespaces:`");
+    }
+    // The run of the first name is undone with the settings of then.
+    stage.write("trueup.yaml", &of("prod", "shop, pay"));
+}
+
+#[test]
 fn a_drift_state_counts_the_checks_of_what_is_outside_of_the_plan_and_forgets_what_is_gone() {
     let service = Service::start();
     let stage = shrunk(&service, false);

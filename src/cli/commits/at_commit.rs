@@ -119,14 +119,15 @@ impl<'a> CommitLookup<'a> {
     /// Loads the stack as it was.
     pub fn load(&self) -> Result<StackAtCommit, LookupError> {
         let Some(root) = self.root()? else { return Ok(StackAtCommit::Absent) };
-        let options = self.stack.options();
+        let mut options = self.stack.options().clone();
         if let Some(environment) = &options.environment {
-            let config = self.config(&root, None)?;
-            if !config.is_some_and(|config| config.environments.contains_key(environment)) {
+            let then = self.config(&root, None)?.unwrap_or_default();
+            let Some(name) = self.environment_then(environment, &then) else {
                 return Ok(StackAtCommit::NoEnvironment(root));
-            }
+            };
+            options.environment = Some(name);
         }
-        let loaded = match self.load_from(&root, None, options) {
+        let loaded = match self.load_from(&root, None, &options) {
             // Files that only make sense with the settings that came later.
             Err(LookupError::Wrong(problems)) if root.settings.is_none() => {
                 self.load_with_settings_of_now(&root).map_err(|_| LookupError::Wrong(problems))?
@@ -134,6 +135,20 @@ impl<'a> CommitLookup<'a> {
             loaded => loaded?,
         };
         Ok(StackAtCommit::Loaded { loaded: Box::new(loaded), root })
+    }
+
+    /// The name that an environment had: its own, or that of the only one which is gone now and was the same stack.
+    fn environment_then(&self, environment: &str, then: &Config) -> Option<String> {
+        let now = &self.stack.config;
+        let is_it = |(name, config): &(&String, &Config)| {
+            let is_same = config.stack.is_some() && (&config.stack, &config.base_url) == (&now.stack, &now.base_url);
+            is_same && !now.environments.contains_key(*name)
+        };
+        if then.environments.contains_key(environment) {
+            return Some(environment.to_owned());
+        }
+        let mut renamed = then.environments.iter().filter(is_it).map(|(name, _)| name.clone());
+        renamed.next().filter(|_| renamed.next().is_none())
     }
 
     /// Loads the files of the commit with the settings of now.

@@ -121,6 +121,15 @@ fn desired(
     let is_one = tip.commit == merge_base.commit;
     let tip_past = tip.load().map_err(tip_error)?;
     let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
+    // Only what the merge base had was renamed.
+    let tip_past = match (&merge_base_past, tip_past) {
+        (StackAtCommit::NoEnvironment(_), StackAtCommit::Loaded { loaded, root })
+            if loaded.options().environment != stack.options().environment =>
+        {
+            StackAtCommit::NoEnvironment(root)
+        }
+        (_, past) => past,
+    };
     let roots = merge_base_past.root_without_environment().zip(tip_past.root_without_environment());
     if let Some((before, after)) = roots.filter(|(before, after)| before.is_some() || after.is_some()) {
         let both = [(&merge_base, before), (&tip, after)];

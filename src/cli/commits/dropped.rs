@@ -32,13 +32,14 @@ impl Listed {
         Some(Note::Loaded { text })
     }
 
-    /// Adds what a version of `trueup.yaml` lists for the environment.
-    fn add(&mut self, version: &[u8], environment: Option<&str>) {
-        let version = SettingsVersion::of(version);
-        let namespaces = version.layers(environment).find_map(|layer| layer.namespaces.as_ref());
-        let kinds = version.layers(environment).find_map(|layer| layer.kinds.as_ref());
-        self.namespaces.extend(namespaces.into_iter().flatten().filter_map(|name| Namespace::parse(name).ok()));
-        self.kinds.extend(kinds.into_iter().flatten().filter_map(|name| KindName::find(name)));
+    /// Adds what a version of `trueup.yaml` lists for the stack of this name.
+    fn add(&mut self, version: &[u8], name: &str) {
+        for layers in SettingsVersion::of(version).layers_of(name) {
+            let namespaces = layers.iter().find_map(|layer| layer.namespaces.as_ref());
+            let kinds = layers.iter().find_map(|layer| layer.kinds.as_ref());
+            self.namespaces.extend(namespaces.into_iter().flatten().filter_map(|name| Namespace::parse(name).ok()));
+            self.kinds.extend(kinds.into_iter().flatten().filter_map(|name| KindName::find(name)));
+        }
     }
 }
 
@@ -105,7 +106,6 @@ struct LayerVersion {
 pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
     let Ok(Some(name)) = settings::stack(context, &stack.loaded.config) else { return Listed::default() };
     let repository = stack.repository.clone();
-    let environment = stack.loaded.options().environment.clone();
     aside(move || {
         let mut all = Listed::default();
         let repository = match repository.open() {
@@ -117,11 +117,8 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
                 return all;
             }
         };
-        let is_it = |version: &[u8]| {
-            let version = SettingsVersion::of(version);
-            version.layers(environment.as_deref()).find_map(|layer| layer.stack.as_ref()) == Some(&name)
-        };
-        let read = repository.versions(FILE, is_it, |bytes| all.add(bytes, environment.as_deref()));
+        let is_it = |version: &[u8]| !SettingsVersion::of(version).layers_of(&name).is_empty();
+        let read = repository.versions(FILE, is_it, |bytes| all.add(bytes, &name));
         all.unread = read.err().map(|error| error.to_string());
         all
     })
@@ -131,6 +128,15 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
 impl SettingsVersion {
     fn of(bytes: &[u8]) -> Self {
         serde_yaml::from_slice(bytes).unwrap_or_default()
+    }
+
+    /// The layers of each environment, and of the settings without one, that are of the stack of this name: an environment
+    /// may have been renamed.
+    fn layers_of(&self, name: &str) -> Vec<Vec<&LayerVersion>> {
+        let environments = self.environments.iter().flat_map(BTreeMap::keys).map(|name| Some(name.as_str()));
+        let all = environments.chain([None]).map(|environment| self.layers(environment).collect());
+        let is_it = |layers: &Vec<&LayerVersion>| layers.iter().find_map(|layer| layer.stack.as_deref()) == Some(name);
+        all.filter(is_it).collect()
     }
 
     /// The layers of the settings of an environment, the first of which decides.
