@@ -44,19 +44,36 @@ pub fn compare(live: &Object, desired: &Object, options: CompareOptions<'_>) -> 
         .collect()
 }
 
-/// The live value as far as the definition names it; of a unit that the definition covers whole, all that the service did
-/// not fill.
+/// The live value as far as the definition names it; of a unit that the definition covers whole, also all that the service
+/// did not fill.
 fn seen(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> Json {
     let Some(unit) = field.unit().filter(|_| !live.key.kind.is_whole()) else { return field.value(live) };
-    if covers(field, live, desired, options) {
-        return field.digested(live).unwrap_or_default();
-    }
-    let seen = live.spec.seen_as(unit, &desired.spec);
     // What no answer shows does not differ where it is as applied.
-    if options.applied.is_some_and(|applied| applied.hidden_as_applied(field, desired)) {
-        return seen.unwrap_or_default();
+    let is_applied = options.applied.is_some_and(|applied| applied.hidden_as_applied(field, desired));
+    let shown = |seen| if is_applied { Some(seen) } else { live.spec.without_hidden(unit, &seen) };
+    let seen = live.spec.seen_as(unit, &desired.spec).and_then(shown).unwrap_or_default();
+    match covers(field, live, desired, options) {
+        true => joined(field.digested(live).unwrap_or_default(), seen),
+        false => seen,
     }
-    seen.and_then(|seen| live.spec.without_hidden(unit, &seen)).unwrap_or_default()
+}
+
+/// What either of two views of one value has, and of both the second.
+fn joined(one: Json, other: Json) -> Json {
+    match (one, other) {
+        (Json::Object(mut one), Json::Object(other)) => {
+            for (key, value) in other {
+                let value = joined(one.remove(&key).unwrap_or_default(), value);
+                one.insert(key, value);
+            }
+            Json::Object(one)
+        }
+        (Json::Array(one), Json::Array(other)) if one.len() == other.len() => {
+            one.into_iter().zip(other).map(|(one, other)| joined(one, other)).collect()
+        }
+        (one, Json::Null) => one,
+        (_, other) => other,
+    }
 }
 
 /// Whether there is something in a unit that the definition does not name, and that an apply removes: an apply wrote exactly

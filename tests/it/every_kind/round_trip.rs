@@ -409,6 +409,7 @@ pub(super) struct Found {
     held_for_a_secret: usize,
     pub(super) rolled_back: usize,
     pending_secrets: usize,
+    taken_out: usize,
     without: Vec<&'static str>,
 }
 
@@ -423,14 +424,14 @@ fn many_objects_of_every_kind_are_compared_pulled_changed_and_rolled_back_withou
         failed.extend(result.err().map(|_| kind.name));
     }
     assert_eq!(failed, Vec::<&str>::new());
-    let Found { objects, edits, nested, held_for_a_secret, rolled_back, pending_secrets, without } = found;
+    let Found { objects, edits, nested, held_for_a_secret, rolled_back, pending_secrets, taken_out, without } = found;
     eprintln!(
-        "{objects} objects; {edits} edits, {rolled_back} rolled back, {held_for_a_secret} held for a secret, {pending_secrets} with a pending one; foreign below the top: {nested}; no object of {without:?}"
+        "{objects} objects; {edits} edits, {rolled_back} rolled back, {held_for_a_secret} held for a secret, {pending_secrets} with a pending one; {taken_out} units with less; foreign below the top: {nested}; no object of {without:?}"
     );
     if std::env::var_os("TRUEUP_KIND").is_none() {
         // A secret of these is a text, which no definition may contain.
         assert!(without.len() < 3, "{without:?}");
-        assert!(pending_secrets * 40 > objects);
+        assert!(pending_secrets * 40 > objects && taken_out * 10 > objects);
         assert!(edits * 4 > objects && rolled_back * 10 > edits * 8 && nested * 5 > edits);
     }
 }
@@ -482,6 +483,7 @@ fn of_kind(kind: &'static Kind, seed: u64, count: usize, found: &mut Found) {
     bench.quiet(&plan, "pulled", seed);
 
     pending_secrets(&mut bench, &desired, &read, &at, found);
+    taken_out(&mut bench, &read, &at, found);
 
     // Half of them is as telling of the rest, and costs half.
     let mut number = 0;
@@ -515,6 +517,90 @@ fn pending_secrets(bench: &mut Bench, desired: &Desired, read: &ListRead, at: &s
         assert!(!pending.definitions.contains_key(&change.key), "{at} {}: {:?}", change.key, change.fields());
     }
     found.pending_secrets += pending.definitions.len();
+}
+
+/// Each definition without a key below a unit: a plan shows nothing but that this goes.
+fn taken_out(bench: &mut Bench, read: &ListRead, at: &str, found: &mut Found) {
+    let mut texts = Vec::new();
+    for (name, object) in bench.objects.clone() {
+        let mut places = Vec::new();
+        keys_below(&object.spec, "", &mut places);
+        // What a reference leaves out is another one, and of several secrets one digest tells.
+        let is_reference = |key: &str| ["name", "namespace", "tenant", "uid", "kind"].contains(&key);
+        let is_secret = |parent: &str, key: &str| {
+            object.spec.pointer(parent).is_some_and(|parent| parent[key].to_string().contains("c2VhbGVk"))
+        };
+        places.retain(|(parent, key)| !parent.is_empty() && !is_reference(key) && !is_secret(parent, key));
+        if places.is_empty() {
+            continue;
+        }
+        let (parent, key) = &places[bench.specs.below(places.len())];
+        let mut spec = object.spec.clone();
+        spec.pointer_mut(parent).and_then(Value::as_object_mut).expect("a mapping").remove(key);
+        // Of two equal items it is not known which was which.
+        if !has_twins(&spec) {
+            texts.push((name.clone(), bench.text(&name, &spec)));
+        }
+    }
+    if let Err((wrong, _)) = load(&texts) {
+        texts.retain(|(name, _)| !wrong.contains(name));
+    }
+    let less = load(&texts).unwrap_or_else(|(_, problems)| panic!("{at}: {:#?}", problems[0]));
+    let plan = bench.plan(&less, read);
+    let blocked = plan.blocked.iter().filter_map(|blocked| blocked.change.as_ref());
+    for change in plan.changes.iter().chain(blocked).filter(|change| less.definitions.contains_key(&change.key)) {
+        for FieldChange { field, before, .. } in change.fields() {
+            // What is written and zero is no difference.
+            let spec = &less.definitions[&change.key].endpoint.spec;
+            let after = field.unit().and_then(|unit| spec.seen_as(unit, spec)).unwrap_or_default();
+            // Of what no answer shows nothing is known.
+            let is_unseen = before.is_null() && after == json!({});
+            assert!(
+                is_unseen || is_part(&after, before),
+                "{at} {} {field}\nbefore {before}\nafter  {after}",
+                change.key
+            );
+            found.taken_out += 1;
+        }
+    }
+}
+
+fn keys_below(value: &Value, pointer: &str, places: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                places.push((pointer.to_owned(), key.clone()));
+                keys_below(value, &format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), places);
+            }
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| keys_below(item, &format!("{pointer}/{at}"), places));
+        }
+        _ => {}
+    }
+}
+
+fn has_twins(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => {
+            items.iter().any(has_twins) || items.iter().enumerate().any(|(at, item)| items[..at].contains(item))
+        }
+        Value::Object(entries) => entries.values().any(has_twins),
+        _ => false,
+    }
+}
+
+/// Whether all that `part` has is in `whole`.
+fn is_part(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.iter().all(|(key, part)| whole.get(key).is_some_and(|whole| is_part(part, whole)))
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            part.len() == whole.len() && part.iter().zip(whole).all(|(part, whole)| is_part(part, whole))
+        }
+        (part, whole) => part.is_null() || part == whole,
+    }
 }
 
 /// A change of one object.
