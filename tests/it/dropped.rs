@@ -41,6 +41,8 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named() {
         .stdout_contains("--prune-namespace pay")
         .stdout_contains("pay/till");
     stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(output).does_not_say("In sync");
+    let left = "outside of `namespaces:`: list `pay` there again";
+    stage.run("pull --drift .").code(3).stdout_contains(left).does_not_say("No drift");
     let plan = stage.run(&format!("plan . --format json {ELSEWHERE}")).json();
     assert_eq!(plan["verdict"], "drift");
     assert_eq!(plan["plan"]["notes"], json!([{"outside": {"key": "pay/till"}}]));
@@ -172,6 +174,16 @@ fn what_is_left_in_a_namespace_that_a_stack_had_in_another_directory_is_named() 
         };
         stage.run(&format!("drift {directory} {ELSEWHERE}")).code(3).stdout_contains(told);
     }
+}
+
+#[test]
+fn what_nothing_defines_and_everything_is_pruned_is_left_by_a_pull_of_the_drift() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: s\nnamespaces: [shop]\nprune: all\n");
+    let stage = stage.file("cart.yaml", &definition("shop/cart", 80)).applied(".");
+    service.create(&json!({"metadata": {"name": "handmade", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
+    stage.run("drift .").code(3);
+    stage.run("pull --drift .").code(3).stdout_contains("nothing defines it, so an apply deletes it");
 }
 
 #[test]

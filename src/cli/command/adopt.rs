@@ -103,7 +103,8 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         _ => None,
     });
     let unnamed: Vec<(&Key, &str)> = unnamed.collect();
-    let (taken, left) = summary(&plan, &edits, (&removals, &unnamed), place);
+    let (taken, mut left) = summary(&plan, &edits, (&removals, &unnamed), place);
+    left.extend(undefined(&plan));
     let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if taken.is_empty() && left.is_empty() {
         context.output.answer_line("No drift: nothing was changed outside.");
@@ -255,6 +256,30 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
     Ok(())
 }
 
+/// What counts as drift and has no definition that could take it over.
+fn undefined(plan: &Plan) -> impl Iterator<Item = String> {
+    let is_unmanaged =
+        |change: &&Change| change.action.kind() == ActionKind::Delete && change.cause == Some(Cause::Unannotated);
+    let deleted = "nothing defines it, so an apply deletes it: to keep it, define it";
+    let deletes = changes(plan).filter(is_unmanaged).map(move |change| (&change.key, deleted.to_owned()));
+    let outside = plan.notes.iter().filter_map(|note| match note {
+        Note::Outside { key } => Some((key, format!("outside of `namespaces:`: list `{}` there again", key.namespace))),
+        Note::OutsideKinds { key } => Some((key, format!("outside of `kinds:`: list `{}` there again", key.kind))),
+        _ => None,
+    });
+    deletes.chain(outside).map(|(key, why)| line(key, whole(key), None, &why))
+}
+
+fn whole(key: &Key) -> &'static str {
+    if key.kind.is_endpoint() { "the endpoint" } else { "the object" }
+}
+
+fn line(key: &Key, what: &str, place: Option<String>, why: &str) -> String {
+    let place = place.unwrap_or_default();
+    let text = format!("  {:<40}  {what:<24}  {place}  {why}", key.to_string());
+    text.trim_end().to_owned()
+}
+
 /// What was taken over, and what was not, a line for each.
 fn summary(
     plan: &Plan,
@@ -262,12 +287,6 @@ fn summary(
     (removals, unnamed): (&BTreeMap<&Key, Removal>, &[(&Key, &str)]),
     place: impl Fn(&Key, Option<&Field>) -> Option<String>,
 ) -> (Vec<String>, Vec<String>) {
-    let line = |key: &Key, what: &str, place: Option<String>, why: &str| {
-        let place = place.unwrap_or_default();
-        let text = format!("  {:<40}  {what:<24}  {place}  {why}", key.to_string());
-        text.trim_end().to_owned()
-    };
-    let whole = |key: &Key| if key.kind.is_endpoint() { "the endpoint" } else { "the object" };
     let adopted = edits.adopted.iter().map(|(key, field)| line(key, &field.to_string(), place(key, Some(field)), ""));
     let mut taken: Vec<String> = adopted.collect();
     let not_edited = edits.left.iter();
