@@ -51,6 +51,8 @@ pub struct Session<'c> {
     pub allow: Allowances,
     /// The namespaces that it prunes beside those of the stack.
     pub pruned: BTreeSet<Namespace>,
+    /// Whether a plan was made, in which each filter chose something.
+    filtered: Cell<bool>,
 }
 
 /// What a call chooses beside its paths and filters.
@@ -112,7 +114,17 @@ impl<'c> Session<'c> {
         }
         check_pruned(context, &stack, &pruned)?;
         let allow = settings::allow(&change.allow)?;
-        Ok(Self { context, stack, source, connection, change, shard: options.shard, allow, pruned })
+        Ok(Self {
+            context,
+            stack,
+            source,
+            connection,
+            change,
+            shard: options.shard,
+            allow,
+            pruned,
+            filtered: Cell::default(),
+        })
     }
 
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
@@ -256,7 +268,10 @@ impl Session<'_> {
         let mut builder = PlanBuilder::new(input);
         let requests =
             source.read(&self.namespaces(), &stack.loaded.kinds(), |scope, read| builder.take(scope, &read)).await;
-        stack::check_filters(context, stack, builder.matched())?;
+        // In a copy on which they were applied, the changes that a filter chose are made.
+        if !self.filtered.replace(true) {
+            stack::check_filters(context, stack, builder.matched())?;
+        }
         let commits = builder.commits().clone();
         let mut plan = builder.finish(requests);
         applied::judge_missing(context, stack, check, &commits, &mut plan).await?;

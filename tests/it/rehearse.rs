@@ -83,6 +83,21 @@ fn guards_are_reported_and_do_not_stop_a_rehearsal() {
 }
 
 #[test]
+fn a_rehearsal_of_what_a_filter_chose_is_judged_after_it_is_gone_and_gives_its_consents_again() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s").file("a.yaml", &definition("shop/a", 80));
+    let protected =
+        definition("shop/b", 80).replace("namespace: shop", "namespace: shop\n  annotations: {trueup/protect: 'true'}");
+    let stage = stage.file("b.yaml", &protected).applied(".");
+    stage.remove("a.yaml");
+    stage.run("rehearse . --only shop/a").code(0).stdout_contains("Apply:  trueup apply . --only shop/a\n");
+    stage.remove("b.yaml");
+    stage.write("c.yaml", &definition("shop/c", 80));
+    let rehearsed = stage.run("rehearse . --only shop/b --allow protected=shop/b");
+    rehearsed.code(0).stdout_contains("Apply:  trueup apply . --only shop/b --allow protected=shop/b\n");
+}
+
+#[test]
 fn what_is_not_verified_is_not_proven() {
     let service = Service::start();
     let stage = moved_on(&service);

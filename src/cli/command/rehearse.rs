@@ -51,6 +51,7 @@ impl Execute for RehearseArgs {
         let session = Session::compare(context, stack, options).await?;
         let (snapshot, mut plan) = copy(context, &session).await?;
         session.attribute(&mut plan)?;
+        session.consent(&mut plan);
         plan_errors::require_complete(&plan, "nothing was rehearsed")?;
         let config = &session.stack.loaded.config;
         let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;

@@ -372,7 +372,8 @@ impl Report for Rehearsal {
             "The sandbox is a model of the service: what the service itself would refuse shows only there."
         ]);
         if self.is_verified() && plan.blocked.is_empty() && plan.guards.is_empty() {
-            blocks.line(line!["Apply:  ", code(view.apply_command())]);
+            let consents = facts::consents(plan.allowed.iter().map(|allowed| &allowed.name));
+            blocks.line(line!["Apply:  ", code(view.apply_command() + &consents)]);
         }
         blocks
     }
