@@ -312,6 +312,8 @@ fn settings_that_a_line_at_their_end_does_not_empty_are_changed_by_hand() {
         ("dots", "namespaces: [NAME]\n...\n"),
         ("env", "namespaces: [NAME]\nenvironments: {dev: {allow_empty: false}}\n"),
         ("none", "namespaces: [NAME]\nprune: none\n"),
+        ("include", "namespaces: [NAME]\nfiles: {include: ['*.yaml']}\n"),
+        ("kept", "namespaces: [NAME]\n"),
     ];
     let stage = Stage::new().file("keep/trueup.yaml", "stack: keep\nnamespaces: [keep]\n");
     for (name, settings) in settings {
@@ -320,9 +322,17 @@ fn settings_that_a_line_at_their_end_does_not_empty_are_changed_by_hand() {
     }
     let stage = stage.committed();
     for (name, _) in settings {
-        std::fs::remove_dir_all(stage.path(name)).expect("a directory");
+        let is_emptied = !matches!(name, "include" | "kept");
+        match name {
+            "kept" => stage.remove("kept/trueup.yaml"),
+            _ => std::fs::remove_dir_all(stage.path(name)).expect("a directory"),
+        }
         let ran = stage.run("stacks --changed-since main --removed --format markdown");
-        let (line, hint) = ("printf '\\nallow_empty: true\\n' >> ", "# set `allow_empty: true` and `prune: owned` in ");
+        let hint = match is_emptied {
+            true => "# set `allow_empty: true` and `prune: owned` in ",
+            false => "# set `allow_empty: true`, `prune: owned` and `files: {include: [], exclude: ['**']}` in ",
+        };
+        let line = "printf '\\nallow_empty: true\\n' >> ";
         let [line, hint] = [line, hint].map(|text| ran.text().contains(&format!("{text}{name}/trueup.yaml")));
         assert_eq!((line, hint), (name == "plain", name != "plain"), "{name}: {}", ran.code(0).text());
     }

@@ -208,8 +208,18 @@ impl<'r> TreeThen<'r> {
             }
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
             let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
+            let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
             let by_hand = if is_gone {
-                (!deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`")
+                let mut below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
+                let is_left =
+                    below.any(|(path, _)| is_definition_path(&path[prefix.len()..]) && top.join(path).is_file());
+                let mut all = config.environments.values().chain([&config]);
+                let includes = all.any(|config| !config.files.include.is_empty());
+                // Definitions that are left are those of the stack again, and a glob that matches nothing is an error.
+                match is_left || includes {
+                    true => Some("`allow_empty: true`, `prune: owned` and `files: {include: [], exclude: ['**']}`"),
+                    false => (!deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`"),
+                }
             } else {
                 // Settings that cannot be read are an error of their stack.
                 let Ok(now) = load::settings(&directory, &LoadOptions::default()) else { return Ok(None) };
@@ -224,7 +234,6 @@ impl<'r> TreeThen<'r> {
                 })
             };
             let shown = context.environment.directory_from_here(&directory);
-            let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
             let left = self.left(context, prefix, (&config, is_gone))?;
             Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..self::entry(shown, &config) }))
         };
