@@ -278,6 +278,20 @@ fn a_run_that_was_not_finished_is_noted_with_the_command_that_finishes_it() {
 }
 
 #[test]
+fn a_kind_that_is_defined_and_not_offered_or_a_stack_that_is_no_name_is_wrong() {
+    let service = Service::start();
+    service.misbehave("rules: [{operation: healthcheck-list, status: {code: 404, body: none}}]");
+    let check = "kind: healthcheck\nmetadata: {name: h, namespace: shop}\nspec: {timeout: 3, interval: 15, \
+                 unhealthy_threshold: 1, healthy_threshold: 3, http_health_check: {path: /}}\n";
+    let stage = stage().at(&service).file("h.yaml", check);
+    stage.run("doctor").code(1).stdout_contains("remove its definitions, unless another service or layout offers it");
+    stage.remove("h.yaml");
+    stage.run("doctor --stack Shop_Prod").code(1).stdout_contains("Shop_Prod");
+    stage.edit("trueup.yaml", "namespaces", "kinds: [healthcheck]\nnamespaces");
+    stage.run("doctor").code(0).stdout_contains("take it off `kinds:`");
+}
+
+#[test]
 fn a_role_is_not_advised_where_the_service_only_repeats_a_status_of_another() {
     let server = OddServer::start(|line, _| match line.contains("/pay/endpoints") {
         true => (400, r#"{"code": 3, "message": "the gate answered 403"}"#.into()),

@@ -3,6 +3,8 @@
 
 mod service;
 
+use std::collections::BTreeSet;
+
 use crate::api::Secret;
 use crate::cli::command::prelude::*;
 use crate::cli::service::token;
@@ -10,7 +12,7 @@ use crate::cli::settings::{ServiceLocation, VARIABLES};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};
-use crate::model::{Key, Namespace};
+use crate::model::{Key, Namespace, Scope};
 use crate::report::facts::plan;
 use crate::report::health::{Health, HealthStatus};
 use crate::state::StateStore;
@@ -64,9 +66,11 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     let root = settings::root(context, directory).ok().filter(|root| crate::file::exists(&root.join(config::FILE)));
     let mut kinds = config.kinds_with_endpoint();
     // Without a stack, the files in the directory have nothing to do with the namespaces that the call names.
+    let mut defined = BTreeSet::new();
     if root.is_some() || arguments.namespace.is_empty() {
         let keys = definitions(context, &config, directory, health);
         limits(context, &config, directory, &keys, health);
+        defined = keys.iter().map(Scope::from).collect();
         kinds.extend(keys.iter().map(|key| key.kind));
     }
     let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
@@ -75,7 +79,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
     };
     if let Some(place) = place(context, &config, health) {
         let with_token = given_token(context, &config, &place, health);
-        service::check(context, &config, (&namespaces, &kinds), with_token, health).await;
+        service::check(context, &config, (&namespaces, &kinds, &defined), with_token, health).await;
     }
     kept_state(context, &config, root.as_deref(), health).await;
 }
@@ -89,7 +93,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     };
     if crate::file::exists(&root.join(config::FILE)) {
         let file = format!("{}{}", context.environment.shown_from_here(&root), config::FILE);
-        let stack = settings::stack(context, &config).ok().flatten();
+        let stack = checked(health, "settings", settings::stack(context, &config))?;
         let stack = stack.map_or("no stack".to_owned(), |name| format!("stack {name}"));
         let names: Vec<&str> = config.namespaces.iter().map(Namespace::as_str).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

@@ -13,7 +13,7 @@ use crate::gate;
 use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Key, Layout, ListRead, LiveItem, Namespace};
+use crate::model::{Key, Layout, ListRead, LiveItem, Namespace, Scope};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 
@@ -22,21 +22,18 @@ const SYSTEM: &str = "system";
 /// Seconds by which two clocks may differ.
 const CLOCKS: i64 = 60;
 
+/// Namespaces and kinds that a plan reads, and the lists of which something is defined.
+type Lists<'a> = (&'a [Namespace], &'a BTreeSet<KindName>, &'a BTreeSet<Scope>);
+
 /// Checks the service.
-pub async fn check(
-    context: &Context,
-    config: &Config,
-    (namespaces, kinds): (&[Namespace], &BTreeSet<KindName>),
-    with_token: bool,
-    health: &mut Health,
-) {
+pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_token: bool, health: &mut Health) {
     let token = if with_token { TokenUse::Required } else { TokenUse::Left };
     let connected = async {
         let connection = service::connect_with(context, config, token).await?;
         Ok((connection.reader()?, connection.service().layout))
     };
     let Some((reader, layout)) = checked(health, "connection", connected.await) else { return };
-    let first = namespaces.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
+    let first = lists.0.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
     let Some(first) = first else { return };
     let error = reader.list(&first, KindName::ENDPOINT, &ListParameters::with_spec()).await.err();
     if let Some(error) = &error {
@@ -63,7 +60,7 @@ pub async fn check(
                 .fix("create a new API token in the console, and set it");
         }
         _ => {
-            read_all(&reader, namespaces, kinds, health).await;
+            read_all(&reader, lists, health).await;
             gates(&reader, &config.safeguards.gates, context.environment.now(), health).await;
         }
     }
@@ -114,7 +111,7 @@ fn clock(service: Option<Timestamp>, now: Timestamp, health: &mut Health) {
 }
 
 /// Reads the lists of each namespace that a plan needs.
-async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<KindName>, health: &mut Health) {
+async fn read_all(reader: &Reader, (namespaces, kinds, defined): Lists<'_>, health: &mut Health) {
     if namespaces.is_empty() {
         health.add("namespaces", HealthStatus::NotChecked, "none is named").fix("namespaces: [NAME] in trueup.yaml");
         return;
@@ -135,10 +132,15 @@ async fn read_all(reader: &Reader, namespaces: &[Namespace], kinds: &BTreeSet<Ki
             health.add("namespace", HealthStatus::Note, message);
         }
     }
-    // A plan notes it as well, and is an error only where something of it is defined.
     let (not_offered, unknown): (Vec<_>, Vec<_>) =
         live.unknown().partition(|(scope, _)| matches!(live.lists[*scope], ListRead::NotOffered));
-    for unread in unread::by_reason(not_offered.into_iter()) {
+    // As a plan, which is not complete where something of it is defined.
+    let (needed, listed): (Vec<_>, Vec<_>) = not_offered.into_iter().partition(|(scope, _)| defined.contains(scope));
+    for unread in unread::by_reason(needed.into_iter()) {
+        health.add("namespace", HealthStatus::Failed, unread.line().unescaped());
+        health.fix("remove its definitions, unless another service or layout offers it");
+    }
+    for unread in unread::by_reason(listed.into_iter()) {
         health.add("namespace", HealthStatus::Note, unread.line().unescaped());
         health.fix("take it off `kinds:`, unless another service offers it");
     }
