@@ -137,9 +137,8 @@ impl ExitStatus {
         plan: &Plan,
     ) -> Self {
         let all_done = plan.blocked.is_empty() && results().all(ChangeResult::is_done);
-        let proven = matches!(verification, Verification::Verified { .. } | Verification::NotNeeded);
         if all_done {
-            return if proven { ExitStatus::Done } else { ExitStatus::Partly };
+            return if verification.is_proven() { ExitStatus::Done } else { ExitStatus::Partly };
         }
         let refused = |result: &ChangeResult| match result {
             ChangeResult::Conflict(conflict) => !conflict.ours_may_be_lost,

@@ -252,11 +252,6 @@ impl RunRecord {
         })
     }
 
-    fn is_verified(&self) -> bool {
-        let verification = self.closing.as_ref().map(|closing| &closing.verification);
-        matches!(verification, Some(Verification::Verified { .. } | Verification::NotNeeded))
-    }
-
     /// How it ended.
     pub fn ending(&self) -> RunStatus {
         let progress = self.progress();
@@ -265,7 +260,7 @@ impl RunRecord {
         let untouched = progress.iter().any(|(_, progress)| matches!(progress, ChangeProgress::Untouched));
         match count {
             0 if untouched || interrupted => RunStatus::Unfinished,
-            0 if self.is_verified() => RunStatus::Finished,
+            0 if self.closing.as_ref().is_some_and(|closing| closing.verification.is_proven()) => RunStatus::Finished,
             0 => RunStatus::Unverified,
             count => RunStatus::InDoubt { count },
         }

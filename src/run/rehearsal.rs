@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ChangeResult, Outcome, Verification};
+use super::Outcome;
 use crate::model::Key;
 use crate::plan::Plan;
 
@@ -47,8 +47,7 @@ impl Rehearsal {
 
     /// Whether every change is done, the verification found no difference, and the second plan is empty.
     pub fn is_verified(&self) -> bool {
-        let proven = matches!(self.outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
-        let done = self.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done);
-        done && proven && self.left().is_empty() && self.second.unknown().next().is_none()
+        let is_proven = self.outcome.is_done() && self.outcome.verification.is_proven();
+        is_proven && self.left().is_empty() && self.second.unknown().next().is_none()
     }
 }

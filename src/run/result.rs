@@ -166,7 +166,19 @@ impl ChangeResult {
     }
 }
 
+impl Verification {
+    /// Nothing that was applied is known to differ, and nothing of it is unknown.
+    pub fn is_proven(&self) -> bool {
+        matches!(self, Verification::Verified { .. } | Verification::NotNeeded)
+    }
+}
+
 impl Outcome {
+    /// Every change of the plan is live.
+    pub fn is_done(&self) -> bool {
+        self.steps.iter().all(|step| step.result.is_done())
+    }
+
     /// Something of it is live: it is as wanted, or a write may have taken effect.
     pub fn has_effect(&self) -> bool {
         self.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect())

@@ -18,7 +18,7 @@ use crate::model::StringMap;
 use crate::plan::{Approval, Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::{self, ReportOptions, TextView, text};
-use crate::run::{Outcome, Verification};
+use crate::run::Outcome;
 
 /// Stacks of a wave that are named before it is approved.
 const NAMED: usize = 20;
@@ -280,10 +280,7 @@ fn is_failure(result: &StackResult<Option<Outcome>>) -> bool {
     match result {
         Ok(None) => false,
         Err(_) => true,
-        Ok(Some(outcome)) => {
-            let is_verified = matches!(outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
-            outcome.interrupted || !is_verified || !outcome.steps.iter().all(|step| step.result.is_done())
-        }
+        Ok(Some(outcome)) => outcome.interrupted || !outcome.verification.is_proven() || !outcome.is_done(),
     }
 }
 

@@ -40,9 +40,7 @@ impl State {
             Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => State::Failed,
             Ok(StackReport::Planned(plan)) => State::Compared(of_plan(plan)),
             Ok(StackReport::Applied(Applied { outcome, plan, .. })) => match outcome.has_effect() {
-                _ if plan.blocked.is_empty() && outcome.steps.iter().all(|step| step.result.is_done()) => {
-                    State::Applied
-                }
+                _ if plan.blocked.is_empty() && outcome.is_done() => State::Applied,
                 true => State::Partly,
                 false => State::Unchanged,
             },

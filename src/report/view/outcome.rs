@@ -384,7 +384,7 @@ impl Report for Rehearsal {
 /// What still differs after a rehearsal, by the verification and by the second plan.
 fn left(rehearsal: &Rehearsal) -> Blocks<'_> {
     let mut blocks = Blocks::default();
-    if !rehearsal.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done) {
+    if !rehearsal.outcome.is_done() {
         return blocks;
     }
     if let Verification::Unknown { reason } = &rehearsal.outcome.verification {
