@@ -77,8 +77,7 @@ impl Execute for DriftArgs {
 async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> Result<ExitStatus> {
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &arguments.scope, options).await?;
-    let (call, check) = check(arguments, session, None).await?;
-    let view = TextView { call, ..context.timed_view() };
+    let (view, check) = check(arguments, session, None).await?;
     let options = report_options(arguments, context, &view);
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
@@ -118,19 +117,20 @@ async fn several(
         check(arguments, Session::open(&member.context, &scope, options).await?, Some(member)).await
     })
     .await?;
-    let (mut fleet, status) = fleet::report(context, FleetCommand::Drift, (&members, &done), |(call, check)| {
-        (StackReport::Checked(check), Some(call), ExitStatus::Done)
+    fleet::print_errors(context, &members, &done);
+    let (mut fleet, status) = fleet::report(FleetCommand::Drift, &members, &done, |(view, check)| {
+        (StackReport::Checked(check), Some(view), ExitStatus::of_verdict(check.verdicts.whole()))
     });
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let view = TextView { call: targets::call(context), ..context.timed_view() };
     let options = report_options(arguments, context, &view);
     report_files::write(&fleet, arguments.format, &arguments.files, &options, context)?;
-    Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
+    Ok(status)
 }
 
-/// Checks one stack; returns the words of a command that names it as well. Each of several has its own drift state, a file of the directory that the call names, and keeps its
+/// Checks one stack; returns how its report is drawn as well. Each of several has its own drift state, a file of the directory that the call names, and keeps its
 /// acknowledgements beside its definitions.
-async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Member>) -> Result<(String, Check)> {
+async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Member>) -> Result<(TextView, Check)> {
     let (context, stack) = (session.context, &session.stack);
     let (state, acknowledged) = (arguments.drift_state.clone(), arguments.acknowledged.clone());
     let (state, acknowledged) = match member {
@@ -175,7 +175,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     check.drift_state = kept.map(|_| drift_state);
     check.shard = session.shard.map(|shard| (shard.index, shard.of));
     let check = acknowledged.iter().fold(check, Check::accepting);
-    Ok((session.view().call, check))
+    Ok((session.view(), check))
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements> {

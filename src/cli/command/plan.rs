@@ -121,15 +121,15 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
-        let view = session.view();
-        Ok(((view.call, view.flags), plan))
+        Ok((session.view(), plan))
     })
     .await?;
     if let Some(output) = output {
         members.iter().zip(&done).try_for_each(|(member, made)| save(member, output, made))?;
     }
-    let (mut report, status) = fleet::report(context, FleetCommand::Plan, (&members, &done), |((call, _), plan)| {
-        (StackReport::Planned(plan), Some(call), self::status(plan, arguments.detailed_exitcode))
+    fleet::print_errors(context, &members, &done);
+    let (mut report, status) = fleet::report(FleetCommand::Plan, &members, &done, |(view, plan)| {
+        (StackReport::Planned(plan), Some(view), self::status(plan, arguments.detailed_exitcode))
     });
     let call = targets::call(context) + &context.call.flags("adopt prune_namespace");
     if report.failed() == 0 && is_one_environment && live.is_none() {
@@ -142,11 +142,11 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
 }
 
 /// Saves the plan of one of several stacks. Where it has none, that of an earlier call is removed, so that it is not applied instead.
-fn save(member: &Member, directory: &Path, made: &StackResult<((String, String), Plan)>) -> Result<()> {
+fn save(member: &Member, directory: &Path, made: &StackResult<(TextView, Plan)>) -> Result<()> {
     let path = member.file_in(directory);
-    let Ok(((_, flags), plan)) = made else { return file::remove(&path) };
+    let Ok((view, plan)) = made else { return file::remove(&path) };
     file::write_private(&path, |out| plan.write(out))?;
-    let flags = flags.clone() + &prune_flags(&plan.settings.prune_namespaces);
+    let flags = view.flags.clone() + &prune_flags(&plan.settings.prune_namespaces);
     let apply = format!("trueup apply {}{flags} --digest {}", safe::shell(&path.display().to_string()), plan.digest());
     let is_dead = !plan.can_be_allowed() || (plan.changes.is_empty() && !plan.blocked.is_empty());
     let apply = match plan.refused().is_empty() {

@@ -39,7 +39,8 @@ impl Execute for ValidateArgs {
                 let work = async |member: &Member| check(self.format, &member.context, &member.scope(scope));
                 let done = fleet::all(&members, scope, work).await?;
                 let report = |checked| (StackReport::Validated(checked), None, status(checked));
-                let (fleet, status) = fleet::report(context, FleetCommand::Validate, (&members, &done), report);
+                fleet::print_errors(context, &members, &done);
+                let (fleet, status) = fleet::report(FleetCommand::Validate, &members, &done, report);
                 context.output.report(&fleet, self.format);
                 Ok(status)
             }

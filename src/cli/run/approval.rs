@@ -89,7 +89,7 @@ fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
     let options = ReportOptions::new(view);
     context.output.report_with(plan, decision.format, &options);
     context.output.answer_without_run(|out| report::write(plan, Format::Json, &options, out));
-    if work.plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
+    work.status(None)
 }
 
 /// Asks for approval to resume a run; returns a status if its plan is refused.

@@ -302,9 +302,18 @@ impl<'a> PendingRun<'a> {
         document::write(self.context, &self.decision.write, is_one_of_several, &outcome.run);
     }
 
+    /// The status of an apply of the plan; without an outcome it had no changes.
+    pub fn status(&self, outcome: Option<&Outcome>) -> ExitStatus {
+        match outcome {
+            Some(outcome) => ExitStatus::of_outcome(outcome, &self.plan),
+            None if self.plan.blocked.is_empty() => ExitStatus::Done,
+            None => ExitStatus::Refused,
+        }
+    }
+
     /// Reports the outcome of the plan. `earlier` are the changes that a resumed run had made.
     fn report(&self, outcome: &Outcome, earlier: BTreeSet<&Key>) -> ExitStatus {
-        let status = ExitStatus::of_outcome(outcome, &self.plan);
+        let status = self.status(Some(outcome));
         if outcome.has_effect() {
             let show = format!("; to see each result: trueup show {}{}", outcome.run, self.view.flags);
             let show = if outcome.unrecorded { "" } else { &show };

@@ -20,7 +20,7 @@ use crate::file::with_slashes;
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{safe, text};
+use crate::report::{TextView, safe, text};
 
 /// Stacks that an error about several names.
 const NAMED: usize = 12;
@@ -267,7 +267,7 @@ fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult
     selection.unmatched(&several.matched).map_or(Ok(()), |one| Err(stack::unmatched(one).hint("nothing was sent")))
 }
 
-/// The status of a stack that has no result.
+/// The status of a stack that failed in a command which changes nothing.
 pub fn failed(error: &CommandError) -> ExitStatus {
     match error.ending() {
         status @ (ExitStatus::Bug | ExitStatus::Interrupted) => status,
@@ -275,24 +275,33 @@ pub fn failed(error: &CommandError) -> ExitStatus {
     }
 }
 
-/// The report over the stacks, and the worst of their statuses; what went wrong with them is printed. `report` gives what
-/// a report says of a result, the words of a command that names its stack, and its status.
+/// The status of a stack that has no result.
+fn without_result(command: FleetCommand, none: &NoResult<CommandError>) -> ExitStatus {
+    match none {
+        NoResult::Failed(error) if command == FleetCommand::Apply => error.ending(),
+        NoResult::Failed(error) => failed(error),
+        NoResult::Interrupted => ExitStatus::Interrupted,
+        NoResult::AnotherFailed => ExitStatus::Refused,
+        NoResult::Skipped(_) | NoResult::Elsewhere | NoResult::Unknown(_) => ExitStatus::Done,
+    }
+}
+
+/// The report over the stacks, and the worst of their statuses. `report` gives what a report says of a result, how it is
+/// drawn, if that is known, and its status.
 pub fn report<'m, T>(
-    context: &Context,
     command: FleetCommand,
-    (members, done): (&[Member], &'m [StackResult<T>]),
-    report: impl Fn(&'m T) -> (StackReport<'m>, Option<&'m str>, ExitStatus),
+    members: &[Member],
+    done: &'m [StackResult<T>],
+    report: impl Fn(&'m T) -> (StackReport<'m>, Option<&'m TextView>, ExitStatus),
 ) -> (Fleet<'m>, ExitStatus) {
-    print_errors(context, members, done);
     let (mut parts, mut worst) = (Vec::with_capacity(members.len()), ExitStatus::Done);
     for (member, done) in members.iter().zip(done) {
         let (part, status) = match done {
             Ok(done) => {
-                let (report, call, status) = report(done);
-                (member.part(call, Ok(report)), status)
+                let (report, view, status) = report(done);
+                (member.part(view, Ok(report)), status)
             }
-            Err(none @ NoResult::Failed(error)) => (member.part(None, Err(none)), failed(error)),
-            Err(none) => (member.part(None, Err(none)), ExitStatus::Done),
+            Err(none) => (member.part(None, Err(none)), without_result(command, none)),
         };
         worst = worst.worse(status);
         parts.push(part);
@@ -347,14 +356,17 @@ impl Member {
         self.target.name()
     }
 
-    /// Its part of a report. `call` are the words of a command that names it, if they are known.
-    pub fn part<'a>(
+    /// Its part of a report, with the commands of its `view`, if that is known.
+    fn part<'a>(
         &self,
-        call: Option<&str>,
+        view: Option<&TextView>,
         outcome: Result<StackReport<'a>, &NoResult<CommandError>>,
     ) -> FleetPart<'a> {
         let (directory, flags) = (self.target.directory(), self.context.call.settings());
-        let call = call.map_or_else(|| safe::shell(&directory) + &flags, str::to_owned);
+        let (call, flags) = match view {
+            Some(view) => (view.call.clone(), view.flags.clone()),
+            None => (safe::shell(&directory) + &flags, flags),
+        };
         let environment = self.target.environment().map(str::to_owned);
         let failed = |error: &CommandError| match error.ending() {
             ExitStatus::Unknown => NoResult::Unknown(error.to_string()),

@@ -16,8 +16,8 @@ use crate::cli::stacks::waves::{Wave, Waves};
 use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest, Plan};
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{self, ReportOptions, TextView, text};
+use crate::report::fleet::{FleetCommand, NoResult, StackReport};
+use crate::report::{self, Applied, ReportOptions, TextView, text};
 use crate::run::Outcome;
 
 /// Stacks of a wave that are named before it is approved.
@@ -60,14 +60,17 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         true => not_begun(planned.iter()),
         false => apply(context, arguments, (&members, &waves), &planned).await,
     };
-    let mut status = ExitStatus::Done;
-    let mut parts = Vec::new();
-    for ((member, stack), result) in members.iter().zip(&planned).zip(&results) {
-        let outcome = stack.as_ref().and_then(|stack| Ok((stack, result.as_ref()?)));
-        status = status.worse(self::status(outcome));
-        parts.push(part(member, outcome));
-    }
     let was_applied = results.iter().flatten().flatten().any(Outcome::has_effect);
+    let has_begun = results.iter().flatten().flatten().next().is_some();
+    let done: Vec<_> = planned.into_iter().zip(results).map(|(stack, outcome)| Ok((stack?, outcome?))).collect();
+    let (mut report, mut status) = fleet::report(FleetCommand::Apply, &members, &done, |(stack, outcome)| {
+        let (plan, earlier) = (&stack.plan, BTreeSet::new());
+        let report = match outcome {
+            None => StackReport::Planned(plan),
+            Some(outcome) => StackReport::Applied(Applied { outcome, plan, earlier }),
+        };
+        (report, Some(&stack.view), stack.status(outcome.as_ref()))
+    });
     if was_applied {
         let list = format!("trueup history{}", context.call.flags("state"));
         context.output.note_change(format!("{}; to see the runs: {list}", run::made(status)));
@@ -76,7 +79,6 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
             status = ExitStatus::Partly;
         }
     }
-    let mut report = Fleet::new(FleetCommand::Apply, parts);
     // What cannot be planned stops every other stack of the same call.
     let keep_going = if is_refused { " --keep-going" } else { "" };
     let call = targets::call_of_plans(context) + &context.call.flags("waves keep_going") + keep_going;
@@ -84,7 +86,6 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let view = context.timed_view();
     context.output.report_with(&report, arguments.decision.format, &ReportOptions::new(&view));
     if !was_applied && status != ExitStatus::Done {
-        let has_begun = results.iter().flatten().flatten().next().is_some();
         context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });
     }
     Ok(status)
@@ -164,9 +165,9 @@ async fn ask(
     if arguments.decision.digest.is_some() {
         return Ok(());
     }
-    let parts =
-        members.iter().zip(planned).map(|(member, stack)| part(member, stack.as_ref().map(|stack| (stack, &None))));
-    let report = Fleet::new(FleetCommand::Plan, parts.collect());
+    let (report, _) = fleet::report(FleetCommand::Plan, members, planned, |stack| {
+        (StackReport::Planned(&stack.plan), Some(&stack.view), ExitStatus::Done)
+    });
     let shown = text::fleet(&report, &TextView { is_applied: true, ..context.output.message_view() });
     if arguments.decision.yes {
         // It takes whatever there is, so a log has what that was.
@@ -281,32 +282,6 @@ fn is_failure(result: &StackResult<Option<Outcome>>) -> bool {
         Ok(None) => false,
         Err(_) => true,
         Ok(Some(outcome)) => outcome.interrupted || !outcome.verification.is_proven() || !outcome.is_done(),
-    }
-}
-
-/// A stack that was planned, with the outcome of its plan; with none, it had no changes or was not asked for them.
-type Applied<'a> = Result<(&'a PendingRun<'a>, &'a Option<Outcome>), &'a NoResult<CommandError>>;
-
-fn part<'a>(member: &Member, stack: Applied<'a>) -> FleetPart<'a> {
-    let (stack, outcome) = match stack {
-        Ok(stack) => stack,
-        Err(none) => return member.part(None, Err(none)),
-    };
-    let report = match outcome {
-        None => StackReport::Planned(&stack.plan),
-        Some(outcome) => StackReport::Applied(report::Applied { outcome, plan: &stack.plan, earlier: BTreeSet::new() }),
-    };
-    FleetPart { flags: stack.view.flags.clone(), ..member.part(Some(&stack.view.call), Ok(report)) }
-}
-
-fn status(stack: Applied<'_>) -> ExitStatus {
-    match stack {
-        Ok((stack, Some(outcome))) => ExitStatus::of_outcome(outcome, &stack.plan),
-        Ok((stack, None)) if !stack.plan.blocked.is_empty() => ExitStatus::Refused,
-        Ok((_, None)) | Err(NoResult::Skipped(_) | NoResult::Elsewhere | NoResult::Unknown(_)) => ExitStatus::Done,
-        Err(NoResult::Failed(error)) => error.ending(),
-        Err(NoResult::Interrupted) => ExitStatus::Interrupted,
-        Err(NoResult::AnotherFailed) => ExitStatus::Refused,
     }
 }
 
