@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::cli::args::ApprovalArgs;
 use crate::cli::output::prompt;
 use crate::cli::run::PendingRun;
-use crate::cli::{CommandError, ExitStatus, Result, plan_errors, policy};
+use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors, policy};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
 use crate::report::{self, Format, ReportOptions, TextView, text};
@@ -39,15 +39,9 @@ pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<ControlFlow<ExitStatus,
     if plan.changes.is_empty() {
         return Ok(ControlFlow::Break(nothing_to_do(work)));
     }
-    if decision.digest.is_some() {
+    if !show(context, decision, || shown(true)) {
         return Ok(ControlFlow::Continue(approved));
     }
-    if decision.yes {
-        // It takes whatever there is, so a log has what that was.
-        context.output.rendered_message(&shown(true));
-        return Ok(ControlFlow::Continue(approved));
-    }
-    context.output.rendered_notice(&shown(true));
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());
@@ -64,22 +58,36 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
     }
 }
 
-/// How a refusal is drawn: what the policy forbids is not proposed.
-pub fn refused_view(work: &PendingRun<'_>, refusal: &ApprovalError) -> TextView {
+/// Shows what an apply does, one plan or all of several; returns whether a person has to approve it.
+pub fn show(context: &Context, decision: &ApprovalArgs, shown: impl FnOnce() -> String) -> bool {
+    match consent(decision) {
+        // It is of what was shown before.
+        Approval::Digest(_) => {}
+        // It takes whatever there is, so a log has what that was.
+        Approval::Given => context.output.rendered_message(&shown()),
+        Approval::Asked => context.output.rendered_notice(&shown()),
+    }
+    !decision.is_given()
+}
+
+/// Says why a plan is refused. What the policy forbids is not proposed: then it returns why.
+pub fn show_refusal(work: &PendingRun<'_>, refusal: &ApprovalError) -> Option<String> {
+    let output = &work.context.output;
     let forbidden = policy::permits_names(work.context, &refusal.consents()).err();
     let forbidden = forbidden.map(|error| error.to_string());
-    TextView { forbidden, ..work.context.output.as_message(&work.view) }
+    let view = TextView { forbidden, ..output.as_message(&work.view) };
+    output.rendered_notice(&view.message(report::refusal(refusal, &view)));
+    view.forbidden
 }
 
 fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
     let PendingRun { context, plan, .. } = work;
-    let view = refused_view(work, refusal);
-    context.output.rendered_notice(&view.message(report::refusal(refusal, &view)));
+    let forbidden = show_refusal(work, refusal);
     let status = ExitStatus::of_refusal(refusal);
     let reasons = Refusal::of(refusal, plan.digest().full());
     let error = CommandError::new(status, anyhow::anyhow!("{refusal}"));
     let allow = reasons.allow.iter().map(|name| format!("to allow it: --allow {name}"));
-    let error = error.hint_each(allow.filter(|_| view.forbidden.is_none())).hint_each(view.forbidden);
+    let error = error.hint_each(allow.filter(|_| forbidden.is_none())).hint_each(forbidden);
     context.output.answer_error(&error.hint("nothing was sent").refusal(reasons));
     status
 }

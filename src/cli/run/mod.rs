@@ -125,10 +125,7 @@ impl<'a> PendingRun<'a> {
             ControlFlow::Continue(approved) => approved,
             ControlFlow::Break(ending) => return Ok(ending),
         };
-        if !self.decision.is_given() {
-            self.check_again().await?;
-        }
-        let outcome = self.carry_out(approved, None).await?;
+        let outcome = self.carry_out(approved, !self.decision.is_given(), None).await?;
         Ok(self.report(&outcome, BTreeSet::new()))
     }
 
@@ -160,14 +157,6 @@ impl<'a> PendingRun<'a> {
         self.check_gates(&self.plan, &self.trust.safeguards.gates).await
     }
 
-    /// Looks at the gates that block once more, where a person was asked or other stacks were applied since the plan was made.
-    ///
-    /// # Errors
-    /// A gate that blocks.
-    pub async fn check_again(&self) -> Result<()> {
-        self.check_gates(&self.plan, &self.trust.safeguards.gates.blocking()).await
-    }
-
     /// Checks gates for what is to be done of the plan: one that warns is reported, one that blocks refuses the run.
     async fn check_gates(&self, plan: &Plan, gates: &Gates) -> Result<()> {
         let context = self.context;
@@ -192,12 +181,21 @@ impl<'a> PendingRun<'a> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Makes the changes of the approved plan. `stop` becomes true when a person interrupts a command about several stacks;
-    /// each other run watches for itself.
+    /// Makes the changes of the approved plan. Where it `is_later`, because a person was asked or other stacks were applied
+    /// since the plan was made, the gates that block are checked once more. `stop` becomes true when a person interrupts a
+    /// command about several stacks; each other run watches for itself.
     ///
     /// # Errors
-    /// A journal that cannot be begun.
-    pub async fn carry_out(&self, approved: ApprovedPlan<'_>, stop: Option<watch::Receiver<bool>>) -> Result<Outcome> {
+    /// A gate that blocks, a journal that cannot be begun.
+    pub async fn carry_out(
+        &self,
+        approved: ApprovedPlan<'_>,
+        is_later: bool,
+        stop: Option<watch::Receiver<bool>>,
+    ) -> Result<Outcome> {
+        if is_later {
+            self.check_gates(&self.plan, &self.trust.safeguards.gates.blocking()).await?;
+        }
         let progress = RunProgress::new(self.context, &self.plan);
         let is_one_of_several = stop.is_some();
         let (journal, options) = self.begin(&progress, stop, None).await?;

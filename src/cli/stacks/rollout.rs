@@ -17,7 +17,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest, Plan};
 use crate::report::fleet::{FleetCommand, NoResult, StackReport};
-use crate::report::{self, Applied, ReportOptions, TextView, text};
+use crate::report::{Applied, ReportOptions, TextView, text};
 use crate::run::Outcome;
 
 /// Stacks of a wave that are named before it is approved.
@@ -49,7 +49,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     fleet::print_errors(context, &members, &planned);
     let waves = waves(arguments, &members, |at| !matches!(planned[at], Err(NoResult::Skipped(_))))?;
     let (digest, unallowed) = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
-    approve(arguments, context, (&members, &mut planned), [&digest, &unallowed])?;
+    approve(arguments, context, &mut planned, [&digest, &unallowed])?;
     let failed = planned.iter().filter(|stack| matches!(stack, Err(NoResult::Failed(_)))).count();
     let changes: usize = planned.iter().flatten().map(|stack| stack.plan.changes.len()).sum();
     let is_refused = failed > 0 && !arguments.keep_going;
@@ -57,8 +57,8 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         ask(arguments, context, (&members, &waves), &planned, &digest).await?;
     }
     let results = match is_refused {
-        true => not_begun(planned.iter()),
-        false => apply(context, arguments, (&members, &waves), &planned).await,
+        true => not_begun(&planned),
+        false => apply(context, arguments, &waves, &planned).await,
     };
     let was_applied = results.iter().flatten().flatten().any(Outcome::has_effect);
     let has_begun = results.iter().flatten().flatten().next().is_some();
@@ -126,22 +126,17 @@ async fn plan<'a>(arguments: &'a ApplyArgs, member: &'a Member) -> Result<Pendin
 fn approve(
     arguments: &ApplyArgs,
     context: &Context,
-    (members, planned): (&[Member], &mut [StackResult<PendingRun<'_>>]),
+    planned: &mut [StackResult<PendingRun<'_>>],
     digests: [&Digest; 2],
 ) -> Result<()> {
-    for (member, stack) in members.iter().zip(planned.iter_mut()) {
+    for stack in planned {
         let Ok(made) = stack else { continue };
-        let refusal = made.plan.approve(Approval::Given, &made.allow).err().map(|refusal| {
-            if let Some(unread) = plan_errors::unread(&made.plan) {
-                return unread;
-            }
-            let view = approval::refused_view(made, &refusal);
-            member.context.output.rendered_notice(&view.message(report::refusal(&refusal, &view)));
+        let Err(refusal) = made.plan.approve(Approval::Given, &made.allow) else { continue };
+        let error = plan_errors::unread(&made.plan).unwrap_or_else(|| {
+            approval::show_refusal(made, &refusal);
             CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
         });
-        if let Some(refusal) = refusal {
-            *stack = Err(NoResult::Failed(refusal));
-        }
+        *stack = Err(NoResult::Failed(error));
     }
     let Some(given) = &arguments.decision.digest else { return Ok(()) };
     // One of the plans that were reviewed before anything was allowed: the apply says what it allows.
@@ -154,7 +149,7 @@ fn approve(
     }
 }
 
-/// Shows all plans and asks once, unless a flag approves them; a digest is of plans that were shown.
+/// Shows all plans and asks once, unless a flag approves them.
 async fn ask(
     arguments: &ApplyArgs,
     context: &Context,
@@ -162,19 +157,15 @@ async fn ask(
     planned: &[StackResult<PendingRun<'_>>],
     digest: &Digest,
 ) -> Result<()> {
-    if arguments.decision.digest.is_some() {
+    let shown = || {
+        let (report, _) = fleet::report(FleetCommand::Plan, members, planned, |stack| {
+            (StackReport::Planned(&stack.plan), Some(&stack.view), ExitStatus::Done)
+        });
+        text::fleet(&report, &TextView { is_applied: true, ..context.output.message_view() })
+    };
+    if !approval::show(context, &arguments.decision, shown) {
         return Ok(());
     }
-    let (report, _) = fleet::report(FleetCommand::Plan, members, planned, |stack| {
-        (StackReport::Planned(&stack.plan), Some(&stack.view), ExitStatus::Done)
-    });
-    let shown = text::fleet(&report, &TextView { is_applied: true, ..context.output.message_view() });
-    if arguments.decision.yes {
-        // It takes whatever there is, so a log has what that was.
-        context.output.rendered_message(&shown);
-        return Ok(());
-    }
-    context.output.rendered_notice(&shown);
     if arguments.waves.is_some() {
         for (at, wave) in waves.iter().enumerate() {
             let names: Vec<String> = wave.stacks.iter().take(NAMED).map(|stack| members[*stack].name()).collect();
@@ -196,7 +187,7 @@ async fn ask(
 async fn apply(
     context: &Context,
     arguments: &ApplyArgs,
-    (members, waves): (&[Member], &[Wave]),
+    waves: &[Wave],
     planned: &[StackResult<PendingRun<'_>>],
 ) -> Vec<StackResult<Option<Outcome>>> {
     let list = format!("trueup history{}", context.call.flags("state"));
@@ -206,31 +197,28 @@ async fn apply(
     // Directories of one stack share its lock, so their runs wait for each other.
     let plans = planned.iter().flatten().map(|stack| &stack.plan);
     let locks: BTreeMap<_, Mutex<()>> = plans.map(|plan| (locked(plan), Mutex::default())).collect();
-    // What is skipped is in no wave.
-    let mut results: Vec<StackResult<_>> = planned.iter().map(|_| Err(NoResult::AnotherFailed)).collect();
+    let mut results = not_begun(planned);
     for (number, wave) in waves.iter().enumerate() {
         if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
             context.output.message(&wave_title(waves, number));
         }
-        let works = wave.stacks.iter().map(async |at| {
-            let lock = planned[*at].as_ref().ok().and_then(|stack| locks.get(&locked(&stack.plan)));
-            let _held = match lock {
-                Some(lock) => Some(lock.lock().await),
-                None => None,
-            };
-            let result = match &planned[*at] {
-                Ok(stack) if stack.plan.changes.is_empty() => Ok(None),
-                Ok(_) if *stop.borrow() => Err(NoResult::Interrupted),
-                Ok(_) if has_failed.get() => Err(NoResult::AnotherFailed),
-                Ok(stack) => {
-                    let is_later = number > 0 || !arguments.decision.is_given();
-                    let result = apply_one(&members[*at], stack, is_later, &stop).await;
-                    has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
-                    result
-                }
-                Err(_) => Err(NoResult::AnotherFailed),
-            };
-            (*at, result)
+        let planned = wave.stacks.iter().filter_map(|at| Some((*at, planned[*at].as_ref().ok()?)));
+        let works = planned.filter(|(_, stack)| !stack.plan.changes.is_empty()).map(async |(at, stack)| {
+            let _held = locks[&locked(&stack.plan)].lock().await;
+            if *stop.borrow() {
+                return (at, Err(NoResult::Interrupted));
+            }
+            if has_failed.get() {
+                return (at, Err(NoResult::AnotherFailed));
+            }
+            let is_later = number > 0 || !arguments.decision.is_given();
+            let result = apply_one(stack, is_later, &stop).await;
+            // What a plan blocked was known before.
+            let is_whole =
+                |outcome: &Outcome| !outcome.interrupted && outcome.is_done() && outcome.verification.is_proven();
+            let stops_others = !arguments.keep_going && !result.as_ref().is_ok_and(is_whole);
+            has_failed.set(has_failed.get() || stops_others);
+            (at, result.map(Some))
         });
         let mut done = futures_util::stream::iter(works).buffered(fleet::AT_ONCE);
         while let Some((at, result)) = done.next().await {
@@ -245,47 +233,31 @@ fn locked(plan: &Plan) -> (&str, Option<&str>) {
     (&plan.service.base_url, plan.stack.as_deref())
 }
 
-async fn apply_one(
-    member: &Member,
-    stack: &PendingRun<'_>,
-    is_later: bool,
-    stop: &watch::Receiver<bool>,
-) -> StackResult<Option<Outcome>> {
+async fn apply_one(stack: &PendingRun<'_>, is_later: bool, stop: &watch::Receiver<bool>) -> StackResult<Outcome> {
     // The guards of all plans were checked before the prompt.
     let approved = match stack.plan.approve(Approval::Given, &stack.allow) {
         Ok(approved) => approved,
         Err(refusal) => return Err(NoResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal))),
     };
-    // What was safe when all were planned may not be so after a prompt, or an hour of waves.
-    let checked = if is_later { stack.check_again().await } else { Ok(()) };
-    let outcome = match checked {
-        Ok(()) => stack.carry_out(approved, Some(stop.clone())).await,
-        Err(error) => Err(error),
-    };
-    match outcome {
+    match stack.carry_out(approved, is_later, Some(stop.clone())).await {
         Ok(outcome) => {
             let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
-            member.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));
-            Ok(Some(outcome))
+            stack.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));
+            Ok(outcome)
         }
         Err(error) if error.ending() == ExitStatus::Interrupted => Err(NoResult::Interrupted),
         Err(error) => {
-            member.context.output.error(&error);
+            stack.context.output.error(&error);
             Err(NoResult::Failed(error))
         }
     }
 }
 
-/// Whether the stacks that have not begun should not begin: what a plan blocked was known before.
-fn is_failure(result: &StackResult<Option<Outcome>>) -> bool {
-    match result {
-        Ok(None) => false,
-        Err(_) => true,
-        Ok(Some(outcome)) => outcome.interrupted || !outcome.verification.is_proven() || !outcome.is_done(),
-    }
-}
-
-fn not_begun<'p>(planned: impl Iterator<Item = &'p StackResult<PendingRun<'p>>>) -> Vec<StackResult<Option<Outcome>>> {
-    let unchanged = |stack: &StackResult<PendingRun<'_>>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
-    planned.map(|stack| if unchanged(stack) { Ok(None) } else { Err(NoResult::AnotherFailed) }).collect()
+/// The results where no run has begun: of a stack without changes none does.
+fn not_begun(planned: &[StackResult<PendingRun<'_>>]) -> Vec<StackResult<Option<Outcome>>> {
+    let of = |stack: &StackResult<PendingRun<'_>>| match stack {
+        Ok(stack) if stack.plan.changes.is_empty() => Ok(None),
+        Ok(_) | Err(_) => Err(NoResult::AnotherFailed),
+    };
+    planned.iter().map(of).collect()
 }
