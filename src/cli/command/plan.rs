@@ -55,28 +55,21 @@ impl Execute for PlanArgs {
         if let Targets::Several(targets) = targets {
             return several(self, context, targets).await;
         }
-        let (session, plan) = show(self, context).await?;
+        let (session, plan) = make(self, context, &self.scope, self.live.live.as_deref()).await?;
+        if let Some(path) = &self.output {
+            file::write_private(path, |out| plan.write(out))?;
+        }
+        if self.format == Format::Text
+            && let Some(error) = plan_errors::unread(&plan)
+        {
+            return Err(error);
+        }
+        answer(self, context, &plan, &TextView { waves: self.order, ..session.view() });
         let status = status(&plan, self.detailed_exitcode);
         // The program ends here: to free ten thousand endpoints first is a twentieth of its time.
         std::mem::forget((session.stack.loaded, plan));
         Ok(status)
     }
-}
-
-/// Plans once, and shows or saves it.
-async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Session<'c>, Plan)> {
-    let (session, plan) = make(arguments, context, &arguments.scope, arguments.live.live.as_deref()).await?;
-    if let Some(path) = &arguments.output {
-        file::write_private(path, |out| plan.write(out))?;
-    }
-    if arguments.format == Format::Text
-        && let Some(error) = plan_errors::unread(&plan)
-    {
-        return Err(error);
-    }
-    let view = TextView { waves: arguments.order, ..session.view() };
-    answer(arguments, context, &plan, &view);
-    Ok((session, plan))
 }
 
 fn answer(arguments: &PlanArgs, context: &Context, report: &dyn Report, view: &TextView) {
