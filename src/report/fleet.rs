@@ -175,13 +175,57 @@ impl<E> NoResult<E> {
     }
 }
 
+/// What became of a stack, in the order of a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StackState {
+    /// Its definitions are valid.
+    Valid,
+    /// Everything was applied.
+    Applied,
+    /// Not everything was applied.
+    Partly,
+    /// Nothing was applied, for certain.
+    Unchanged,
+    /// What was concluded of its plan or its check.
+    Compared(Verdict),
+    /// It has no result.
+    Failed,
+    /// It was left out.
+    Skipped,
+    /// It belongs to another shard.
+    Elsewhere,
+}
+
+impl StackState {
+    /// Its words in a report of this command.
+    pub fn words(self, command: FleetCommand) -> &'static str {
+        match self {
+            StackState::Valid => "valid",
+            StackState::Applied => "applied",
+            StackState::Partly => "applied in part",
+            StackState::Unchanged => "with no change made",
+            StackState::Compared(Verdict::InSync) => "in sync",
+            StackState::Compared(Verdict::Pending) if command == FleetCommand::Drift => "pending",
+            // What could be changed was.
+            StackState::Compared(Verdict::Pending) if command == FleetCommand::Apply => "blocked",
+            StackState::Compared(Verdict::Pending) => "with changes",
+            StackState::Compared(Verdict::Drift) => "changed outside",
+            StackState::Compared(Verdict::Both) => "changed outside and pending",
+            StackState::Compared(Verdict::Unknown) => "unknown",
+            StackState::Failed => command.undone(),
+            StackState::Skipped => "skipped",
+            StackState::Elsewhere => "other checkers'",
+        }
+    }
+}
+
 /// Stacks of which there is nothing but one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedReason<'a> {
+    /// What became of them: they failed, or nothing is known of them.
+    pub state: StackState,
     /// Why.
     pub reason: Cow<'a, str>,
-    /// They failed; of others nothing is known.
-    pub is_failed: bool,
     /// Their names.
     pub names: Vec<String>,
 }
@@ -217,25 +261,41 @@ impl FleetPart<'_> {
         }
     }
 
+    /// What became of it.
+    pub fn state(&self) -> StackState {
+        match &self.outcome {
+            Ok(StackReport::Validated(checked)) if checked.contents.is_some() => StackState::Valid,
+            Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => StackState::Failed,
+            Ok(StackReport::Planned(plan)) => StackState::Compared(match plan.unknown().next() {
+                Some(_) => Verdict::Unknown,
+                None if plan.is_pending() => Verdict::Pending,
+                None => Verdict::InSync,
+            }),
+            Ok(StackReport::Applied(Applied { outcome, plan, .. })) => match outcome.has_effect() {
+                _ if plan.blocked.is_empty() && outcome.is_done() => StackState::Applied,
+                true => StackState::Partly,
+                false => StackState::Unchanged,
+            },
+            Ok(StackReport::Checked(check)) => StackState::Compared(check.verdicts.whole()),
+            Err(NoResult::Unknown(_)) => StackState::Compared(Verdict::Unknown),
+            Err(NoResult::Elsewhere) => StackState::Elsewhere,
+            Err(NoResult::Skipped(_) | NoResult::AnotherFailed | NoResult::Interrupted) => StackState::Skipped,
+        }
+    }
+
     /// Whether there is nothing to report of it but that it is valid or in sync.
     pub fn is_quiet(&self) -> bool {
-        match &self.outcome {
-            Ok(StackReport::Checked(check)) => {
-                let plan = &check.plan;
-                check.verdicts.whole() == Verdict::InSync
-                    && check.acknowledged.is_empty()
-                    && plan.shown_notes().next().is_none()
-            }
+        let has_notes = |plan: &Plan| plan.shown_notes().next().is_some();
+        let says_more = match &self.outcome {
+            Ok(StackReport::Checked(check)) => !check.acknowledged.is_empty() || has_notes(&check.plan),
             Ok(StackReport::Planned(plan)) => {
-                let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.guards.is_empty();
-                is_empty
-                    && plan.shown_notes().next().is_none()
-                    && plan.setting_changes.is_empty()
-                    && plan.unknown().next().is_none()
+                let is_empty = plan.changes.is_empty() && plan.guards.is_empty() && plan.setting_changes.is_empty();
+                !is_empty || has_notes(plan)
             }
-            Ok(StackReport::Validated(checked)) => checked.contents.is_some() && checked.diagnostics.is_empty(),
-            Ok(StackReport::Applied(..)) | Err(_) => false,
-        }
+            Ok(StackReport::Validated(checked)) => !checked.diagnostics.is_empty(),
+            Ok(StackReport::Applied(..)) | Err(_) => true,
+        };
+        !says_more && matches!(self.state(), StackState::Valid | StackState::Compared(Verdict::InSync))
     }
 }
 
@@ -283,9 +343,15 @@ impl<'a> Fleet<'a> {
     }
 
     /// The command that applies exactly these plans, if that changes something and is not refused because a list could not
-    /// be read, or because merged work would be reverted.
+    /// be read, or because merged work would be reverted; after an apply, the one that applies what has not begun.
     pub(super) fn apply_command(&self) -> Option<Command> {
-        let (digest, call) = self.plans.as_ref().filter(|_| self.command == FleetCommand::Plan)?;
+        let (digest, call) = self.plans.as_ref()?;
+        if self.command == FleetCommand::Apply {
+            let has_not_begun =
+                |part: &FleetPart<'_>| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted));
+            let rest = || Command { label: "Apply the rest:", command: format!("trueup apply {call}") };
+            return self.parts.iter().any(has_not_begun).then(rest);
+        }
         let can_apply = self.plans().all(|(_, plan)| plan.can_be_allowed())
             && self.plans().any(|(_, plan)| !plan.changes.is_empty());
         let label = match self.plans().all(|(_, plan)| plan.refused().is_empty()) {
@@ -319,10 +385,10 @@ impl<'a> Fleet<'a> {
         let mut found: Vec<SharedReason<'_>> = Vec::new();
         for part in &self.parts {
             let Some(reason) = part.reason() else { continue };
-            let (is_failed, name) = (matches!(part.outcome, Err(NoResult::Failed(_))), part.name().into_owned());
-            match found.iter_mut().find(|known| known.reason == reason && known.is_failed == is_failed) {
+            let (state, name) = (part.state(), part.name().into_owned());
+            match found.iter_mut().find(|known| known.reason == reason && known.state == state) {
                 Some(known) => known.names.push(name),
-                None => found.push(SharedReason { reason, is_failed, names: vec![name] }),
+                None => found.push(SharedReason { state, reason, names: vec![name] }),
             }
         }
         found

@@ -3,8 +3,8 @@
 use super::{Page, draw};
 use crate::drift::{Check, Verdict};
 use crate::plan::Plan;
-use crate::report::facts::stack::{self, State};
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackReport};
+use crate::report::facts::stack;
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackState};
 use crate::report::line::{Line, code, foreign};
 use crate::report::view::{self, Alarm, AlarmKind, Content, Count};
 use crate::report::{ReportOptions, Role};
@@ -28,8 +28,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
             page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
         }
         page.add(&report, Some(&name), options.now);
-        let is_drift = |check: &Check| matches!(check.verdicts.whole(), Verdict::Drift | Verdict::Both);
-        if matches!(&part.outcome, Ok(StackReport::Checked(check)) if is_drift(check)) {
+        if matches!(part.state(), StackState::Compared(Verdict::Drift | Verdict::Both)) {
             page.commands.extend(report.commands.iter().map(super::command));
         }
     }
@@ -49,15 +48,14 @@ fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
     if fleet.parts.len() <= NAMES {
         return fleet
             .checks()
-            .map(|(part, _)| line![code(part.name().into_owned()), ": ", State::of(part).words(fleet)])
-            .chain(
-                (fleet.elsewhere() > 0)
-                    .then(|| line![Line::count(fleet.elsewhere(), "stack"), ": ", State::Elsewhere.words(fleet)]),
-            )
+            .map(|(part, _)| line![code(part.name().into_owned()), ": ", part.state().words(fleet.command)])
+            .chain((fleet.elsewhere() > 0).then(|| {
+                line![Line::count(fleet.elsewhere(), "stack"), ": ", StackState::Elsewhere.words(fleet.command)]
+            }))
             .collect();
     }
     let sum = stack::sum(fleet).into_iter();
-    sum.map(|(number, state)| line![Line::count(number, "stack"), ": ", state.words(fleet)]).collect()
+    sum.map(|(number, state)| line![Line::count(number, "stack"), ": ", state.words(fleet.command)]).collect()
 }
 
 /// What is missing or wrong in the files of a merged report, and the stacks of which nothing is known.
@@ -66,9 +64,9 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
         let text = line![code(&problem.place), ": ", foreign(&problem.message), "."];
         page.alarm(&Alarm::new(AlarmKind::Incomplete, text));
     }
-    for SharedReason { reason, is_failed, names } in fleet.without_result() {
+    for SharedReason { state, reason, names } in fleet.without_result() {
         let text = line![Line::some_of(names.into_iter(), NAMES), ": ", foreign(reason), "."];
-        page.banner(Role::Wrong, if is_failed { "Failed:" } else { "Unknown:" }, &draw(&text));
+        page.banner(Role::Wrong, if state == StackState::Failed { "Failed:" } else { "Unknown:" }, &draw(&text));
     }
 }
 
@@ -79,7 +77,7 @@ fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
         FleetCommand::Drift => view::plan::counts_of_checks(&checks),
         _ => view::plan::counts(&plans),
     };
-    let unknown = fleet.without_result().into_iter().filter(|none| !none.is_failed);
+    let unknown = fleet.without_result().into_iter().filter(|none| none.state != StackState::Failed);
     let unknown: usize = unknown.map(|none| none.names.len()).sum();
     let unknown_words = if unknown == 1 { "stack unknown" } else { "stacks unknown" };
     counts.extend([(fleet.failed(), fleet.command.undone()), (unknown, unknown_words)].map(|(number, words)| Count {

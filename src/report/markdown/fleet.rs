@@ -5,8 +5,8 @@ use super::report::{needed, report};
 use super::{code_span, draw, heads, row};
 use crate::drift::Verdict;
 use crate::report::facts::check as check_facts;
-use crate::report::facts::stack::{self, State};
-use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport};
+use crate::report::facts::stack;
+use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
 use crate::report::line::{Line, code, foreign, styled};
 use crate::report::view::View;
 use crate::report::{ReportOptions, Role, safe};
@@ -19,7 +19,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
     let view = options.view;
     let mut text = marker("fleet", None);
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
-    let (word, undone) = (fleet.command.as_str(), fleet.command.undone());
+    let word = fleet.command.as_str();
     text.push_str(&format!("### trueup {word}: {}\n\n", draw(&line![incomplete, stack::headline(fleet)])));
     let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
     text.push_str(&heads(&["stack", column]));
@@ -27,9 +27,11 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
     for problem in &fleet.problems {
         text.push_str(&row(&[line![code(&problem.place)], word_of("incomplete").and(foreign(&problem.message))]));
     }
-    for SharedReason { reason, is_failed, names } in fleet.without_result() {
-        let word = if is_failed { undone } else { "unknown" };
-        text.push_str(&row(&[Line::some_of(names.into_iter(), NAMES), word_of(word).and(foreign(reason))]));
+    for SharedReason { state, reason, names } in fleet.without_result() {
+        text.push_str(&row(&[
+            Line::some_of(names.into_iter(), NAMES),
+            word_of(state.words(fleet.command)).and(foreign(reason)),
+        ]));
     }
     for part in fleet.shown() {
         let result = match &part.outcome {
@@ -41,7 +43,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
         text.push_str(&row(&[line![code(part.name())], result]));
     }
     let quiet = if fleet.folds_quiet() { fleet.parts.iter().filter(|part| part.is_quiet()).count() } else { 0 };
-    for (number, words) in [(quiet, "in sync"), (fleet.elsewhere(), State::Elsewhere.words(fleet))] {
+    for (number, words) in [(quiet, "in sync"), (fleet.elsewhere(), StackState::Elsewhere.words(fleet.command))] {
         if number > 0 {
             text.push_str(&row(&[line![number, " more"], line![words]]));
         }
@@ -105,5 +107,5 @@ fn is_shown(part: &FleetPart<'_>) -> bool {
 fn has_only_notes(part: &FleetPart<'_>) -> bool {
     let has_changed_settings =
         matches!(&part.outcome, Ok(StackReport::Planned(plan)) if !plan.setting_changes.is_empty());
-    State::of(part) == State::Compared(Verdict::InSync) && !has_changed_settings
+    part.state() == StackState::Compared(Verdict::InSync) && !has_changed_settings
 }

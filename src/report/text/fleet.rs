@@ -2,9 +2,8 @@
 
 use super::draw;
 use crate::report::TextView;
-use crate::report::facts::plan::Command;
 use crate::report::facts::stack;
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NoResult, SharedReason, StackReport};
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, styled, took};
 use crate::report::{ReportOptions, Role};
 
@@ -31,9 +30,8 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     if fleet.folds_quiet() {
         text.push_str(&quiet(fleet, view));
     }
-    for SharedReason { reason, is_failed, names } in fleet.without_result() {
-        let word = if is_failed { fleet.command.undone() } else { "unknown" };
-        let content = loud(Role::Wrong, word, &line![foreign(reason)], view);
+    for SharedReason { state, reason, names } in fleet.without_result() {
+        let content = loud(Role::Wrong, state.words(fleet.command), &line![foreign(reason)], view);
         let (heading, list) = match names.as_slice() {
             [name] => (line![code(name)], String::new()),
             names => {
@@ -47,7 +45,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
         text.push_str(&section(line![code(&problem.place)], Line::default(), &content, view));
     }
     text.push_str(&sum(fleet, view));
-    text.push_str(&next(fleet, view));
+    text.push_str(&draw::commands(fleet.apply_command().as_slice(), view));
     text
 }
 
@@ -69,32 +67,14 @@ fn loud(role: Role, word: &'static str, reason: &Line<'_>, view: &TextView) -> S
     format!("{}  {}\n", view.palette.paint(role, word.to_uppercase()), view.line(reason))
 }
 
-/// How many stacks have which result.
+/// How many stacks have which result, and what a merged report is made of.
 fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
     let elapsed = view.elapsed.map(|time| line!["   ", took(time)]);
-    let sum = view.plain(&line![stack::headline(fleet), elapsed]);
-    format!("{sum}\n{}", sources(fleet, view))
-}
-
-/// What a merged report is made of.
-fn sources(fleet: &Fleet<'_>, view: &TextView) -> String {
-    let Some(merged) = fleet.merged else { return String::new() };
-    let problems = fleet.problems.len();
-    let problems = (problems > 0).then(|| line!["; ", Line::count(problems, "problem")]);
-    let text = line![merged.line("from "), problems];
-    format!("{}\n", view.plain(&text))
-}
-
-/// The command that applies exactly these plans.
-fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
-    let has_not_begun =
-        |part: &FleetPart<'_>| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted));
-    let command = match (fleet.apply_command(), &fleet.plans) {
-        (Some(command), _) => command,
-        (None, Some((_, call))) if fleet.parts.iter().any(has_not_begun) => {
-            Command { label: "Apply the rest:", command: format!("trueup apply {call}") }
-        }
-        _ => return String::new(),
-    };
-    draw::commands(&[command], view)
+    let mut text = format!("{}\n", view.plain(&line![stack::headline(fleet), elapsed]));
+    if let Some(merged) = fleet.merged {
+        let problems = fleet.problems.len();
+        let problems = (problems > 0).then(|| line!["; ", Line::count(problems, "problem")]);
+        text.push_str(&format!("{}\n", view.plain(&line![merged.line("from "), problems])));
+    }
+    text
 }
