@@ -12,12 +12,12 @@ use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, base_settings, dropped};
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::stacks::shard::{self, Shard};
+use crate::cli::stacks::shard;
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, Result, Stack, file, plan_errors, policy, service, settings,
     stack,
 };
-use crate::drift::DriftState;
+use crate::drift::{DriftState, Shard};
 use crate::file::limit;
 use crate::journal::{JournalError, RunOwner};
 use crate::kind::KindName;

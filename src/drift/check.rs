@@ -2,10 +2,13 @@
 //! each drifted value has drifted.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
 use crate::model::Namespace;
@@ -13,6 +16,24 @@ use crate::plan::Plan;
 
 /// The most shards of a fleet. Whose a namespace or a stack is takes as many steps as there are shards.
 pub const MOST_SHARDS: u32 = 4096;
+
+/// One of how many shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ShardDocument")]
+pub struct Shard {
+    /// Which, from 1.
+    #[schemars(range(min = 1))]
+    pub index: u32,
+    /// How many there are.
+    #[schemars(range(min = 1))]
+    pub of: u32,
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
 
 /// One check of a tenant, as its reports show it.
 #[derive(Debug, Clone)]
@@ -30,7 +51,7 @@ pub struct Check {
     /// When it was made.
     pub now: Timestamp,
     /// Which of how many shards of the stack it is about, if its namespaces are sharded.
-    pub shard: Option<(u32, u32)>,
+    pub shard: Option<Shard>,
     /// The namespaces of the other shards.
     pub elsewhere: BTreeSet<Namespace>,
 }

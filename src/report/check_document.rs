@@ -9,8 +9,8 @@ use jiff::tz::TimeZone;
 
 use super::document::FORMAT_VERSION;
 use super::fleet::{InputProblem, NoResult};
-use super::json::{ChecksDocument, ShardDocument, StackDocument};
-use crate::drift::{Acknowledgements, Check, DriftState, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts};
+use super::json::{ChecksDocument, StackDocument};
+use crate::drift::{Acknowledgements, Check, DriftState, MOST_SHARDS, SeenSince, Shard, UnmanagedPolicy, Verdicts};
 use crate::model::document::{DocumentError, DocumentFormat, kind_of};
 use crate::model::{Field, Key};
 
@@ -18,7 +18,7 @@ use crate::model::{Field, Key};
 #[derive(Debug)]
 pub struct CheckDocument {
     /// Which of how many shards of a list of stacks it is.
-    pub shard: Option<(u32, u32)>,
+    pub shard: Option<Shard>,
     /// The stacks that it names, in its order.
     pub stacks: Vec<SavedStack>,
     /// What was missing or wrong, if it is a merged report.
@@ -55,13 +55,8 @@ pub enum CheckDocumentError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// Its shard is none.
-    #[error("it is shard {index} of {of}, which does not exist: there are 1 to {MOST_SHARDS} shards")]
-    Shard {
-        /// Its number.
-        index: u32,
-        /// The number of shards.
-        of: u32,
-    },
+    #[error("it is shard {} of {}, which does not exist: there are 1 to {MOST_SHARDS} shards", .0.index, .0.of)]
+    Shard(Shard),
     /// The plan in it leads to other verdicts: it was altered, or another version judged by other rules.
     #[error("the verdicts on `{directory}` do not follow from its plan: it was altered, or another version wrote it")]
     Altered {
@@ -86,16 +81,16 @@ impl CheckDocument {
         }
         let file = FORMAT.read::<ChecksDocument<'static>>(bytes)?;
         let stacks = file.checks.into_iter().map(SavedStack::read).collect::<Result<_, _>>()?;
-        Ok(Self { shard: shard(file.shard)?, stacks, problems: file.problems.into_owned() })
+        Ok(Self { shard: existing(file.shard)?, stacks, problems: file.problems.into_owned() })
     }
 }
 
-fn shard(file: Option<ShardDocument>) -> Result<Option<(u32, u32)>, CheckDocumentError> {
-    match file {
-        Some(ShardDocument { index, of }) if of > MOST_SHARDS || !(1..=of).contains(&index) => {
-            Err(CheckDocumentError::Shard { index, of })
+fn existing(shard: Option<Shard>) -> Result<Option<Shard>, CheckDocumentError> {
+    match shard {
+        Some(shard) if shard.of > MOST_SHARDS || !(1..=shard.of).contains(&shard.index) => {
+            Err(CheckDocumentError::Shard(shard))
         }
-        file => Ok(file.map(|ShardDocument { index, of }| (index, of))),
+        shard => Ok(shard),
     }
 }
 
@@ -151,6 +146,6 @@ fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
     let seen = drifted.into_iter().filter_map(|one| {
         Some((one.object, one.field, SeenSince { first_seen: one.first_seen?, checks: one.checks? }))
     });
-    let (drift_state, shard) = (Some(DriftState::of_seen(seen)), shard(file.shard)?);
+    let (drift_state, shard) = (Some(DriftState::of_seen(seen)), existing(file.shard)?);
     Ok(Check { plan, verdicts, found, acknowledged, drift_state, now: checked, shard, elsewhere })
 }

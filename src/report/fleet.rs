@@ -13,7 +13,7 @@ use super::facts::unread;
 use super::line::{Line, Part};
 use super::view::View;
 use super::{Applied, Report, TextView, Validation, sarif, time};
-use crate::drift::{Check, Verdict};
+use crate::drift::{Check, Shard, Verdict};
 use crate::model::{SourceLocation, words};
 use crate::plan::{Digest, Plan};
 
@@ -58,7 +58,7 @@ pub struct Fleet<'a> {
     /// The digest over the plans of all stacks, and the words of a command that names all of them.
     pub plans: Option<(Digest, String)>,
     /// Which of how many shards this is.
-    pub shard: Option<(u32, u32)>,
+    pub shard: Option<Shard>,
     /// What is missing or wrong in the files that a merged report is made of: with any, nothing is in sync as a whole.
     pub problems: Vec<InputProblem>,
     /// The files that a merged report is made of.

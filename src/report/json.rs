@@ -12,7 +12,7 @@ use super::document::write;
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NoResult, StackReport};
 use super::json_text;
 use super::view::View;
-use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
+use crate::drift::{Check, JudgedAcknowledgement, Shard, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
 use crate::model::{Field, Json, Key, Namespace, ValueDigest};
 use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId, Waves};
@@ -87,7 +87,7 @@ pub fn write_fleet(fleet: &Fleet<'_>, out: &mut dyn Write) -> io::Result<()> {
         checks: parts.collect(),
         failed: fleet.failed(),
         verdict: fleet.whole(),
-        shard: fleet.shard.map(ShardDocument::from),
+        shard: fleet.shard,
         problems: Cow::Borrowed(&fleet.problems),
     };
     write("fleet", document, out)
@@ -104,7 +104,7 @@ pub struct ChecksDocument<'p> {
     pub verdict: Verdict,
     /// Which of how many shards this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<ShardDocument>,
+    pub shard: Option<Shard>,
     /// What is missing or wrong in the files of a merged report.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub problems: Cow<'p, [InputProblem]>,
@@ -121,23 +121,6 @@ pub struct FleetReport<'p> {
     digest: Option<DigestText<'p>>,
     /// Stacks without a report.
     failed: usize,
-}
-
-/// One of how many shards.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
-pub struct ShardDocument {
-    /// Which, from 1.
-    #[schemars(range(min = 1))]
-    pub index: u32,
-    /// How many there are.
-    #[schemars(range(min = 1))]
-    pub of: u32,
-}
-
-impl From<(u32, u32)> for ShardDocument {
-    fn from((index, of): (u32, u32)) -> Self {
-        Self { index, of }
-    }
 }
 
 /// One stack: its check, the document of the command about it, or why it has neither. What it has decides what it is.
@@ -193,7 +176,7 @@ pub struct StackDocument<'p> {
     pub plan: Option<Cow<'p, Plan>>,
     /// Which of how many shards of a single stack this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<ShardDocument>,
+    pub shard: Option<Shard>,
     /// The verdict over the stack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
@@ -255,7 +238,7 @@ impl<'p> StackDocument<'p> {
             drifted: Some(drifted.collect()),
             elsewhere_namespaces: Cow::Borrowed(&check.elsewhere),
             plan: Some(Cow::Borrowed(&check.plan)),
-            shard: check.shard.map(ShardDocument::from),
+            shard: check.shard,
             verdict: Some(check.verdicts.whole()),
             verdicts: Some(Cow::Borrowed(&check.verdicts)),
             ..Self::default()

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::check_document::{CheckDocument, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::{safe, time};
-use crate::drift::Check;
+use crate::drift::{Check, Shard};
 use crate::model::Namespace;
 use crate::plan::Plan;
 
@@ -36,7 +36,7 @@ struct StackId {
     /// Two calls may name different stacks alike. In a shard of a list every entry has a digest of what it is, even
     /// where another shard has the check.
     identity: Option<StackIdentity>,
-    shard: Option<(u32, u32)>,
+    shard: Option<Shard>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -96,17 +96,16 @@ pub fn merge(
 fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut Vec<InputProblem>) {
     let mut counts: BTreeMap<u32, (usize, Option<Timestamp>)> = BTreeMap::new();
     for (_, document) in documents.iter() {
-        let Some((_, of)) = document.shard else { continue };
-        let (files, newest) = counts.entry(of).or_default();
+        let Some(shard) = document.shard else { continue };
+        let (files, newest) = counts.entry(shard.of).or_default();
         *files += 1;
         *newest = (*newest).max(document.checks().map(|check| check.now).max());
     }
     let Some(kept) = counts.iter().max_by_key(|(_, rank)| **rank).map(|(of, _)| *of) else { return };
     documents.retain(|(name, document)| match document.shard {
-        Some((index, of)) if of != kept => {
+        Some(shard) if shard.of != kept => {
             let checks = document.checks().count();
-            let message =
-                format!("it is shard {index}/{of}, and others are of {kept}: its {checks} checks are left out");
+            let message = format!("it is shard {shard}, and others are of {kept}: its {checks} checks are left out");
             problems.push(InputProblem { place: name.clone(), message });
             false
         }
@@ -151,12 +150,12 @@ struct SeenShards<'d> {
 fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
     let mut seen: BTreeMap<(Option<StackId>, u32), SeenShards<'_>> = BTreeMap::new();
     for (_, document) in documents {
-        if let Some((index, of)) = document.shard {
+        if let Some(Shard { index, of }) = document.shard {
             seen.entry((None, of)).or_default().shards.insert(index);
         }
         for entry in &document.stacks {
             let Ok(check) = &entry.result else { continue };
-            let Some((index, of)) = check.shard else { continue };
+            let Some(Shard { index, of }) = check.shard else { continue };
             let id = StackId { shard: None, ..StackId::of(entry, document.shard.is_some()) };
             let seen = seen.entry((Some(id), of)).or_default();
             seen.shards.insert(index);
@@ -225,7 +224,7 @@ impl StackId {
             Some(StackIdentity::Digest(id)) if is_alike => Some(format!("id {}", safe::line(id))),
             _ => None,
         };
-        let shard = self.shard.map(|(index, of)| format!("shard {index}/{of}"));
+        let shard = self.shard.map(|shard| format!("shard {shard}"));
         let all: Vec<String> = stack.into_iter().chain(shard).collect();
         Some(all.join(", ")).filter(|all| !all.is_empty())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy, Verdict};
+use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, Shard, UnmanagedPolicy, Verdict};
 use trueup::model::Object;
 use trueup::plan::PlanSettings;
 use trueup::report::TextView;
@@ -102,7 +102,7 @@ proptest! {
         };
         let whole = Fleet::new(FleetCommand::Drift, parts(None));
         let files = || (1..=of).rev().map(|shard| {
-            let fleet = Fleet { shard: Some((shard, of)), ..Fleet::new(FleetCommand::Drift, parts(Some(shard))) };
+            let fleet = Fleet { shard: Some(Shard { index: shard, of }), ..Fleet::new(FleetCommand::Drift, parts(Some(shard))) };
             (shard, rendered(&fleet, Format::Json))
         });
         let all = merged(files().collect());
@@ -214,7 +214,7 @@ proptest! {
             named.extend(list(*at).into_iter().map(Listed::id));
             checked.extend(list(*at).into_iter().filter(|one| one.shard(of) == shard).map(Listed::id));
             let parts = list(*at).into_iter().map(|one| one.part(one.shard(of) != shard, &check)).collect();
-            let fleet = Fleet { shard: Some((shard, of)), ..Fleet::new(FleetCommand::Drift, parts) };
+            let fleet = Fleet { shard: Some(Shard { index: shard, of }), ..Fleet::new(FleetCommand::Drift, parts) };
             files.push((number, rendered(&fleet, Format::Json)));
         }
         let merged = merged(files);

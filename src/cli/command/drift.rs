@@ -5,9 +5,9 @@ use crate::cli::command::prelude::*;
 use crate::cli::drift_store::DriftStore;
 use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
-use crate::cli::stacks::shard::{self, Shard, ShardArg};
+use crate::cli::stacks::shard::{self, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy};
+use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, Shard, UnmanagedPolicy};
 use crate::file::limit;
 use crate::report::fleet::{FleetCommand, StackReport};
 
@@ -121,7 +121,7 @@ async fn several(
     let (mut fleet, status) = fleet::report(FleetCommand::Drift, &members, &done, |(view, check)| {
         (StackReport::Checked(check), Some(view), ExitStatus::of_verdict(check.verdicts.whole()))
     });
-    fleet.shard = shard.map(|shard| (shard.index, shard.of));
+    fleet.shard = shard;
     let view = TextView { call: targets::call(context), ..context.timed_view() };
     let options = report_options(arguments, context, &view);
     report_files::write(&fleet, arguments.format, &arguments.files, &options, context)?;
@@ -173,7 +173,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     }
     let mut check = Check { elsewhere, ..Check::new(plan, verdicts, now) };
     check.drift_state = kept.map(|_| drift_state);
-    check.shard = session.shard.map(|shard| (shard.index, shard.of));
+    check.shard = session.shard;
     let check = acknowledged.iter().fold(check, Check::accepting);
     Ok((session.view(), check))
 }

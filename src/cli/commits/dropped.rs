@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::cli::stacks::shard::{self, Shard};
+use crate::cli::stacks::shard;
 use crate::cli::{Context, Stack, aside, settings};
-use crate::drift::DriftState;
+use crate::drift::{DriftState, Shard};
 use crate::git::GitError;
 use crate::kind::KindName;
 use crate::load::config::FILE;

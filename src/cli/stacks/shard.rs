@@ -7,17 +7,8 @@ use std::collections::BTreeSet;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::{ProcessEnvironment, Result};
-use crate::drift::MOST_SHARDS;
+use crate::drift::{MOST_SHARDS, Shard};
 use crate::model::Namespace;
-
-/// One of several checkers that share the namespaces of a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// From 1.
-    pub index: u32,
-    /// How many there are.
-    pub of: u32,
-}
 
 /// A shard of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
