@@ -26,7 +26,7 @@ pub struct RunSummary {
     pub stack: Option<String>,
     /// The service.
     pub base_url: String,
-    /// The commit that the definitions came from.
+    /// The commit that has the applied definitions.
     pub commit: Option<String>,
     /// What was planned.
     pub planned: RunCounts,
@@ -96,7 +96,7 @@ impl RunSummary {
             trigger: record.header.trigger.clone(),
             stack: plan.stack.clone(),
             base_url: plan.service.base_url.clone(),
-            commit: plan.source.commit.clone().or_else(|| record.header.trigger.commit.clone()),
+            commit: plan.source.commit.clone(),
             planned: RunCounts {
                 create: count(ActionKind::Create),
                 replace: count(ActionKind::Replace),

@@ -23,7 +23,7 @@ pub struct RunTrigger {
     /// The job of the pipeline, by its URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// The commit that the forge names, where the plan names none.
+    /// The commit that the forge names; the job may have applied other definitions than it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
