@@ -109,16 +109,21 @@ impl Execute for ManArgs {
     const GLOBALS: GlobalOptions = Some(&[]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let program = command::described();
         let mut page = Vec::new();
-        clap_mangen::Man::new(program.clone()).render(&mut page).with_status(ExitStatus::Failed)?;
-        for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
-            let name = format!("trueup {}", command.get_name());
-            clap_mangen::Man::new(command.clone().display_name(name))
-                .render(&mut page)
-                .with_status(ExitStatus::Failed)?;
-        }
+        manual(command::described(), "trueup", &mut page).with_status(ExitStatus::Failed)?;
         context.output.answer(&String::from_utf8_lossy(&page));
         Ok(ExitStatus::Done)
     }
+}
+
+/// Writes the manual page of a command, and those of its own commands after it.
+fn manual(command: clap::Command, name: &str, page: &mut Vec<u8>) -> std::io::Result<()> {
+    // What is not on the short page of help has no words otherwise.
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
+    clap_mangen::Man::new(command.clone().display_name(name)).render(page)?;
+    let inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+    inner.cloned().try_for_each(|inner| {
+        let name = format!("{name} {}", inner.get_name());
+        manual(inner, &name, page)
+    })
 }

@@ -129,5 +129,10 @@ fn completions_and_the_manual_page_are_printed() {
     for shell in ["bash", "zsh", "fish"] {
         stage.run(&format!("completions {shell}")).code(0).stdout_contains("trueup");
     }
-    stage.run("man").code(0).stdout_contains(".TH trueup").stdout_contains("trueup apply");
+    let ran = stage.run("man");
+    let manual = ran.code(0).stdout_contains(".TH trueup").stdout_contains("trueup ddos edit").text();
+    let lines: Vec<&str> = manual.lines().collect();
+    let is_bare = |lines: &&[&str]| lines[0] == ".TP" && (lines[2].is_empty() || lines[2].starts_with('.'));
+    let bare: Vec<&str> = lines.windows(3).filter(is_bare).map(|lines| lines[1]).collect();
+    assert_eq!(bare, Vec::<&str>::new(), "options without a word");
 }
