@@ -206,7 +206,7 @@ pub struct ApprovalArgs {
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
     /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
-    #[arg(long, hide_short_help = true, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub approved_by: Option<String>,
     /// Also write the document of the run to a file, however it ends: json=run.json, or as metrics prometheus=run.prom;
     /// for several stacks, to a file each in this directory; repeatable

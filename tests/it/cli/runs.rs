@@ -113,6 +113,10 @@ fn history_shows_who_ran_it_what_for_who_approved_it_and_when_each_change_was_ma
         .env("TRACEPARENT", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
         .env("TRACESTATE", "congo=t61rcWkgMzE");
     stage.edit("cart.yaml", "port: 81", "port: 82");
+    stage
+        .run("apply . --yes --approved-by=")
+        .code(64)
+        .stderr_contains("a value is required for '--approved-by <NAME>'");
     stage.run("apply . --yes --approved-by grace --quiet").code(0);
     stage.run("history").code(0).stdout_contains("  ada  -").stdout_contains("  kim  -");
     stage
