@@ -205,7 +205,7 @@ pub struct MatchedInStacks {
     pub is_partial: bool,
 }
 
-/// The endpoints that one of several stacks defines.
+/// The endpoints that one of several stacks defines, and its variables.
 #[derive(Debug)]
 pub struct DefinedKeys {
     /// Its directory.
@@ -216,6 +216,8 @@ pub struct DefinedKeys {
     pub base_url: Option<String>,
     /// The endpoints.
     pub keys: Vec<Key>,
+    /// The variables that it sets or uses.
+    pub variables: Vec<String>,
 }
 
 /// The services of a command about several stacks.

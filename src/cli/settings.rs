@@ -31,7 +31,8 @@ use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 pub fn load_options(context: &Context) -> LoadOptions {
     let variables = context.global.var.iter().cloned().collect();
     let (environment, config) = (context.global.env.clone(), context.global.config.clone());
-    LoadOptions { variables, environment, config, ..LoadOptions::default() }
+    let is_one_of_several = context.tenants.filters.is_some();
+    LoadOptions { variables, is_one_of_several, environment, config, ..LoadOptions::default() }
 }
 
 /// The directory of the stack that contains a path.

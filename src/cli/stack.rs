@@ -96,6 +96,8 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
         below.iter().for_each(|path| selection.add_path(path));
     }
     let call = context.call.clone().with("paths", paths.iter().map(|path| path.display().to_string()));
+    let is_unused = |variable: &str| variable.split_once('=').is_some_and(|(name, _)| loaded.unused.contains(name));
+    let call = call.retain("var", |variable| !is_unused(variable));
     let filters = below.into_iter().filter(|_| !is_whole).chain(call.words(FILTERS)).collect();
     let directory = context.environment.directory_from_here(&loaded.root);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
@@ -128,6 +130,7 @@ fn note_definitions(context: &Context, loaded: &Loaded) {
         environment: loaded.options().environment.clone(),
         base_url: settings::base_url(context, &loaded.config),
         keys: loaded.desired.definitions.keys().cloned().collect(),
+        variables: loaded.config.variables.keys().filter(|name| !loaded.unused.contains(*name)).cloned().collect(),
     });
 }
 
@@ -257,8 +260,8 @@ fn matched_in(selection: &Selection, loaded: &Loaded) -> MatchedFilters {
 }
 
 impl Stack {
-    /// The words of the call for the commands that a report proposes. Of several stacks, without the filters that another
-    /// one matches: alone, this stack would refuse them.
+    /// The words of the call for the commands that a report proposes. Of several stacks, without the filters and variables
+    /// that are for another one: alone, this stack would refuse them.
     pub fn call(&self) -> String {
         let Some(matched) = self.matched.get() else { return self.call.about(FILTERS) };
         let known = self.loaded.namespaces();

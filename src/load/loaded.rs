@@ -27,6 +27,8 @@ pub struct Loaded {
     pub removed: BTreeMap<Key, SourceLocation>,
     /// What was read differently from how it was written.
     pub notes: Vec<Diagnostic>,
+    /// The variables of the call that only another one of several stacks can use.
+    pub unused: BTreeSet<String>,
     pub(super) origin: Arc<FileOrigin>,
     pub(super) options: LoadOptions,
 }

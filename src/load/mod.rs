@@ -298,6 +298,7 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     let removed: BTreeMap<_, _> = removed.into_iter().collect();
     let definitions = unique(found, &origin, &context, &mut problems);
     problems.extend(variables.without_environment(&config));
+    let mut unused = BTreeSet::new();
     // What another commit has is as it was.
     if matches!(origin, FileOrigin::Disk { .. }) {
         let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
@@ -311,7 +312,12 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
                 let names = |text: SourceText| variable::names(text.as_str()).into_iter().map(str::to_owned).collect();
                 texts.flat_map::<Vec<String>, _>(names).collect()
             });
-            found.extend(variables.unused(&config, &settings, |name| written.contains(name)));
+            for (name, problem) in variables.unused(&config, &settings, |name| written.contains(name)) {
+                match options.is_one_of_several && config.undeclared.contains(name) {
+                    true => drop(unused.insert(name.clone())),
+                    false => found.push(problem),
+                }
+            }
         }
         let (wrong, in_vain): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
         problems.extend(wrong);
@@ -323,7 +329,7 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     let desired = Desired { definitions, files: files.len() };
     let notes = Diagnostics::new(ineffective.into_iter().chain(notes).collect(), count).list;
     let (origin, options) = (Arc::new(origin), options.clone());
-    Ok(Loaded { config, root, stack, desired, removed, notes, origin, options })
+    Ok(Loaded { config, root, stack, desired, removed, notes, unused, origin, options })
 }
 
 fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub struct LoadOptions {
     /// Variables given by name, over those of the configuration.
     pub variables: BTreeMap<String, String>,
+    /// Whether other stacks have the same variables: one that nothing uses here is then no error.
+    pub is_one_of_several: bool,
     /// The environment of `trueup.yaml` to load.
     pub environment: Option<String>,
     /// What happens where the settings do not define it.

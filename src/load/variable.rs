@@ -71,7 +71,7 @@ impl Variables {
         config: &Config,
         settings: &SettingPlaces<'_>,
         is_written: impl Fn(&str) -> bool,
-    ) -> Vec<Diagnostic> {
+    ) -> Vec<(&String, Diagnostic)> {
         let is_used = |name: &str| self.texts.get(name).is_some_and(|variable| variable.used.load(Ordering::Relaxed));
         let unused = self.texts.keys().filter(|name| !is_used(name) && !is_written(name));
         let problem = |name: &String| {
@@ -87,7 +87,7 @@ impl Variables {
                 false => settings.variable(name, format!("nothing uses the variable `{name}`"), help).into_note(),
             }
         };
-        unused.map(problem).collect()
+        unused.map(|name| (name, problem(name))).collect()
     }
 }
 

@@ -319,6 +319,34 @@ fn what_is_blocked_or_refused_in_one_of_several_stacks_is_in_their_sum_and_in_wh
 }
 
 #[test]
+fn a_variable_of_the_call_need_be_used_in_one_of_the_stacks_only() {
+    let service = Service::start();
+    let stage = three(&service);
+    stage.edit("s/a/x.yaml", "port: 80", "port: ${port}");
+    for (command, code) in [("validate", 0), ("plan", 0), ("drift", 2), ("apply --yes --quiet", 0)] {
+        stage.run(&format!("{command} -R s --var port=81")).code(code);
+    }
+    let nothing = "`--var port` names a variable that nothing uses";
+    for command in ["validate", "plan", "drift", "apply --yes", "validate --format json"] {
+        stage.run(&format!("{command} s/b s/c --var port=81")).code(1).stderr_contains(nothing);
+    }
+    stage.run("validate s/b --var port=81").code(1).stderr_contains(nothing);
+    stage
+        .run("validate -R s --var port=81 --var prot=82")
+        .code(1)
+        .stderr_contains("`--var prot` names a variable that nothing uses")
+        .stderr_contains("did you mean `port`?");
+    // What cannot be loaded may use it.
+    stage
+        .run("validate -R s --var part=81")
+        .code(1)
+        .stderr_contains("the variable `port` is not defined")
+        .stdout_contains("3 stacks: 2 valid, 1 not valid");
+    stage.write("s/c/trueup.yaml", "stack: s-c\nnamespaces: [c]\nvariables: {part: 1}\n");
+    stage.run("validate s/b s/c --var part=2").code(0).stderr_contains("nothing uses the variable `part`");
+}
+
+#[test]
 fn two_stacks_that_would_share_a_file_of_a_directory_are_refused() {
     let service = Service::start();
     let stage = Stage::new().at(&service);

@@ -153,11 +153,11 @@ pub async fn each<'m, T>(
     futures_util::stream::iter(works).buffered(AT_ONCE).collect().await
 }
 
-/// Works on each stack, and refuses what is wrong with them together: an endpoint that two define, and a filter that
-/// matches nothing in any.
+/// Works on each stack, and refuses what is wrong with them together: an endpoint that two define, and a filter or a
+/// variable that matches or is used in none.
 ///
 /// # Errors
-/// There is such a filter, or what is wrong is the call.
+/// There is such a filter or variable, or what is wrong is the call.
 pub async fn all<'m, T>(
     members: &'m [Member],
     filter: &FilterArgs,
@@ -167,6 +167,7 @@ pub async fn all<'m, T>(
     if let Some(error) = of_call(&mut done) {
         return Err(error);
     }
+    check_variables(members)?;
     refuse_shared(members, &mut done);
     check_filters(members, filter, &done)?;
     Ok(done)
@@ -206,6 +207,21 @@ pub fn file_stem(base_url: &str, stack: &str, environment: Option<&str>) -> Stri
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
     let parts = [Some(host), Some(stack), environment].into_iter().flatten();
     parts.map(|part| part.chars().map(plain).collect::<String>()).collect::<Vec<_>>().join("_")
+}
+
+/// Refuses a variable of the call that no stack uses. Of one that could not be loaded it is not known.
+fn check_variables(members: &[Member]) -> Result<()> {
+    let Some(context) = members.first().map(|member| &member.context) else { return Ok(()) };
+    let loaded = context.tenants.defined.borrow();
+    let is_known = loaded.len() == members.iter().filter(|member| member.missing_environment().is_none()).count();
+    let used: BTreeSet<&str> = loaded.iter().flat_map(|stack| &stack.variables).map(String::as_str).collect();
+    let unused = context.global.var.iter().find(|(name, _)| is_known && !used.contains(name.as_str()));
+    unused.map_or(Ok(()), |(name, _)| {
+        Err(error!(Invalid, "`--var {name}` names a variable that nothing uses")
+            .did_you_mean(name, used)
+            .hint(format!("no stack uses `${{{name}}}`, and no `variables:` names it"))
+            .hint("nothing was sent"))
+    })
 }
 
 /// Refuses stacks that define the same endpoint of one service, whichever stack owns it: each would overwrite what the other
