@@ -111,6 +111,12 @@ async fn several(
     if live.is_some() || arguments.drift_state.is_some() {
         fleet::have_own_files(&members)?;
     }
+    if let Some(name) = &arguments.acknowledged
+        && !members.iter().any(|member| member.has_file(name))
+    {
+        let name = name.display();
+        context.output.message(&format!("note: no stack has `{name}` in its directory, so nothing is acknowledged"));
+    }
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let options = SessionOptions { live: live.as_deref(), ..SessionOptions::default() };

@@ -354,6 +354,11 @@ impl Member {
         Some((settings::root(&self.context, self.target.path()).ok()?, self.context.global.env.clone()))
     }
 
+    /// Whether there is a file of this name in its directory.
+    pub fn has_file(&self, name: &Path) -> bool {
+        self.root().is_some_and(|(root, _)| root.join(name).exists())
+    }
+
     /// Where it defines an endpoint: the file alone, if it cannot be read any more.
     fn place(&self, key: &Key) -> String {
         let options = settings::load_options(&self.context);
