@@ -41,7 +41,9 @@ fn change_request(environment: &ProcessEnvironment) -> Option<String> {
         let (project, number) = (variable("CI_MERGE_REQUEST_PROJECT_URL")?, variable("CI_MERGE_REQUEST_IID")?);
         Some(format!("{project}/-/merge_requests/{number}"))
     };
-    let number = || variable("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER").or(variable("BITBUCKET_PR_ID")).map(str::to_owned);
+    // Azure sets the first for a repository on GitHub alone, and the second for every one.
+    let numbers = ["SYSTEM_PULLREQUEST_PULLREQUESTNUMBER", "SYSTEM_PULLREQUEST_PULLREQUESTID", "BITBUCKET_PR_ID"];
+    let number = || numbers.into_iter().find_map(variable).map(str::to_owned);
     github().or_else(gitlab).or_else(number)
 }
 
@@ -65,6 +67,14 @@ mod tests {
         let decision =
             ApprovalArgs { yes: true, digest: None, approved_by: None, write: Vec::new(), format: Format::Text };
         of(&decision, &ProcessEnvironment::with(variables))
+    }
+
+    #[test]
+    fn azure_names_the_pull_request_by_another_variable_where_the_repository_is_its_own() {
+        let [own, github] = ["SYSTEM_PULLREQUEST_PULLREQUESTID", "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"];
+        let number = |variables: &[(&str, &str)]| trigger(variables).change_request;
+        assert_eq!(number(&[("TF_BUILD", "True"), (own, "8")]).as_deref(), Some("8"));
+        assert_eq!(number(&[("TF_BUILD", "True"), (own, "12345"), (github, "9")]).as_deref(), Some("9"));
     }
 
     #[test]
