@@ -327,6 +327,10 @@ mod tests {
             ("trueup rollback last -o text", "--format text"),
             ("trueup move --from shop -o json", "--format json"),
             ("trueup plan -out=plan.json", "write `--output plan.json`"),
+            ("trueup plan -out plan.json", "for `-out FILE`: --output FILE; for a file of this name: ./ut"),
+            ("trueup plan -o yaml", "it is a file; for a file of this name: ./yaml"),
+            ("trueup rollback last -o html", "it is a file; for a file of this name: ./html"),
+            ("trueup snapshot -o json", "it is a file; for a file of this name: ./json"),
         ] {
             let error = command::line().try_get_matches_from(line.split(' ')).expect_err("no file").to_string();
             assert!(error.contains(expected), "{line}: {error}");

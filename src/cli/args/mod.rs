@@ -41,17 +41,19 @@ pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Form
         .map(|name| Format::parse(&name).unwrap_or_default())
 }
 
-/// The parser of an `--output` that is a file. People of kubectl give it a format, and those of Terraform write `-out=FILE`.
-pub fn output_file() -> impl TypedValueParser<Value = PathBuf> {
+/// The parser of an `--output` that is a file, of a command with these formats. People of kubectl give it a format, and those
+/// of Terraform write `-out FILE` and `-out=FILE`.
+pub fn output_file(formats: &'static [Format]) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         let text = path.to_string_lossy();
-        match (text.strip_prefix("ut="), Format::parse(&text)) {
-            (Some(file), _) => Err(format!("write `--output {file}`")),
-            (_, Some(_)) => {
-                Err(format!("it is a file; for this format: --format {text}; for a file of this name: ./{text}"))
-            }
-            _ => Ok(path),
-        }
+        let instead = match (text.strip_prefix("ut="), Format::parse(&text)) {
+            (Some(file), _) => return Err(format!("write `--output {file}`")),
+            (_, Some(format)) if formats.contains(&format) => format!("it is a file; for this format: --format {text}"),
+            (_, Some(_)) => "it is a file".to_owned(),
+            _ if text == "ut" => "for `-out FILE`: --output FILE".to_owned(),
+            _ => return Ok(path),
+        };
+        Err(format!("{instead}; for a file of this name: ./{text}"))
     })
 }
 
@@ -237,7 +239,7 @@ pub struct LiveArgs {
 #[derive(Debug, Args)]
 pub struct ReportFileArgs {
     /// Write the report to a file, in one step, instead of standard output
-    #[arg(long, short, value_name = "FILE", value_parser = output_file())]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file(Format::OF_MERGED))]
     pub output: Option<PathBuf>,
     /// Also write the report to a file in another format, such as json=check.json; repeatable
     #[arg(long, hide_short_help = true, value_name = "FORMAT=FILE", value_parser = written(Format::OF_MERGED))]

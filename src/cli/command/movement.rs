@@ -35,7 +35,7 @@ pub struct MoveArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub directory: PathBuf,
     /// Save the plan to a file for `trueup apply FILE`, and change nothing
-    #[arg(long, short, value_name = "FILE", value_parser = output_file(), conflicts_with_all = ["yes", "digest", "approved_by", "write"])]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file(Format::OF_APPLY), conflicts_with_all = ["yes", "digest", "approved_by", "write"])]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub decision: ApprovalArgs,

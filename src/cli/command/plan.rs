@@ -27,7 +27,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub live: LiveArgs,
     /// Save the plan to a file for `trueup apply FILE`; of several stacks, each to a file in this directory
-    #[arg(long, short, value_name = "FILE", value_parser = output_file())]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file(Format::OF_PLAN))]
     pub output: Option<PathBuf>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]

@@ -26,7 +26,7 @@ pub struct RollbackArgs {
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
     /// Save the plan to a file for `trueup apply FILE`, and change nothing
-    #[arg(long, short, value_name = "FILE", value_parser = output_file(), conflicts_with_all = ["yes", "digest", "approved_by", "write"])]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file(Format::OF_APPLY), conflicts_with_all = ["yes", "digest", "approved_by", "write"])]
     pub output: Option<PathBuf>,
     /// Allow what a guard blocks: mass-change, empty-namespace, foreign-stack=KEY, protected=KEY, recreate=KEY, referred=KEY; repeatable
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completer::allowances))]

@@ -30,7 +30,7 @@ pub struct SnapshotArgs {
     #[arg(long, value_name = "KIND", value_parser = kind_name, add = ArgValueCompleter::new(completer::kinds))]
     pub kind: Vec<KindName>,
     /// The file to write. For several stacks, a directory, with a file for each
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file(&[]))]
     pub output: PathBuf,
     /// Also ask who refers to each object, one request each: deletes are planned with it
     #[arg(long)]
