@@ -110,7 +110,8 @@ pub struct GlobalArgs {
     /// Requests at the same time (default: `concurrency` of trueup.yaml, else 8)
     #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub concurrency: Option<u16>,
-    /// Requests a second at most, 0 for no limit (default: `rate_limit` of trueup.yaml, else careful)
+    /// Requests a second, after twenty that may leave at once; 0 for no limit (default: `rate_limit` of trueup.yaml, else
+    /// careful)
     #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = rate)]
     pub rate: Option<f64>,
     /// When to use colour
