@@ -45,7 +45,8 @@ impl Variables {
     /// [`Variables::without_environment`].
     pub(super) fn of_stack(config: &Config, environment: Option<&String>) -> Self {
         let names = config.environment_variables.iter().filter(|name| !config.variables.contains_key(*name));
-        let names = names.filter(|_| environment.is_none()).map(|name| (name.clone(), AtomicBool::default()));
+        let is_left_out = environment.is_none() && !config.environments.is_empty();
+        let names = names.filter(|_| is_left_out).map(|name| (name.clone(), AtomicBool::default()));
         Self { of_environments: names.collect(), ..Self::new(&config.variables) }
     }
 

@@ -558,6 +558,15 @@ fn a_forgotten_environment_is_one_error_that_names_them() {
     ran.code(1).stderr_contains("` is set in environments only").stderr_contains("choose one with --env: dev, prod");
     assert_eq!(ran.errors().matches("error").count(), 2, "the error and the sum: {}", ran.errors());
     stage.run("validate . --env dev").code(0);
+    // What `defaults` sets is not there without one, either.
+    let settings = "stack: s\nnamespaces: [shop]\ndefaults: {variables: {domain: example.net}}\nenvironments: {dev: {}, prod: {}}\n";
+    stage.write("trueup.yaml", settings);
+    let ran = stage.run("validate . --var port=80");
+    ran.code(1)
+        .stderr_contains("`domain` is set in environments only")
+        .stderr_contains("choose one with --env: dev, prod");
+    stage.run("validate . --var port=80 --env dev").code(0);
+    stage.run("validate . --var port=80 --var domain=a.example.net").code(0);
     // Another mistake is one of its own.
     stage.edit("e0.yaml", "${domain}", "${unknown}");
     stage

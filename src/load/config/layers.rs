@@ -3,8 +3,8 @@
 //! setting: mappings are merged, lists and single values replace, null sets nothing. `--var` is above all layers.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::{fmt, iter};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -215,11 +215,11 @@ impl<'i, 's> Layers<'i, 's> {
             let variables = layer.get("variables").map(Item::entries).unwrap_or_default();
             variables.iter().map(|entry| entry.key.clone().into_owned()).collect::<Vec<_>>()
         };
-        config.environment_variables = self.environments.values().flat_map(|layer| names(layer)).collect();
-        let mut declared: HashSet<String> = config.environment_variables.iter().cloned().collect();
-        declared.extend(iter::once(self.root).chain(self.root.get("defaults")).flat_map(names));
-        let undeclared = options.variables.keys().filter(|name| !declared.contains(*name));
-        config.undeclared = undeclared.cloned().collect();
+        let above = self.root.get("defaults").into_iter().chain(self.environments.values().copied());
+        config.environment_variables = above.flat_map(names).collect();
+        let own = names(self.root);
+        let is_declared = |name: &&String| own.contains(*name) || config.environment_variables.contains(*name);
+        config.undeclared = options.variables.keys().filter(|name| !is_declared(name)).cloned().collect();
         config.variables.extend(options.variables.clone());
     }
 }

@@ -72,7 +72,7 @@ pub struct Config {
     /// Variables of `--var` that neither the file nor any of its environments names.
     #[serde(skip)]
     pub undeclared: BTreeSet<String>,
-    /// The variables that environments set, whichever they are; none in [`Config::environments`].
+    /// The variables that environments set, or `defaults` for all of them; none in [`Config::environments`].
     #[serde(skip)]
     pub environment_variables: BTreeSet<String>,
     /// Which files are definitions.
