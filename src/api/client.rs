@@ -214,7 +214,8 @@ impl Client {
         };
         let started = Instant::now();
         // Every future above it would be as large.
-        let result = Box::pin(self.exchange(request, attempt, started)).await;
+        let mut status = None;
+        let result = Box::pin(self.exchange(request, attempt, started, &mut status)).await;
         if matches!(result, Err(Failure::NotCleared)) {
             return result;
         }
@@ -230,10 +231,7 @@ impl Client {
                 path_and_query: MaskedText::new(&request.path_and_query, self.settings.token.as_ref()),
                 attempt: attempt.number,
                 outcome: ExchangeOutcome(&result),
-                status: match &result {
-                    Ok(answer) => Some(answer.status),
-                    Err(failure) => failure.status(),
-                },
+                status,
                 failure: result.as_ref().err().map(Failure::word),
                 request_id: attempt.id,
                 took: started.elapsed(),
@@ -243,10 +241,18 @@ impl Client {
         result
     }
 
-    async fn exchange(&self, request: &Request, attempt: Attempt<'_>, started: Instant) -> Result<Response, Failure> {
+    /// Sends a request and reads its answer, whose status is noted however it ends.
+    async fn exchange(
+        &self,
+        request: &Request,
+        attempt: Attempt<'_>,
+        started: Instant,
+        status: &mut Option<u16>,
+    ) -> Result<Response, Failure> {
         let sent =
             transport::send(&self.shared.limits().client, self.http_request(request, attempt.id)?, attempt.clearance);
         let mut answer = self.in_time(started, sent).await?;
+        *status = Some(answer.status().as_u16());
         if let Some(date) = answer.headers().get(DATE) {
             *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date.clone());
         }

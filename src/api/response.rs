@@ -47,7 +47,7 @@ struct ErrorBody {
 /// What an answer of the service to a request means.
 ///
 /// # Errors
-/// The [`Failure`] that a status, a page for people or an echoed token is.
+/// The [`Failure`] that a status, a page for people, an echoed token or half an answer to a read is.
 pub fn judge(
     request: &Request,
     status: StatusCode,
@@ -68,7 +68,8 @@ pub fn judge(
             Some(secret) if !kept => secret.scrub_bytes(body),
             _ => body,
         };
-        return Ok(Response { status: status.as_u16(), body });
+        let answer = Response { status: status.as_u16(), body };
+        return if request.operation.entry().changes() { Ok(answer) } else { answer.whole() };
     }
     if status.is_redirection()
         && let Some(target) = headers.get(LOCATION)
@@ -95,7 +96,7 @@ impl Response {
     ///
     /// # Errors
     /// [`Failure::Odd`] and [`Failure::NotJson`].
-    pub(super) fn whole(self) -> Result<Self, Failure> {
+    fn whole(self) -> Result<Self, Failure> {
         match self.status {
             200 => self.no_array().map(|()| self),
             status => Err(Failure::Odd { reason: format!("with the status {status}") }),

@@ -43,7 +43,8 @@ pub struct RequestLine<'a> {
     operation: &'a str,
     /// The HTTP status; null where there was no answer.
     status: Option<u16>,
-    /// Why there was no good answer: `status`, `timed_out`, `no_connection` and the like.
+    /// Why there was no good answer: `status`, `timed_out`, `no_connection` and the like. What the body of an answer says
+    /// is judged later.
     failure: Option<&'a str>,
     /// 1 for the first time that the request was sent.
     attempt: u32,

@@ -168,6 +168,15 @@ fn a_failed_change_names_its_request_and_a_log_has_a_line_for_each() {
     );
     assert!(line["time"].is_string() && line["duration_ms"].is_u64(), "{line}");
     assert!(!line.to_string().contains("secret words"), "{line}");
+    for (status, body) in [(200, "<html>"), (204, ""), (206, "{}"), (200, "[]")] {
+        service
+            .misbehave(&format!("rules: [{{operation: endpoint-list, status: {{code: {status}, body: '{body}'}}}}]"));
+        let ran = stage.run("plan . --log json --quiet");
+        ran.code(5).stderr_ignored();
+        let line = ran.errors().lines().find(|line| line.contains("endpoint-list")).expect("its line").to_owned();
+        let line: serde_json::Value = serde_json::from_str(&line).expect("a line of JSON");
+        assert_eq!((&line["status"], &line["failure"]), (&json!(status), &json!("unusable_answer")), "{body}");
+    }
     service.misbehave("rules: []");
     stage.run("plan . --log json").code(0).stderr_contains("\"operation\":\"svc-api-servicemesh-endpoint-list\"");
     let stage = stage.env("TRACEPARENT", "00-xyz");
