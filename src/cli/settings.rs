@@ -169,7 +169,7 @@ pub fn stack(context: &Context, config: &Config) -> Result<Option<String>> {
 }
 
 /// What names the stack of the call, and by what.
-fn stack_text(context: &Context) -> Option<(&str, &'static str)> {
+pub fn stack_text(context: &Context) -> Option<(&str, &'static str)> {
     let flag = context.global.stack.as_deref().map(|name| (name, "--stack"));
     flag.or_else(|| context.environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")))
 }

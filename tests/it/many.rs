@@ -118,6 +118,11 @@ fn two_stacks_of_one_name_and_namespace_are_refused() {
     stage.edit("stacks/pay/trueup.yaml", "stack: pay-prod\nnamespaces: [pay]", "stack: shop-prod\nnamespaces: [shop]");
     let lists = service.requests("GET");
     stage.run("plan -R stacks").code(1).stderr_contains("are both stack `shop-prod`");
+    stage
+        .run("plan -R stacks --stack q")
+        .code(1)
+        .stderr_contains("are both stack `q`")
+        .stderr_contains("leave out `--stack`, and give each a `stack:` of its own");
     assert_eq!(service.requests("GET"), lists, "nothing was sent");
     // In namespaces of their own they do not meet.
     stage.edit("stacks/pay/trueup.yaml", "namespaces: [shop]", "namespaces: [pay]");

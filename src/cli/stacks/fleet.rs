@@ -458,10 +458,16 @@ pub fn have_own_files(members: &[Member]) -> Result<()> {
             member.name(),
             file.display()
         )
-        .hint("give each a `stack:` of its own")
+        .hint(own_name(member))
         .hint("nothing was sent"));
     }
     Ok(())
+}
+
+/// How stacks get different names.
+fn own_name(member: &Member) -> String {
+    let of_call = settings::stack_text(&member.context).map(|(_, source)| format!("leave out `{source}`, and "));
+    of_call.unwrap_or_default() + "give each a `stack:` of its own"
 }
 
 /// Refuses two stacks of one name that would each delete what the other one defines.
@@ -483,7 +489,7 @@ fn distinct(members: &[Member]) -> Result<()> {
                 other.name(),
                 member.name()
             )
-            .hint("give each a `stack:` of its own")
+            .hint(own_name(member))
             .hint("nothing was sent"));
         }
         seen.push((url, stack, namespaces, member));
