@@ -38,6 +38,10 @@ fn fixed_below(
     let is_another = |group: &&Group| {
         let chosen = |object: &Map<String, Json>| group.members.iter().copied().find(|name| object.contains_key(*name));
         let then = chosen(wanted);
+        // Only a replace can choose it.
+        if then.and_then(|name| of.field(name)).is_some_and(|field| field.is(Flag::ReplaceOnly)) {
+            return false;
+        }
         let differs = |live| match chosen(live) {
             Some(was) => then != Some(was),
             // A default that says no more than an open group may be left out.

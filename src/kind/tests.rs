@@ -181,6 +181,15 @@ fn a_default_that_a_digest_leaves_out_is_a_choice_that_may_be_fixed() {
 }
 
 #[test]
+fn an_option_that_only_a_replace_has_is_chosen_by_one() {
+    let application = KindName::find("protected_application").expect("a kind").message();
+    let chosen = |option: &str| json!({option: {}});
+    let fixed = |live, wanted| super::fixed(application, "connector_type_choice", Some(&live), Some(&wanted));
+    assert!(fixed(chosen("big_ip_iapp"), chosen("cloudflare")).is_some());
+    assert_eq!(fixed(chosen("big_ip_iapp"), chosen("xc_mesh")), None);
+}
+
+#[test]
 fn what_is_fixed_in_an_item_is_compared_with_the_item_that_it_is() {
     let discovery = KindName::find("nginx_service_discovery").expect("a kind").message();
     let fixed = |live: Json, wanted: Json| super::fixed(discovery, "server_block_filters", Some(&live), Some(&wanted));
