@@ -19,7 +19,7 @@ use crate::load::source_map::{WrittenNode, written};
 use crate::load::splice::spliced;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
-use crate::load::variable;
+use crate::load::variable::{self, Variables};
 use crate::model::{Definition, Json, Key, Object};
 
 /// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
@@ -34,8 +34,9 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
     let mut edits = adopt(loaded, &own);
     // A file can contain changes of shared definitions beside an object of its own.
-    let edited = edits.files.iter().map(|(file, bytes)| (file.clone(), OverlayFile::new(file, &text(bytes.clone()))));
-    editor.files.extend(edited);
+    for (file, bytes) in &edits.files {
+        editor.files.insert(file.clone(), OverlayFile::new(file, &text(bytes.clone()), &editor.variables));
+    }
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
         let file = definition.overlays.iter().rfind(|file| editor.is_in(file)).cloned();
@@ -88,11 +89,12 @@ struct OverlayFile {
 }
 
 impl OverlayFile {
-    fn new(file: &Arc<str>, text: &str) -> Self {
+    fn new(file: &Arc<str>, text: &str, variables: &Variables) -> Self {
         let parts: Vec<String> = parts(file, text).into_iter().map(str::to_owned).collect();
         let of_part = |(at, part): (usize, &String)| {
             let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
-            let names: Vec<String> = source.iter().flat_map(items).filter_map(|item| item.names()).collect();
+            let named = source.iter().flat_map(|source| named(source, variables));
+            let names: Vec<String> = named.map(|(name, _)| name).collect();
             names.into_iter().map(move |name| (name, at))
         };
         let of_key = parts.iter().enumerate().flat_map(of_part).collect();
@@ -117,9 +119,14 @@ impl OverlayFile {
     }
 }
 
-/// The documents of a text as they are written.
-fn items(source: &SourceText) -> impl Iterator<Item = Item<'_>> {
-    Documents::new(source).filter_map(|tree| resolve(&tree.ok()?, source, &mut Vec::new()))
+/// The documents of a text as they are written, each behind what it names with these variables.
+fn named<'s>(source: &'s SourceText, variables: &'s Variables) -> impl Iterator<Item = (String, Item<'s>)> {
+    let items = Documents::new(source).filter_map(|tree| resolve(&tree.ok()?, source, &mut Vec::new()));
+    items.filter_map(|item| {
+        let mut substituted = item.clone();
+        variable::substitute(&mut substituted, variables, &mut Vec::new());
+        Some((substituted.names()?, item))
+    })
 }
 
 struct OverlayEditor<'l> {
@@ -127,6 +134,8 @@ struct OverlayEditor<'l> {
     directory: &'l str,
     /// Which files of the stack are what.
     filter: FileFilter,
+    /// Those of the environment.
+    variables: Variables,
     /// The overlay files that were looked at, as they are now.
     files: BTreeMap<Arc<str>, OverlayFile>,
     /// The documents of the files of definitions that were looked at, by what they define.
@@ -135,7 +144,15 @@ struct OverlayEditor<'l> {
 
 impl<'l> OverlayEditor<'l> {
     fn new(loaded: &'l Loaded, directory: &'l str) -> Self {
-        Self { loaded, directory, filter: loaded.filter(), files: BTreeMap::new(), documents: BTreeMap::new() }
+        let variables = Variables::of_stack(&loaded.config, loaded.options().environment.as_ref());
+        Self {
+            loaded,
+            directory,
+            filter: loaded.filter(),
+            variables,
+            files: BTreeMap::new(),
+            documents: BTreeMap::new(),
+        }
     }
 
     /// Whether a file is of the overlay, and not of another one inside of it.
@@ -186,7 +203,7 @@ impl<'l> OverlayEditor<'l> {
     fn adopt(&mut self, definition: &Definition, file: &Arc<str>, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         self.check(file)?;
         for file in definition.overlays.iter().chain([file]) {
-            let of_file = || OverlayFile::new(file, &read(self.loaded, file));
+            let of_file = || OverlayFile::new(file, &read(self.loaded, file), &self.variables);
             self.files.entry(file.clone()).or_insert_with(of_file);
         }
         let source = self.document(definition).ok_or(NotEditable::Withdrawn)?;
@@ -205,7 +222,7 @@ impl<'l> OverlayEditor<'l> {
         let mut changes = Vec::new();
         differences(wanted.key.kind, &path, (&current, &value), &mut changes);
         for (path, value) in &changes {
-            text = set(&text, file, &wanted.key, path, value)?;
+            text = set(&text, (file, &self.variables), &wanted.key, path, value)?;
         }
         let mut expected = before;
         wanted.field.assign(&mut expected, &current, &value).map_err(|_| NotEditable::Withdrawn)?;
@@ -300,18 +317,24 @@ fn differences(
 }
 
 /// The last document of a key in an overlay file, as it is written; nothing where the file cannot be read.
-fn root(text: &str, file: &Arc<str>, key: &Key) -> Option<WrittenNode> {
+fn root(text: &str, (file, variables): (&Arc<str>, &Variables), key: &Key) -> Option<WrittenNode> {
     let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
-    let of_key = items(&source).filter(|item| item.names().is_some_and(|name| name == key.to_string()));
-    of_key.last().map(|item| written(&item))
+    let of_key = named(&source, variables).filter(|(name, _)| *name == key.to_string());
+    of_key.last().map(|(_, item)| written(&item))
 }
 
 /// The text with a value set in the document of a key. Other options of the groups that the path chooses from are
 /// taken out.
-fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) -> Result<String, NotEditable> {
+fn set(
+    text: &str,
+    of: (&Arc<str>, &Variables),
+    key: &Key,
+    path: &[String],
+    value: &Json,
+) -> Result<String, NotEditable> {
     let edit = |text: &str, change: &dyn Fn(&mut Patch<'_>) -> Result<(), NotEditable>| {
-        let root = root(text, file, key).ok_or(NotEditable::Shape)?;
-        let mut patch = Patch::new(text, file, &root, key.kind);
+        let root = root(text, of, key).ok_or(NotEditable::Shape)?;
+        let mut patch = Patch::new(text, of.0, &root, key.kind);
         change(&mut patch)?;
         spliced(text, patch.splices).ok_or(NotEditable::Shape)
     };

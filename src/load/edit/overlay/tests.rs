@@ -140,6 +140,18 @@ fn a_variable_and_what_a_load_would_not_read_are_left() {
 }
 
 #[test]
+fn a_document_whose_namespace_is_a_variable_is_edited_in_an_overlay() {
+    let settings = "variables: {ns: other}\nenvironments: {prod: {overlay: prod, variables: {ns: shop}}}\n".to_owned();
+    let base = ("cart.yaml", "metadata: {name: cart, namespace: '${ns}'}\nspec: {ip: 10.0.0.7}\n".to_owned());
+    let overlay = "metadata:\n  name: cart\n  namespace: ${ns}\nspec:\n  port: 4\n";
+    let loaded = read(&[("trueup.yaml", settings), base, ("prod/all.yaml", overlay.to_owned())], "prod");
+    let key = Key::parse("shop/cart").expect("a key");
+    let wanted = ValueToAdopt { key, field: Field::of_unit("port"), live: 9.into(), unnamed: None, tenant: None };
+    let edits = adopt_into_overlay(&loaded, "prod", &[wanted]);
+    assert_eq!(edits.files["prod/all.yaml"], overlay.replace("port: 4", "port: 9").into_bytes(), "{:?}", edits.left);
+}
+
+#[test]
 fn a_text_that_only_escapes_a_variable_is_edited_in_an_overlay() {
     let base = ("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7}\n".to_owned());
     let overlay = "metadata: {name: cart, namespace: shop, description: '$${x}'}\n";
