@@ -70,10 +70,18 @@ fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &'a TextView) -> Block
     blocks.append(unsent(outcome));
     for held in &plan.blocked {
         let (why, allow) = block_reason(held);
-        let allow = allow.map(|allow| line!["; to allow it: ", code(allow)]);
+        let allow = allow.map(|allow| line!["; ", allowing(allow, plan, view)]);
         blocks.labelled(Role::Careful, "blocked", line![key(&held.key), ": ", why, allow]);
     }
     blocks
+}
+
+/// How to allow what an apply has left. By now `last` is another run, and a saved plan takes no consent.
+fn allowing(allow: String, plan: &Plan, view: &TextView) -> Line<'static> {
+    match plan.undone() {
+        Some(run) => line!["to allow it: ", code(format!("trueup rollback {run} {allow}{}", view.flags))],
+        None => line!["to allow it in the next plan: ", code(allow)],
+    }
 }
 
 fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &'a TextView) -> Blocks<'a> {
@@ -96,8 +104,8 @@ fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &'a TextView) -
                     line![by, " refers to it: let go of it in one apply, and create it anew in the next"],
                 );
             }
-            let allow = code(format!("--allow {}", safe::shell(&format!("referred={}", step.key))));
-            describe("blocked", line![by, " refers to it; to allow it: ", allow])
+            let allow = format!("--allow {}", safe::shell(&format!("referred={}", step.key)));
+            describe("blocked", line![by, " refers to it; ", allowing(allow, of.1, view)])
         }
         ChangeResult::Failed { reason } => describe("failed", line![foreign(reason), request()]),
         ChangeResult::InDoubt { reason } => describe("in doubt", line![foreign(reason), request()]),

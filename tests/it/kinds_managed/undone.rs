@@ -55,6 +55,33 @@ fn a_rollback_restores_no_reference_to_what_it_cannot_create_again() {
 }
 
 #[test]
+fn what_a_rollback_left_is_allowed_with_the_run_that_it_undoes() {
+    let service = Service::start();
+    let site = |kind: &str| {
+        format!(
+            "kind: virtual_site\nmetadata: {{name: v, namespace: shop}}\n\
+             spec: {{site_type: {kind}, site_selector: {{expressions: [a in (b)]}}}}\n"
+        )
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [virtual_site]\n")
+        .file("v.yaml", &site("REGIONAL_EDGE"))
+        .file("x.yaml", &definition("shop/x", 80))
+        .applied(".");
+    stage.write("v.yaml", &site("CUSTOMER_EDGE"));
+    stage.edit("x.yaml", "port: 80", "port: 81");
+    stage.run(&format!("apply . --yes --quiet --allow recreate=virtual_site:shop/v {ALLOW}")).code(0);
+    let run = last(&stage);
+    let left = stage.run("rollback last --yes");
+    let proposed = format!("to allow it: trueup rollback {run} --allow recreate=virtual_site:shop/v\n");
+    left.code(7).stdout_contains(&proposed).stderr_ignored();
+    stage.run(&format!("rollback {run} --yes --quiet --allow recreate=virtual_site:shop/v {ALLOW}")).code(0);
+    assert_eq!(object(&service, "virtual_sites", "v")["spec"]["site_type"], "REGIONAL_EDGE");
+    assert_eq!(service.get("shop/x")["spec"]["port"], 80);
+}
+
+#[test]
 fn a_rollback_names_what_an_ignore_rule_leaves_as_it_is_and_it_is_no_drift_later() {
     let service = Service::start();
     let settings = "stack: s\nnamespaces: [shop]\n";
