@@ -138,7 +138,7 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_mov
 #[test]
 fn what_is_left_in_a_namespace_that_a_stack_had_in_another_directory_is_named() {
     let service = Service::start();
-    let told = "1 endpoint of this stack in pay is outside of `namespaces:`";
+    let output = "1 endpoint of this stack in pay is outside of `namespaces:`";
     let rename = |stage: &Stage, from: &str, to: &str| {
         std::fs::rename(stage.path(from), stage.path(to)).expect("a directory");
         commit(stage, &format!("{from}-to-{to}"));
@@ -172,7 +172,7 @@ fn what_is_left_in_a_namespace_that_a_stack_had_in_another_directory_is_named() 
             rename(&stage, "new", "old");
             "old"
         };
-        stage.run(&format!("drift {directory} {ELSEWHERE}")).code(3).stdout_contains(told);
+        stage.run(&format!("drift {directory} {ELSEWHERE}")).code(3).stdout_contains(output);
     }
 }
 

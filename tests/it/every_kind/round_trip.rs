@@ -525,7 +525,7 @@ fn taken_out(bench: &mut Bench, read: &ListRead, at: &str, found: &mut Found) {
     for (name, object) in bench.objects.clone() {
         let mut places = Vec::new();
         keys_below(&object.spec, "", &mut places);
-        // What a reference leaves out is another one, and of several secrets one digest tells.
+        // A reference with less is another one, and several secrets have one digest.
         let is_reference = |key: &str| ["name", "namespace", "tenant", "uid", "kind"].contains(&key);
         let is_secret = |parent: &str, key: &str| {
             object.spec.pointer(parent).is_some_and(|parent| parent[key].to_string().contains("c2VhbGVk"))
@@ -550,7 +550,7 @@ fn taken_out(bench: &mut Bench, read: &ListRead, at: &str, found: &mut Found) {
     let blocked = plan.blocked.iter().filter_map(|blocked| blocked.change.as_ref());
     for change in plan.changes.iter().chain(blocked).filter(|change| less.definitions.contains_key(&change.key)) {
         for FieldChange { field, before, .. } in change.fields() {
-            // What is written and zero is no difference.
+            // A zero that is written makes nothing differ.
             let spec = &less.definitions[&change.key].endpoint.spec;
             let after = field.unit().and_then(|unit| spec.seen_as(unit, spec)).unwrap_or_default();
             // Of what no answer shows nothing is known.
