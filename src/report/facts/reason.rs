@@ -180,7 +180,8 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
             line![
                 code(path),
                 " may contain a secret, which no answer shows, and a replace would remove it: write the secret into the \
-                 definition, in its sealed form (`blindfold_secret_info`)"
+                 definition, in its sealed form (`blindfold_secret_info`), or, where its field takes none, change the object \
+                 in the console"
             ]
         }
         Unchangeable::Unapplied { path } => line![
