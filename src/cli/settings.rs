@@ -562,7 +562,7 @@ pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<St
 /// where the working directory has others, with the environment of the plan, and with its service and the sandbox of its
 /// run, where the call names no service or another one.
 pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> String {
-    let environment = plan.source.environment.clone().or_else(|| context.global.env.clone());
+    let environment = environment_now(plan).or_else(|| context.global.env.clone());
     let call = match environment == context.global.env {
         true => context.call.clone(),
         false => context.call.clone().with("env", environment.clone()),
@@ -588,14 +588,35 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
     with_configuration(context, flags, there.as_deref())
 }
 
-/// Where the stack of a recorded plan is: in the directory that the plan was made for, else in the only one of the
-/// repository of the working directory. A rollback and a move name no directory.
-fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
-    let is_it = |root: &PathBuf| names_stack_of(plan, root, options);
-    let made_for = root_of(Path::new(match &plan.source.origin {
+/// The environment of a recorded plan: where that is gone, the only one that is the same stack, or none.
+fn environment_now(plan: &Plan) -> Option<String> {
+    let recorded = plan.source.environment.clone();
+    let root = root_of(Path::new(directory_of(plan)));
+    let config = root.and_then(|root| load::settings(&root, &LoadOptions::default()).ok());
+    let (Some(name), Some(config), Some(stack)) = (&recorded, config, &plan.stack) else { return recorded };
+    let is_it = |config: &Config| config.stack.as_ref().is_some_and(|name| name.as_str() == stack);
+    let mut others = config.environments.iter().filter(|(_, config)| is_it(config)).map(|(name, _)| name);
+    match (others.next(), others.next()) {
+        _ if config.environments.contains_key(name) => recorded,
+        (Some(other), None) => Some(other.clone()),
+        (None, None) if is_it(&config) => None,
+        _ => recorded,
+    }
+}
+
+/// The directory that a plan was made for; a rollback and a move name none.
+fn directory_of(plan: &Plan) -> &str {
+    match &plan.source.origin {
         PlanOrigin::Directory(directory) => directory.as_str(),
         PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => ".",
-    }));
+    }
+}
+
+/// Where the stack of a recorded plan is: in the directory that the plan was made for, else in the only one of the
+/// repository of the working directory.
+fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
+    let is_it = |root: &PathBuf| names_stack_of(plan, root, options);
+    let made_for = root_of(Path::new(directory_of(plan)));
     if plan.stack.is_none() || made_for.as_ref().is_some_and(is_it) {
         return made_for;
     }

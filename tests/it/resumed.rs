@@ -197,6 +197,36 @@ fn a_run_is_undone_in_its_environment_alone() {
 }
 
 #[test]
+fn a_run_of_an_environment_that_was_renamed_is_finished_and_undone_under_its_new_name() {
+    let service = Service::start();
+    let settings = |name: &str| format!("environments:\n  {name}: {{stack: s, namespaces: [shop]}}\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", &settings("prod"))
+        .file("card.yaml", &definition("shop/card", 80))
+        .file("cart.yaml", &definition("shop/cart", 80));
+    service.misbehave("rules: [{operation: endpoint-create, name: cart, status: {code: 500}}]");
+    stage.write("trueup.yaml", &settings("prod"));
+    stage.run("apply . --env prod --yes --quiet").stderr_ignored();
+    service.misbehave("rules: []");
+    let follow = |command: &str, flag: &str| {
+        let shown = stage.run(&format!("show last{flag}"));
+        let at = shown.text().find(command).unwrap_or_else(|| panic!("{}", shown.text()));
+        let proposed = shown.text()[at..].lines().next().unwrap_or_default();
+        assert_eq!(proposed.contains("--env production"), !flag.is_empty(), "{proposed}");
+        stage.run(&format!("{proposed} --yes --quiet --allow empty-namespace --allow mass-change")).code(0);
+    };
+    stage.write("trueup.yaml", &settings("production"));
+    follow("apply --resume", " --env production");
+    assert!(service.has("shop/cart"));
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    follow("rollback ", "");
+    assert!(!service.has("shop/cart"));
+    // What was proposed before a name was changed is about that name.
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\nenvironments: {prod: {}, production: {}}\n");
+}
+
+#[test]
 fn a_run_whose_rollback_was_resumed_is_not_resumed_itself() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s")
