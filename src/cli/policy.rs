@@ -173,8 +173,8 @@ pub fn permits_transfers(context: &Context, plan: &Plan) -> Result<()> {
 pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: &[Namespace]) -> Result<()> {
     let again = "plan again with the settings in force";
     let (made, chosen) = (&plan.source.environment, &context.global.env);
-    // One that is gone has another name now: the stack is the same.
-    let is_gone = made.as_ref().is_some_and(|name| plan.stack.is_some() && !config.environments.contains_key(name));
+    // One that is gone has another name now where the settings are of its stack.
+    let is_gone = made.as_ref().is_some_and(|name| config.stack.is_some() && !config.environments.contains_key(name));
     if made != chosen && !is_gone {
         let named = |name: &Option<String>| match name {
             Some(name) => format!("the environment `{name}`"),

@@ -222,6 +222,12 @@ fn a_run_of_an_environment_that_was_renamed_is_finished_and_undone_under_its_new
     stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
     follow("rollback ", "");
     assert!(!service.has("shop/cart"));
+    // Settings that name no stack do not say that the environment is gone.
+    stage.write("trueup.yaml", &settings("prod"));
+    stage.run("plan . --env prod -o ../plan.json").code(0);
+    stage.write("trueup.yaml", "namespaces: [shop]\n");
+    let refused = stage.run("apply ../plan.json --stack s --yes");
+    refused.code(6).stderr_contains("is of the environment `prod`, and the call names no environment");
     // What was proposed before a name was changed is about that name.
     stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\nenvironments: {prod: {}, production: {}}\n");
 }
