@@ -199,16 +199,13 @@ pub(super) fn read_referrers(answer: serde_json::Result<ReferrersAnswer>) -> Res
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Condition {
     /// `Validation` or `Operational`.
-    #[serde(default, rename = "type")]
+    #[serde(rename = "type")]
     pub kind: Option<String>,
     /// `Success`, `Failed`, `Incomplete`, `Installed`, `Down`, `Disabled`, `NotApplicable`.
-    #[serde(default)]
     pub status: Option<String>,
     /// Why.
-    #[serde(default)]
     pub reason: Option<String>,
     /// Where it was seen.
-    #[serde(default)]
     pub hostname: Option<String>,
 }
 

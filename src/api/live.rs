@@ -53,50 +53,36 @@ pub(super) const READ: [&str; 12] = [
 /// An item of a list with report fields (API.md 1.4), the parts of [`READ`].
 #[derive(Deserialize)]
 struct Item<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     tenant: Option<Cow<'a, str>>,
-    #[serde(default)]
     namespace: Option<String>,
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     uid: Option<String>,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     disabled: Option<bool>,
     // `metadata` contains both again: read only where that is missing.
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     labels: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     annotations: Option<&'a RawValue>,
-    #[serde(default)]
     owner_view: Option<RelatedObject>,
-    #[serde(default)]
     metadata: Option<WireMetadata>,
-    #[serde(default)]
     #[serde(borrow)]
     system_metadata: Option<SystemMetadata<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     get_spec: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Default)]
 pub(super) struct SystemMetadata<'a> {
-    #[serde(default)]
     uid: Option<String>,
     /// Borrowed: it is needed only where an endpoint has references.
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     tenant: Option<Cow<'a, str>>,
-    #[serde(default)]
     creation_timestamp: Option<String>,
-    #[serde(default)]
     deletion_timestamp: Option<String>,
-    #[serde(default)]
     modification_timestamp: Option<String>,
-    #[serde(default)]
     creator_id: Option<String>,
-    #[serde(default)]
     owner_view: Option<RelatedObject>,
 }
 

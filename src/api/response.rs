@@ -36,11 +36,8 @@ pub struct Response {
 
 #[derive(Deserialize)]
 struct ErrorBody {
-    #[serde(default)]
     code: Option<Json>,
-    #[serde(default)]
     message: Option<Json>,
-    #[serde(default)]
     details: Option<Json>,
 }
 
@@ -161,11 +158,8 @@ impl Response {
 struct WriteAnswer<'a> {
     #[serde(default, borrow)]
     metadata: Option<Named<'a>>,
-    #[serde(default)]
     system_metadata: Option<Identified>,
-    #[serde(default)]
     code: Option<IgnoredAny>,
-    #[serde(default)]
     message: Option<IgnoredAny>,
 }
 
@@ -179,7 +173,6 @@ struct Named<'a> {
 
 #[derive(Deserialize)]
 struct Identified {
-    #[serde(default)]
     uid: Option<String>,
 }
 

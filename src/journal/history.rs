@@ -122,14 +122,12 @@ fn ended_well(bytes: &[u8]) -> bool {
 #[derive(Deserialize)]
 struct RunHead {
     run: RunId,
-    #[serde(default)]
     sandbox: Option<String>,
     plan: PlanHead,
 }
 
 #[derive(Deserialize)]
 struct PlanHead {
-    #[serde(default)]
     stack: Option<String>,
     service: ServiceId,
     #[serde(default)]
@@ -138,7 +136,6 @@ struct PlanHead {
 
 #[derive(Default, Deserialize)]
 struct SourceHead {
-    #[serde(default)]
     environment: Option<String>,
 }
 

@@ -94,7 +94,6 @@ pub(super) fn is_other_kind(text: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct PlainHead {
         kind: String,
-        #[serde(default)]
         format_version: Option<IgnoredAny>,
     }
     serde_json::from_slice::<PlainHead>(text)

@@ -20,16 +20,13 @@ pub struct RunHeader {
     /// When it began, RFC 3339.
     pub started: String,
     /// Who runs it, as the machine says.
-    #[serde(default)]
     pub user: Option<String>,
     /// Who and what started it, as the forge and the call say.
     #[serde(default, skip_serializing_if = "RunTrigger::is_empty")]
     pub trigger: RunTrigger,
     /// The run that this one resumes.
-    #[serde(default)]
     pub resumes: Option<RunId>,
     /// The run that this one rolls back.
-    #[serde(default)]
     pub rolls_back: Option<RunId>,
     /// The file of the embedded service, and when it was made: all of these services have one address. Nothing for another
     /// service.

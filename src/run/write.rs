@@ -21,7 +21,6 @@ pub struct Intent {
     /// What is sent.
     pub request: WriteRequest,
     /// The object as the GET just before saw it; a create has none.
-    #[serde(default)]
     pub before: Option<BeforeImage>,
     /// The `x-request-id` that the write is sent with.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -56,19 +56,16 @@ pub(super) struct Resource {
 #[derive(Deserialize)]
 struct State {
     version: u64,
-    #[serde(default)]
     resources: Option<Vec<StateResource>>,
 }
 
 #[derive(Deserialize)]
 struct Shown {
-    #[serde(default)]
     values: Option<Values>,
 }
 
 #[derive(Deserialize)]
 struct StateResource {
-    #[serde(default)]
     module: Option<String>,
     mode: String,
     #[serde(rename = "type")]
@@ -80,12 +77,9 @@ struct StateResource {
 
 #[derive(Deserialize)]
 struct Instance {
-    #[serde(default)]
     index_key: Option<Value>,
     /// The key of an object that was replaced and is not deleted yet.
-    #[serde(default)]
     deposed: Option<String>,
-    #[serde(default)]
     attributes: Option<Map<String, Value>>,
     /// Paths, each a list of steps.
     #[serde(default)]
@@ -112,7 +106,6 @@ struct ShownResource {
     mode: String,
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     deposed_key: Option<String>,
     #[serde(default)]
     values: Map<String, Value>,

@@ -71,7 +71,6 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
     }
     #[derive(Deserialize, Default)]
     struct Inner {
-        #[serde(default)]
         sw_upgrade_progress: Option<UpgradeProgress>,
         #[serde(flatten)]
         others: serde_json::Map<String, Json>,

@@ -23,24 +23,18 @@ use crate::sandbox::clock::written;
 #[serde(deny_unknown_fields)]
 pub struct Seed {
     /// Its kind; an endpoint when absent.
-    #[serde(default)]
     pub kind: Option<String>,
     /// What identifies it, and notes about it.
     pub metadata: SeedMetadata,
     /// Checked and filled like that of a request.
-    #[serde(default)]
     pub spec: Option<Value>,
     /// Stored as it is, instead of `spec`.
-    #[serde(default)]
     pub raw_spec: Option<Value>,
     /// A new one when absent.
-    #[serde(default)]
     pub uid: Option<String>,
     /// The object of the service that owns it.
-    #[serde(default)]
     pub owner_view: Option<ViewReference>,
     /// RFC 3339. The object is removed then, if it has no finalizers.
-    #[serde(default)]
     pub deletion_timestamp: Option<Timestamp>,
     /// What delays its delete.
     #[serde(default)]
