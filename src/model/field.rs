@@ -15,7 +15,12 @@ use crate::kind::{self, KindName};
 pub(super) const UNIT: char = 'u';
 
 /// The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(
+    with = "String",
+    description = "A field by its path; an option of a group names the group.",
+    extend("pattern" = r"^(description|disable|labels\.[\s\S]*|annotations\.[\s\S]*|spec\.[a-z0-9_]+)$")
+)]
 pub enum Field {
     /// `description`
     Description,
@@ -259,7 +264,8 @@ impl Field {
     /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
     /// one option, `null` for a label, annotation or place that is absent.
     pub fn value(&self, endpoint: &Object) -> Json {
-        json(&self.of(endpoint))
+        // Strings, numbers and maps with text keys: nothing fails.
+        serde_json::to_value(self.of(endpoint)).unwrap_or_default()
     }
 
     /// The value as its digest covers it; `None` where it says nothing.
@@ -363,11 +369,6 @@ fn has(value: &Json, part: &Json) -> bool {
     }
 }
 
-/// A value as JSON: strings, numbers and maps with text keys, so nothing fails.
-fn json(value: &impl Serialize) -> Json {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
 /// The units that have a letter of their own in `trueup/applied`, in the order of reports. Those of other kinds with the same
 /// name have it, too.
 fn digests() -> &'static [(&'static str, char)] {
@@ -421,20 +422,6 @@ impl fmt::Display for Field {
             Field::Annotation(key) => write!(f, "annotations.{key}"),
             Field::Unit(name) => write!(f, "spec.{name}"),
         }
-    }
-}
-
-impl JsonSchema for Field {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Field".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "description": "A field by its path; an option of a group names the group.",
-            "pattern": r"^(description|disable|labels\.[\s\S]*|annotations\.[\s\S]*|spec\.[a-z0-9_]+)$",
-        })
     }
 }
 

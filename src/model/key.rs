@@ -134,7 +134,12 @@ impl Name {
 /// What identifies an object: `namespace/name` of an endpoint, `kind:namespace/name` of any other.
 // Unit tests count the comparisons.
 #[cfg_attr(not(test), derive(PartialEq, Eq, PartialOrd, Ord, Hash))]
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(
+    with = "String",
+    description = "What identifies an object: `namespace/name` of an endpoint, `kind:namespace/name` of others.",
+    extend("pattern" = r"^[^/]+/[\s\S]+$")
+)]
 pub struct Key {
     /// The namespace.
     pub namespace: Namespace,
@@ -249,20 +254,6 @@ impl fmt::Display for Key {
             write!(f, "{}:", self.kind)?;
         }
         write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-impl JsonSchema for Key {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Key".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "description": "What identifies an object: `namespace/name` of an endpoint, `kind:namespace/name` of others.",
-            "pattern": r"^[^/]+/[\s\S]+$",
-        })
     }
 }
 

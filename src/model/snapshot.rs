@@ -2,12 +2,11 @@
 //! service gave them, without secrets, and, where it was asked, who refers to each. It is one canonical JSON file with
 //! a digest over its content, so that an alteration is seen and the same content is the same text.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -44,6 +43,7 @@ pub struct Snapshot {
 #[serde(deny_unknown_fields)]
 pub struct NamespaceSnapshot {
     /// Its endpoints by name, whole, as the service listed them.
+    #[schemars(with = "Vec<Json>")]
     pub items: Vec<SnapshotItem>,
     /// Its objects of the other kinds that were read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -58,6 +58,7 @@ pub struct NamespaceSnapshot {
 pub struct KindSnapshot {
     /// They by name, as the service listed them. Where one has a secret it is `{}`. `null` where the service does not offer
     /// the kind.
+    #[schemars(with = "Option<Vec<Json>>")]
     pub items: Option<Vec<SnapshotItem>>,
     /// What refers to each, by its name, the view where the service made it of one; `null` where it was not read.
     pub referrers: Option<BTreeMap<Name, Json>>,
@@ -116,20 +117,6 @@ impl PartialEq for SnapshotItem {
 impl<'de> Deserialize<'de> for SnapshotItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::new(&JsonTree::deserialize(deserializer)?.0).map_err(D::Error::custom)
-    }
-}
-
-impl JsonSchema for SnapshotItem {
-    fn inline_schema() -> bool {
-        Json::inline_schema()
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        Json::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Json::json_schema(generator)
     }
 }
 

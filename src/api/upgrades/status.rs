@@ -10,7 +10,8 @@ use crate::api::wire::nullable;
 use crate::model::{Json, neutral};
 
 /// How far something is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema)]
+#[schemars(with = "String", description = "How far something is, as the service says.")]
 pub enum UpgradeState {
     /// `UNKNOWN`, or nothing.
     #[default]
@@ -68,16 +69,6 @@ impl fmt::Display for UpgradeState {
 impl<'de> Deserialize<'de> for UpgradeState {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(Option::<String>::deserialize(from)?.map_or(UpgradeState::Unknown, |text| UpgradeState::from_text(&text)))
-    }
-}
-
-impl JsonSchema for UpgradeState {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "UpgradeState".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "description": "How far something is, as the service says."})
     }
 }
 
