@@ -2,7 +2,6 @@
 //! are. Values are canonical by construction (host names lower-case, prefixes without the bits behind them, selectors in normal
 //! form), so that comparing two objects is comparing two values. No IO.
 
-mod bounds;
 mod desired;
 pub(crate) mod document;
 mod field;
@@ -21,7 +20,6 @@ mod run_id;
 pub(crate) mod share;
 mod snapshot;
 mod spec;
-mod string_map;
 mod text;
 mod tree;
 mod value_digest;
@@ -29,24 +27,22 @@ mod wire;
 mod word;
 
 pub use crate::kind::{Requirement, Selector, SelectorError};
-pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, kind_of};
 pub use field::{Field, FieldError};
 pub use key::{Key, NAME_RULE, Name, NameError, Namespace, Scope};
 pub use layout::Layout;
 pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem};
-pub use object::Object;
+pub use object::{Object, StringMap};
 pub use ownership::{
     APPLIED, AppliedCause, AppliedFields, COMMIT_DIGITS, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK,
     WrittenFor, is_ownership_annotation,
 };
 pub use problem::{Location, Problem, Segment};
-pub use rules::{check, warnings};
+pub use rules::{LONGEST_ANNOTATION, check, warnings};
 pub use run_id::RunId;
 pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};
 pub use spec::Spec;
-pub use string_map::StringMap;
 pub use text::{glob, is_unsafe, neutral};
 pub use tree::{Json, JsonTree, read_written};
 pub use value_digest::ValueDigest;

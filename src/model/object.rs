@@ -1,6 +1,12 @@
 //! An object: its key, labels, annotations and spec.
 
-use super::{Key, Spec, StringMap};
+use litemap::LiteMap;
+
+use super::{Key, Spec};
+
+/// Labels or annotations. An endpoint has a handful, for which the nodes of a tree would be the better
+/// part of its memory.
+pub type StringMap = LiteMap<String, String>;
 
 /// One object in canonical form; nearly always an endpoint: a network target and the place where it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,16 @@
 //! The rules of a definition's metadata: lengths and syntax; a live object may break them and can still be compared.
 
-use super::bounds::{LONGEST_ANNOTATION, LONGEST_ANNOTATION_KEY, LONGEST_DESCRIPTION};
 use super::problem::steps;
 use super::{NAME_RULE, Name, Namespace, PROTECT, Problem, Segment, WireMetadata, is_ownership_annotation};
 use crate::kind::{KindName, Naming, label};
+
+// `kinds/metadata.txt` says the same for `explain` and the schemas.
+/// Bytes of a description.
+const LONGEST_DESCRIPTION: usize = 1200;
+/// Characters of an annotation's key.
+const LONGEST_ANNOTATION_KEY: usize = 64;
+/// Characters of an annotation's value.
+pub const LONGEST_ANNOTATION: usize = 1024;
 
 /// Every rule that the metadata of a definition breaks. It looks at the text as written, so that a definition whose shape is
 /// wrong elsewhere gets its whole list at once.

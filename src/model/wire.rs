@@ -1,7 +1,6 @@
 //! An object as the service and documents write it: `metadata` and `spec`, and before them the kind of what is no endpoint.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -216,13 +215,10 @@ fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<
                 fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
                     let mut entries = BTreeMap::new();
                     while let Some((key, value)) = map.next_entry::<String, Option<String>>()? {
-                        match entries.entry(key) {
-                            Entry::Vacant(free) => free.insert(value),
-                            Entry::Occupied(taken) => {
-                                let what = format_args!("duplicate key `{}`", taken.key()).to_string();
-                                return Err(serde::de::Error::custom(what));
-                            }
-                        };
+                        if entries.contains_key(&key) {
+                            return Err(serde::de::Error::custom(format_args!("duplicate key `{key}`")));
+                        }
+                        entries.insert(key, value);
                     }
                     Ok(Unique(entries))
                 }

@@ -78,15 +78,6 @@ pub struct Gates {
     pub events_threshold: u64,
 }
 
-impl Gates {
-    /// The gates that block, without the others.
-    #[must_use]
-    pub fn blocking(self) -> Self {
-        let only = |mode| if mode == GateMode::Block { mode } else { GateMode::Off };
-        Self { upgrade: only(self.upgrade), ddos: only(self.ddos), events: only(self.events), ..self }
-    }
-}
-
 impl Default for Gates {
     fn default() -> Self {
         Self {
@@ -100,6 +91,13 @@ impl Default for Gates {
 }
 
 impl Gates {
+    /// The gates that block, without the others.
+    #[must_use]
+    pub fn blocking(self) -> Self {
+        let only = |mode| if mode == GateMode::Block { mode } else { GateMode::Off };
+        Self { upgrade: only(self.upgrade), ddos: only(self.ddos), events: only(self.events), ..self }
+    }
+
     fn stricter(self, other: Self) -> Self {
         // The numbers of a gate that is off mean nothing beside those of one that is on, which a policy may not name.
         let (minutes, threshold) = match (self.events, other.events) {
