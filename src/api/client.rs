@@ -61,16 +61,13 @@ pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<Cl
     let tls = transport::configure(if is_own { Roots::Given } else { Roots::System }, trust)?;
     let proxy = settings.proxy()?;
     let proxies = if proxy.is_some() { settings.proxies.clone() } else { Proxies::default() };
-    let client = transport::client(tls, proxies, settings.bounds.connect).build().map_err(unusable)?;
+    let client = transport::client(tls, proxies, settings.bounds.connect).build();
+    let client = client.map_err(|error| ClientSettingsError::Client { reason: error.to_string() })?;
     let memory = match beside {
         Some(pool) => pool.memory(),
         None => Budget::new(settings.bounds.memory),
     };
     Ok(ClientPool::new((client, proxy), settings.rate, settings.concurrency, memory))
-}
-
-fn unusable(error: impl Error) -> ClientSettingsError {
-    ClientSettingsError::Client { reason: error.to_string() }
 }
 
 /// A client with what it counted.

@@ -20,7 +20,7 @@ use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, Namespace, Related
 use super::current::CurrentState;
 use super::error::ApiError;
 use super::live::{check_list, read_list};
-use super::objects::{ListParameters, ResponseFormat};
+use super::objects::{ListFields, ResponseFormat};
 use super::operations::Operation;
 use super::reader::Reader;
 use super::settings::ClientProgress;
@@ -121,7 +121,7 @@ pub(super) fn is_not_offered(kind: KindName, error: &ApiError) -> bool {
 }
 
 async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
-    match reader.list(&scope.namespace, scope.kind, &ListParameters::with_spec()).await {
+    match reader.list(&scope.namespace, scope.kind, ListFields::Spec).await {
         Ok(answer) => {
             // It may be long, and others come meanwhile.
             let scope = scope.clone();
@@ -250,7 +250,7 @@ pub async fn check<T: Send>(
     kind: KindName,
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> (Result<BTreeMap<Key, T>, String>, BTreeMap<Key, Vec<Condition>>) {
-    match reader.list(namespace, kind, &ListParameters::with_status()).await {
+    match reader.list(namespace, kind, ListFields::SpecAndStatus).await {
         Ok(answer) => {
             (check_list(namespace, kind, &answer.body, check), failed_conditions(namespace, kind, &answer.body))
         }

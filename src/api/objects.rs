@@ -67,32 +67,13 @@ impl FromStr for ResponseFormat {
     }
 }
 
-/// The query parameters of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ListParameters {
-    /// The format.
-    pub response_format: Option<ResponseFormat>,
-    /// A label selector. Never for plan, apply or drift: an object whose label changed would look
-    /// missing.
-    pub label_filter: Option<String>,
-    /// Any element fills `metadata`, `system_metadata` and `get_spec` (API.md 1.4).
-    pub report_fields: Vec<String>,
-    /// Any element fills `status_set`.
-    pub report_status_fields: Vec<String>,
-}
-
-impl ListParameters {
-    /// Metadata and spec of every item: what plan, apply and drift read.
-    #[must_use]
-    pub fn with_spec() -> Self {
-        Self { report_fields: vec!["spec".to_owned()], ..Self::default() }
-    }
-
-    /// Metadata, spec and status of every item: what the look after an apply reads.
-    #[must_use]
-    pub fn with_status() -> Self {
-        Self { report_status_fields: vec!["status".to_owned()], ..Self::with_spec() }
-    }
+/// What is read of each item of a list, beside what names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListFields {
+    /// Metadata and spec: what plan, apply and drift read.
+    Spec,
+    /// Metadata, spec and status: what the look after an apply reads.
+    SpecAndStatus,
 }
 
 /// Reads one endpoint.
@@ -115,13 +96,11 @@ pub fn list(
     layout: Layout,
     namespace: &Namespace,
     kind: KindName,
-    list: &ListParameters,
+    fields: ListFields,
 ) -> Result<Request, RequestError> {
-    let mut parameters = vec![("namespace", namespace.as_str())];
-    parameters.extend(list.response_format.map(|format| ("response_format", format.as_str())));
-    parameters.extend(list.label_filter.as_deref().map(|filter| ("label_filter", filter)));
-    parameters.extend(list.report_fields.iter().map(|field| ("report_fields", field.as_str())));
-    parameters.extend(list.report_status_fields.iter().map(|field| ("report_status_fields", field.as_str())));
+    // Any value fills metadata and spec, or the statuses (API.md 1.4).
+    let mut parameters = vec![("namespace", namespace.as_str()), ("report_fields", "spec")];
+    parameters.extend((fields == ListFields::SpecAndStatus).then_some(("report_status_fields", "status")));
     Ok(Request::build(Operation::ObjectList, layout, &parameters, None)?.about(kind))
 }
 
@@ -180,20 +159,31 @@ mod tests {
 
     #[test]
     fn every_list_parameter_is_sent() {
-        let parameters = ListParameters {
-            response_format: Some(ResponseFormat::Read),
-            label_filter: Some("env=prod".to_owned()),
-            report_fields: vec!["a".to_owned(), "b".to_owned()],
-            report_status_fields: vec!["c".to_owned()],
-        };
-        let namespace = Namespace::parse("shop").expect("a name");
-        let request = list(Layout::Published, &namespace, KindName::ENDPOINT, &parameters).expect("a list");
+        let parameters = [
+            ("namespace", "shop"),
+            ("response_format", ResponseFormat::Read.as_str()),
+            ("label_filter", "env=prod"),
+            ("report_fields", "a"),
+            ("report_fields", "b"),
+            ("report_status_fields", "c"),
+        ];
+        let request = Request::build(Operation::ObjectList, Layout::Published, &parameters, None).expect("a list");
         assert_eq!(
             request.path_and_query,
             "/api/config/namespaces/shop/endpoints?response_format=GET_RSP_FORMAT_READ&label_filter=env%3Dprod\
              &report_fields=a&report_fields=b&report_status_fields=c"
         );
         assert_eq!(request.subject, "endpoints of `shop`");
+    }
+
+    #[test]
+    fn a_list_asks_for_the_fields_that_are_read() {
+        let namespace = Namespace::parse("shop").expect("a name");
+        let request = |fields| list(Layout::Published, &namespace, KindName::ENDPOINT, fields).expect("a list");
+        let path = "/api/config/namespaces/shop/endpoints?report_fields=spec";
+        assert_eq!(request(ListFields::Spec).path_and_query, path);
+        let with_status = format!("{path}&report_status_fields=status");
+        assert_eq!(request(ListFields::SpecAndStatus).path_and_query, with_status);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::base_url::BaseUrl;
 use super::client::Client;
 use super::error::{ApiError, Failure};
 use super::live::no_errors;
-use super::objects::{self, ListParameters, ResponseFormat};
+use super::objects::{self, ListFields, ResponseFormat};
 use super::operations::Operation;
 use super::request::{ReadRequest, Request, RequestError};
 use super::response::{Response, read_date};
@@ -42,18 +42,6 @@ pub struct Writer {
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").field("settings", &self.client.settings).finish_non_exhaustive()
-    }
-}
-
-impl Reader {
-    /// Reports what takes time to who listens to this client.
-    pub(super) fn report(&self, progress: &ClientProgress) {
-        self.client.report(progress);
-    }
-
-    /// The same client, whose requests are a part of this turn.
-    fn within(&self, turn: &Arc<HeldTurn>) -> Self {
-        Self { client: Arc::clone(&self.client), turn: Some(Arc::clone(turn)) }
     }
 }
 
@@ -111,6 +99,16 @@ impl Reader {
     /// [`ClientSettingsError`]: certificates that cannot be used.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
         Ok(Self { client: Arc::new(Client::new(settings)?), turn: None })
+    }
+
+    /// Reports what takes time to who listens to this client.
+    pub(super) fn report(&self, progress: &ClientProgress) {
+        self.client.report(progress);
+    }
+
+    /// The same client, whose requests are a part of this turn.
+    fn within(&self, turn: &Arc<HeldTurn>) -> Self {
+        Self { client: Arc::clone(&self.client), turn: Some(Arc::clone(turn)) }
     }
 
     /// Where the service is.
@@ -176,13 +174,8 @@ impl Reader {
     ///
     /// # Errors
     /// Any failure.
-    pub async fn list(
-        &self,
-        namespace: &Namespace,
-        kind: KindName,
-        parameters: &ListParameters,
-    ) -> Result<Response, ApiError> {
-        let request = objects::list(self.layout(), namespace, kind, parameters)
+    pub async fn list(&self, namespace: &Namespace, kind: KindName, fields: ListFields) -> Result<Response, ApiError> {
+        let request = objects::list(self.layout(), namespace, kind, fields)
             .map_err(|error| unbuilt(Operation::ObjectList, format!("endpoints of `{namespace}`"), &error))?;
         Ok(self.answered(request).await?.answer)
     }
@@ -226,16 +219,7 @@ impl Writer {
     pub async fn call(&self, request: &Request) -> Result<Response, ApiError> {
         self.reader.client.send(request, None).await
     }
-}
 
-/// A turn of one write. The write consumes it: to send it again takes another turn.
-#[derive(Debug)]
-pub struct WriteTurn {
-    reader: Reader,
-    held: Arc<HeldTurn>,
-}
-
-impl Writer {
     /// Whether a write could leave now.
     pub fn has_room(&self) -> bool {
         self.reader.client.has_room()
@@ -246,6 +230,13 @@ impl Writer {
         let held = Arc::new(self.reader.client.turn(reads + 1).await);
         WriteTurn { reader: self.reader.within(&held), held }
     }
+}
+
+/// A turn of one write. The write consumes it: to send it again takes another turn.
+#[derive(Debug)]
+pub struct WriteTurn {
+    reader: Reader,
+    held: Arc<HeldTurn>,
 }
 
 impl WriteTurn {

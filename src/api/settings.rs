@@ -213,9 +213,7 @@ impl ClientSettings {
             pool: None,
         }
     }
-}
 
-impl ClientSettings {
     /// The proxy that the requests go through, as messages show it.
     ///
     /// # Errors

@@ -1,8 +1,6 @@
 //! What an operation is: its method, path, parameters and body in each layout, its risk, and whether a
 //! request may be sent again.
 
-use std::fmt;
-
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,15 +49,7 @@ pub enum Risk {
     High,
 }
 
-impl fmt::Display for Risk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Risk::Low => "low",
-            Risk::Medium => "medium",
-            Risk::High => "high",
-        })
-    }
-}
+words!(Risk { Low = "low", Medium = "medium", High = "high" });
 
 /// What may be done after an answer that proves little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::checked;
-use crate::api::{self, ApiError, Failure, ListParameters, Reader};
+use crate::api::{self, ApiError, Failure, ListFields, Reader};
 use crate::cli::command::prelude::*;
 use crate::cli::service::{self, TokenUse};
 use crate::gate;
@@ -35,7 +35,7 @@ pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_to
     let Some((reader, layout)) = checked(health, "connection", connected.await) else { return };
     let first = lists.0.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
     let Some(first) = first else { return };
-    let error = reader.list(&first, KindName::ENDPOINT, &ListParameters::with_spec()).await.err();
+    let error = reader.list(&first, KindName::ENDPOINT, ListFields::Spec).await.err();
     if let Some(error) = &error {
         let says_it = matches!(error.failure, Failure::Tls { .. } | Failure::ClientCertificate { .. });
         let advice = advice(error, layout);
