@@ -127,28 +127,26 @@ impl Directory {
             self.dir.create_dir_all(parent).map_err(failed)?;
         }
         let before = self.regular(below)?;
-        let (temporary, mut file) = self.temporary(below, content)?;
-        let mut out = BufWriter::with_capacity(BUFFER, &mut file);
-        let written = write(&mut out).and_then(|()| out.flush());
-        drop(out);
-        let written = written.and_then(|()| match (before, content) {
-            (Some(before), FileMode::Shared | FileMode::Reproducible) => platform::keep_access(&file, &before),
-            _ => Ok(()),
-        });
-        let written = written.and_then(|()| match content {
-            FileMode::Private | FileMode::Shared => file.sync_all(),
-            FileMode::Reproducible => Ok(()),
-        });
-        let renamed = written.and_then(|()| self.dir.rename(&temporary, &self.dir, below));
-        if let Err(error) = renamed {
+        let (temporary, file) = self.temporary(below, content)?;
+        let is_flushed = content != FileMode::Reproducible;
+        let put = || {
+            let mut out = BufWriter::with_capacity(BUFFER, &file);
+            write(&mut out)?;
+            out.flush()?;
+            if let Some(before) = before.filter(|_| content != FileMode::Private) {
+                platform::keep_access(&file, &before)?;
+            }
+            if is_flushed {
+                file.sync_all()?;
+            }
+            self.dir.rename(&temporary, &self.dir, below)
+        };
+        if let Err(error) = put() {
             // What is left is hidden, and the error that matters is the first one.
             let _ = self.dir.remove_file(&temporary);
             return Err(failed(error));
         }
-        match content {
-            FileMode::Private | FileMode::Shared => self.sync(parent.unwrap_or(Path::new("."))).map_err(failed),
-            FileMode::Reproducible => Ok(()),
-        }
+        if is_flushed { self.sync(parent.unwrap_or(Path::new("."))).map_err(failed) } else { Ok(()) }
     }
 
     /// Whether [`Directory::replace`] may put a file there, as far as that can be known before.

@@ -18,12 +18,9 @@ const MARKERS: [&str; 2] = ["trueup.yaml", ".git"];
 /// # Errors
 /// It is absent, too large, too slow, a directory or a device of blocks, or leads out.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
-    match place(path).map_err(FileError::io("read", path))? {
-        Resolution::Beneath(outer, below) => {
-            let (directory, below) = innermost(outer, below, path)?;
-            take(directory.open_file(&below).map_err(|error| named(error, path))?, path, limit)
-        }
-        Resolution::Anywhere => read_secret(path, limit),
+    match beneath(path, "read")? {
+        Some((directory, below)) => take(directory.open_file(&below).map_err(|error| named(error, path))?, path, limit),
+        None => read_secret(path, limit),
     }
 }
 
@@ -113,12 +110,9 @@ pub fn lock(path: &Path) -> Result<File, FileError> {
 /// # Errors
 /// It leads out of its stack or repository, or cannot be created.
 pub fn create_directory(path: &Path) -> Result<Directory, FileError> {
-    match place(path).map_err(FileError::io("create", path))? {
-        Resolution::Beneath(outer, below) => {
-            let (directory, below) = innermost(outer, below, path)?;
-            directory.create(&below).map_err(|error| named(error, path))
-        }
-        Resolution::Anywhere => {
+    match beneath(path, "create")? {
+        Some((directory, below)) => directory.create(&below).map_err(|error| named(error, path)),
+        None => {
             std::fs::create_dir_all(path).map_err(FileError::io("create", path))?;
             Directory::open(path)
         }
@@ -127,9 +121,9 @@ pub fn create_directory(path: &Path) -> Result<Directory, FileError> {
 
 /// The directory that a file is written to, which is created, and the file beneath it.
 fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
-    let (directory, below) = match place(path).map_err(FileError::io("write", path))? {
-        Resolution::Beneath(outer, below) => innermost(outer, below, path)?,
-        Resolution::Anywhere => {
+    let (directory, below) = match beneath(path, "write")? {
+        Some(beneath) => beneath,
+        None => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let name = path.file_name().ok_or_else(|| FileError::NotRegular { path: path.to_owned() })?;
             (create_directory(parent)?, PathBuf::from(name))
@@ -185,36 +179,18 @@ pub fn leads_out(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-enum Resolution {
-    /// The outermost directory with a marker, and the path beneath it.
-    Beneath(PathBuf, PathBuf),
-    Anywhere,
-}
-
-fn place(path: &Path) -> io::Result<Resolution> {
-    let absolute = absolute(path)?;
-    let outer = marked(&absolute).into_iter().next();
-    let below = outer.as_deref().and_then(|outer| absolute.strip_prefix(outer).ok()).map(Path::to_owned);
-    Ok(match (outer, below) {
-        (Some(outer), Some(below)) => Resolution::Beneath(outer, below),
-        _ => Resolution::Anywhere,
-    })
-}
-
-/// Opens the directories with a marker, each beneath the one around it, so that none is reached by a
-/// link that leads out.
-fn innermost(outer: PathBuf, below: PathBuf, path: &Path) -> Result<(Directory, PathBuf), FileError> {
-    let named = |error| named(error, path);
-    let inner = marked(&outer.join(&below)).pop();
-    let directory = Directory::open(&outer).map_err(named)?;
-    let Some(step) = inner.as_deref().and_then(|inner| inner.strip_prefix(&outer).ok()) else {
-        return Ok((directory, below));
-    };
-    if step.as_os_str().is_empty() {
-        return Ok((directory, below));
+/// The innermost directory with a marker above the path, and the path beneath it; nothing where there is none. It is opened
+/// beneath the outermost one, so that it is not reached by a link that leads out.
+fn beneath(path: &Path, action: &'static str) -> Result<Option<(Directory, PathBuf)>, FileError> {
+    let absolute = absolute(path).map_err(FileError::io(action, path))?;
+    let marked = marked(&absolute);
+    let (Some(outer), Some(inner)) = (marked.first(), marked.last()) else { return Ok(None) };
+    let between = |above: &Path, below: &Path| below.strip_prefix(above).map(Path::to_owned).unwrap_or_default();
+    let mut directory = Directory::open(outer).map_err(|error| named(error, path))?;
+    if inner != outer {
+        directory = directory.below(&between(outer, inner)).map_err(|error| named(error, path))?;
     }
-    let rest = below.strip_prefix(step).map(Path::to_owned).unwrap_or_default();
-    Ok((directory.below(step).map_err(named)?, rest))
+    Ok(Some((directory, between(inner, &absolute))))
 }
 
 /// Directories above the path that contain a marker, the outermost first.
