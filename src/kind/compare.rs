@@ -180,20 +180,13 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
 fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<String, Json> {
     let mut seen = Map::new();
     for (key, value) in live.iter() {
-        match wanted.get(key) {
-            Some(wanted) => {
-                let value = match message.field(key) {
-                    Some(field) => seen_field(field, value, wanted),
-                    None => value.clone(),
-                };
-                seen.insert(key.to_owned(), value);
-            }
-            None => {
-                if matches!(open(message, key, value, wanted), None | Some(Open::Difference)) {
-                    seen.insert(key.to_owned(), value.clone());
-                }
-            }
-        }
+        let is_left = || !matches!(open(message, key, value, wanted), None | Some(Open::Difference));
+        let value = match (wanted.get(key), message.field(key)) {
+            (Some(wanted), Some(field)) => seen_field(field, value, wanted),
+            (None, _) if is_left() => continue,
+            _ => value.clone(),
+        };
+        seen.insert(key.to_owned(), value);
     }
     // What no answer shows is taken for what was asked for, and so is what the service makes of it.
     for (key, value) in wanted.iter() {
@@ -265,12 +258,8 @@ fn unnamed_below<'l>(
             (Some(wanted), Some(field)) if field.below().is_some() => {
                 unnamed_in(field, value, wanted, (&path(key), which), found);
             }
-            (Some(_), _) => {}
-            (None, _) => {
-                if open(message, key, value, wanted) == Some(which) {
-                    found.push((path(key), value));
-                }
-            }
+            (None, _) if open(message, key, value, wanted) == Some(which) => found.push((path(key), value)),
+            _ => {}
         }
     }
 }

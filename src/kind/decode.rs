@@ -114,20 +114,16 @@ fn field(line: &'static str) -> Field {
     };
     let mut field = Field { is_list, meaning, ..Field::new(name, field_kind(kind)) };
     for word in words {
-        if let Some((_, flag)) = FLAGS.iter().find(|(name, _)| *name == word) {
-            field.flags.push(*flag);
-        } else if let Some(list) = word.strip_prefix("to=") {
-            field.refers_to = list.split(',').collect();
-        } else if let Some(source) = word.strip_prefix("mirrors=") {
-            field.mirrors = Some(source);
-        } else if let Some(default) = word.strip_prefix("default=") {
-            field.default = Some(default);
-        } else if let Some(namespace) = word.strip_prefix("namespace=") {
-            field.namespace = Some(namespace);
-        } else if let Some(item) = word.strip_prefix("served=") {
-            field.served = Some(item);
-        } else {
-            add_rule(&mut field.rules, word);
+        match word.split_once('=') {
+            Some(("to", list)) => field.refers_to = list.split(',').collect(),
+            Some(("mirrors", source)) => field.mirrors = Some(source),
+            Some(("default", default)) => field.default = Some(default),
+            Some(("namespace", namespace)) => field.namespace = Some(namespace),
+            Some(("served", item)) => field.served = Some(item),
+            _ => match FLAGS.iter().find(|(name, _)| *name == word) {
+                Some((_, flag)) => field.flags.push(*flag),
+                None => add_rule(&mut field.rules, word),
+            },
         }
     }
     field

@@ -53,10 +53,9 @@ fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
         value => value.is_null(),
     };
     let of_entry = |(key, value): (&str, &Json)| {
-        let Some(field) = message.field(key) else { return Some((key.to_owned(), value.clone())) };
-        if is_hidden(field) {
+        let Some(field) = message.field(key).filter(|field| !is_hidden(field)) else {
             return Some((key.to_owned(), value.clone()));
-        }
+        };
         field.below()?;
         let found = each_message(field, value, |below, value| hidden_below(below, Keys::of(value)).unwrap_or_default());
         (!is_nothing(&found)).then(|| (key.to_owned(), found))
