@@ -122,12 +122,13 @@ impl Patch<'_> {
         if self.has_secret(path) {
             return Err(NotEditable::Secret);
         }
+        let behind_key = || {
+            let (colon, indent) = (self.colon(node)?, self.indent(node.key.start)?.len());
+            Ok((colon..node.value.end, value::behind_colon(wanted, indent, self.line_break())))
+        };
         let is_empty = || self.slice(node.value.clone()).is_ok_and(|old| matches!(old, "{}" | "[]"));
         let (range, text) = match node.writing {
-            ValueStyle::Flow if around == Surrounding::Block && !node.key.is_empty() && is_empty() => {
-                let (colon, indent) = (self.colon(node)?, self.indent(node.key.start)?.len());
-                (colon..node.value.end, value::behind_colon(wanted, indent, self.line_break()))
-            }
+            ValueStyle::Flow if around == Surrounding::Block && !node.key.is_empty() && is_empty() => behind_key()?,
             ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Flow => {
                 let old = self.slice(node.value.clone())?;
                 (node.value.clone(), value::like(wanted, old, around))
@@ -147,10 +148,7 @@ impl Patch<'_> {
                 let column = node.value.start - line_start(self.text, node.value.start);
                 (node.value.clone(), value::lines(wanted, column, self.line_break()))
             }
-            ValueStyle::Collection => {
-                let (colon, indent) = (self.colon(node)?, self.indent(node.key.start)?.len());
-                (colon..node.value.end, value::behind_colon(wanted, indent, self.line_break()))
-            }
+            ValueStyle::Collection => behind_key()?,
         };
         let is_block = node.writing == ValueStyle::Collection && self.slice(range.clone())?.contains('\n');
         // The comment of a last line is that of its item.
@@ -188,24 +186,20 @@ impl Patch<'_> {
     }
 
     fn insert_in_brackets(&mut self, parent: &[String], node: &WrittenValue, entry: &str) -> Result<(), NotEditable> {
-        let children = self.children(parent);
-        let ours: Vec<_> = children.iter().filter(|(_, child)| self.own(child).is_ok()).collect();
-        match (ours.first(), ours.last()) {
-            (Some((_, first)), Some((_, last))) => {
+        match self.own_ends(parent) {
+            Some((first, last)) => {
                 let opening = self.slice(node.value.start + 1..first.key.start)?;
                 // Entries on lines of their own get one more line.
                 let between = if opening.contains('\n') && !opening.contains('#') { opening } else { " " };
                 self.behind_in_brackets(last.value.end, format!(",{between}{entry}"))?;
             }
-            _ => self.splice(node.value.start + 1..node.value.start + 1, entry),
+            None => self.splice(node.value.start + 1..node.value.start + 1, entry),
         }
         Ok(())
     }
 
     fn insert_line(&mut self, parent: &[String], key: &str, wanted: &Json) -> Result<(), NotEditable> {
-        let children = self.children(parent);
-        let ours: Vec<_> = children.iter().filter(|(_, child)| self.own(child).is_ok()).collect();
-        let (Some((_, first)), Some((_, last))) = (ours.first(), ours.last()) else { return Err(NotEditable::Shape) };
+        let (first, last) = self.own_ends(parent).ok_or(NotEditable::Shape)?;
         let indent = self.indent(first.key.start)?;
         let value = value::behind_colon(wanted, indent.len(), self.line_break());
         let key = value::key_text(key, Surrounding::Block);

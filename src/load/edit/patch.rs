@@ -77,6 +77,13 @@ impl<'a> Patch<'a> {
         Ok(children)
     }
 
+    /// The first and the last child that is in the file itself.
+    pub(super) fn own_ends(&self, path: &[String]) -> Option<(&'a WrittenValue, &'a WrittenValue)> {
+        let children = self.children(path).into_iter().map(|(_, child)| child);
+        let ours: Vec<_> = children.filter(|child| self.own(child).is_ok()).collect();
+        Some((*ours.first()?, *ours.last()?))
+    }
+
     /// What is known of the value at a path.
     pub(super) fn level(&self, path: &[String]) -> Level {
         Level::at(self.kind, path)
