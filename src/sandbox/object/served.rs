@@ -179,7 +179,8 @@ impl ServedObject {
 
     /// The answer to a create. `tenant` is the tenant's name as JSON.
     pub fn created(&self, tenant: &str) -> String {
-        let (metadata, system) = (self.metadata(self.part(Part::Name)).concat(), self.system(tenant).concat());
+        let (metadata, system) = (self.metadata(self.part(Part::Name)), self.system(tenant));
+        let [metadata, system] = [metadata.as_flattened(), system.as_flattened()].map(<[&str]>::concat);
         format!(r#"{{"metadata":{metadata},"system_metadata":{system},"spec":{}}}"#, self.part(Part::Spec))
     }
 
@@ -189,8 +190,9 @@ impl ServedObject {
         let when =
             |shown: bool, text: &dyn Fn() -> String, hidden: &str| if shown { text() } else { hidden.to_owned() };
         let whole = matches!(format, ResponseFormat::Default | ResponseFormat::Read);
-        let metadata = || self.metadata(self.part(Part::Name)).concat();
-        let create_form = || format!(r#"{{"metadata":{},"spec":{spec}}}"#, self.metadata(r#""""#).concat());
+        let metadata = || self.metadata(self.part(Part::Name)).as_flattened().concat();
+        let create_form =
+            || format!(r#"{{"metadata":{},"spec":{spec}}}"#, self.metadata(r#""""#).as_flattened().concat());
         // The service does not fill in the version here.
         let replace_form = || format!(r#"{{"metadata":{},"spec":{spec},"resource_version":""}}"#, metadata());
         format!(
@@ -203,7 +205,7 @@ impl ServedObject {
             when(format == ResponseFormat::ForReplace, &replace_form, "null"),
             self.version,
             when(whole, &metadata, "null"),
-            when(whole, &|| self.system(tenant).concat(), "null"),
+            when(whole, &|| self.system(tenant).as_flattened().concat(), "null"),
             when(whole, &|| spec.to_owned(), "null"),
             when(
                 matches!(format, ResponseFormat::Default | ResponseFormat::Status),
@@ -217,80 +219,56 @@ impl ServedObject {
     /// The item of a list, in pieces. `tenant` is the tenant's name as JSON.
     pub fn listed<'t>(&'t self, tenant: &'t str, report: ListContents) -> impl Iterator<Item = &'t str> {
         let whole = || {
-            let metadata = self.metadata(self.part(Part::Name)).into_iter();
-            let system = metadata.chain([r#","system_metadata":"#]).chain(self.system(tenant));
+            let metadata = self.metadata(self.part(Part::Name)).into_iter().flatten();
+            let system = metadata.chain([r#","system_metadata":"#]).chain(self.system(tenant).into_iter().flatten());
             system.chain([r#","get_spec":"#, self.part(Part::Spec)])
         };
         let begin =
             if report.whole { r#","metadata":"# } else { r#","metadata":null,"system_metadata":null,"get_spec":null"# };
         let whole = report.whole.then(whole).into_iter().flatten();
         let status = if report.status { self.part(Part::Status) } else { "[]" };
-        self.head(tenant).into_iter().chain([begin]).chain(whole).chain([r#","status_set":"#, status, "}"])
+        self.head(tenant).into_iter().flatten().chain([begin]).chain(whole).chain([r#","status_set":"#, status, "}"])
     }
 
-    /// The item of a list up to its `metadata`.
-    fn head<'t>(&'t self, tenant: &'t str) -> [&'t str; 18] {
+    /// The item of a list up to its `metadata`, each value behind its key.
+    fn head<'t>(&'t self, tenant: &'t str) -> [[&'t str; 2]; 9] {
         [
-            r#"{"tenant":"#,
-            tenant,
-            r#","namespace":"#,
-            self.part(Part::Namespace),
-            r#","name":"#,
-            self.part(Part::Name),
-            r#","uid":"#,
-            self.part(Part::Uid),
-            r#","description":"#,
-            self.part(Part::Description),
-            r#","disabled":"#,
-            self.part(Part::Disable),
-            r#","labels":"#,
-            self.part(Part::Labels),
-            r#","annotations":"#,
-            self.part(Part::Annotations),
-            r#","owner_view":"#,
-            self.part(Part::OwnerView),
+            [r#"{"tenant":"#, tenant],
+            [r#","namespace":"#, self.part(Part::Namespace)],
+            [r#","name":"#, self.part(Part::Name)],
+            [r#","uid":"#, self.part(Part::Uid)],
+            [r#","description":"#, self.part(Part::Description)],
+            [r#","disabled":"#, self.part(Part::Disable)],
+            [r#","labels":"#, self.part(Part::Labels)],
+            [r#","annotations":"#, self.part(Part::Annotations)],
+            [r#","owner_view":"#, self.part(Part::OwnerView)],
         ]
     }
 
-    fn metadata<'t>(&'t self, name: &'t str) -> [&'t str; 13] {
+    fn metadata<'t>(&'t self, name: &'t str) -> [[&'t str; 2]; 7] {
         [
-            r#"{"name":"#,
-            name,
-            r#","namespace":"#,
-            self.part(Part::Namespace),
-            r#","labels":"#,
-            self.part(Part::Labels),
-            r#","annotations":"#,
-            self.part(Part::Annotations),
-            r#","description":"#,
-            self.part(Part::Description),
-            r#","disable":"#,
-            self.part(Part::Disable),
-            "}",
+            [r#"{"name":"#, name],
+            [r#","namespace":"#, self.part(Part::Namespace)],
+            [r#","labels":"#, self.part(Part::Labels)],
+            [r#","annotations":"#, self.part(Part::Annotations)],
+            [r#","description":"#, self.part(Part::Description)],
+            [r#","disable":"#, self.part(Part::Disable)],
+            ["}", ""],
         ]
     }
 
-    fn system<'t>(&'t self, tenant: &'t str) -> [&'t str; 19] {
+    fn system<'t>(&'t self, tenant: &'t str) -> [[&'t str; 2]; 10] {
         [
-            r#"{"uid":"#,
-            self.part(Part::Uid),
-            r#","creation_timestamp":"#,
-            self.part(Part::Created),
-            r#","deletion_timestamp":"#,
-            self.part(Part::Deleted),
-            r#","modification_timestamp":"#,
-            self.part(Part::Modified),
-            r#","initializers":null,"finalizers":"#,
-            self.part(Part::Finalizers),
-            r#","tenant":"#,
-            tenant,
-            r#","creator_class":"#,
-            self.part(Part::CreatorClass),
-            r#","creator_id":"#,
-            self.part(Part::CreatorId),
-            r#","object_index":0,"owner_view":"#,
-            self.part(Part::OwnerView),
-            r#","labels":{}}"#,
+            [r#"{"uid":"#, self.part(Part::Uid)],
+            [r#","creation_timestamp":"#, self.part(Part::Created)],
+            [r#","deletion_timestamp":"#, self.part(Part::Deleted)],
+            [r#","modification_timestamp":"#, self.part(Part::Modified)],
+            [r#","initializers":null,"finalizers":"#, self.part(Part::Finalizers)],
+            [r#","tenant":"#, tenant],
+            [r#","creator_class":"#, self.part(Part::CreatorClass)],
+            [r#","creator_id":"#, self.part(Part::CreatorId)],
+            [r#","object_index":0,"owner_view":"#, self.part(Part::OwnerView)],
+            [r#","labels":{}}"#, ""],
         ]
     }
 }
