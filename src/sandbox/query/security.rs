@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::dataset::{Dataset, RecordedQuery};
 use super::event::aggregate::Aggregations;
 use super::event::language::Query;
-use super::event::scroll::{Scroll, ScrollError};
+use super::event::scroll::{self, Scroll};
 use super::event::store::{Order, SearchFilter, WHOLE_TENANT};
 use super::time::TimeWindow;
 use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
@@ -208,11 +208,8 @@ async fn first(service: Arc<SandboxState>, namespace: String, request: QueryRequ
 async fn next(service: Arc<SandboxState>, namespace: String, request: QueryRequest) -> Answer {
     let now = service.clock.now();
     let id = request.scroll_id.unwrap_or_default();
-    let scroll = Scroll::read(&id, &namespace, service.query.edition, now).map_err(|error| match error {
-        ScrollError::Expired | ScrollError::Replaced => ErrorResponse::new(Code::NOT_FOUND, error.to_string()),
-        ScrollError::Malformed | ScrollError::Elsewhere => ErrorResponse::invalid(error),
-    })?;
-    let query = Query::parse(&scroll.query).map_err(|_| ErrorResponse::invalid(ScrollError::Malformed))?;
+    let scroll = Scroll::read(&id, &namespace, service.query.edition, now)?;
+    let query = Query::parse(&scroll.query).map_err(|_| scroll::malformed())?;
     let search = move || {
         let filter = SearchFilter::new(&namespace, &query);
         batch(&service.query, &filter, Scroll { given: now, ..scroll }, true, &json!({}))

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::store::Order;
+use crate::sandbox::answer::{Code, ErrorResponse};
 
 /// How long an id can be used after its answer.
 pub const VALID: SignedDuration = SignedDuration::from_mins(2);
@@ -35,19 +36,6 @@ pub struct Scroll {
     pub given: Timestamp,
 }
 
-/// Why a scroll cannot continue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ScrollError {
-    #[error("the scroll id is malformed; use the one of the last answer, whole")]
-    Malformed,
-    #[error("the scroll id has expired, it is valid for 2 minutes; start the query again")]
-    Expired,
-    #[error("the scroll id belongs to events that were replaced since; start the query again")]
-    Replaced,
-    #[error("the scroll id belongs to a query of another namespace")]
-    Elsewhere,
-}
-
 impl Scroll {
     /// The id, in the letters of URL-safe base 64 for a query parameter.
     pub fn id(&self) -> String {
@@ -59,24 +47,30 @@ impl Scroll {
     }
 
     /// Reads an id used at `now` in `namespace`.
-    pub fn read(id: &str, namespace: &str, edition: u64, now: Timestamp) -> Result<Self, ScrollError> {
-        let bytes = BASE64URL_NOPAD.decode(id.as_bytes()).map_err(|_| ScrollError::Malformed)?;
-        let (checksum, content) = bytes.split_at_checked(CHECKSUM).ok_or(ScrollError::Malformed)?;
+    pub fn read(id: &str, namespace: &str, edition: u64, now: Timestamp) -> Result<Self, ErrorResponse> {
+        let bytes = BASE64URL_NOPAD.decode(id.as_bytes()).map_err(|_| malformed())?;
+        let (checksum, content) = bytes.split_at_checked(CHECKSUM).ok_or_else(malformed)?;
         if Sha256::digest(content)[..CHECKSUM] != *checksum {
-            return Err(ScrollError::Malformed);
+            return Err(malformed());
         }
-        let scroll: Self = serde_json::from_slice(content).map_err(|_| ScrollError::Malformed)?;
+        let scroll: Self = serde_json::from_slice(content).map_err(|_| malformed())?;
         if scroll.namespace != namespace {
-            return Err(ScrollError::Elsewhere);
+            return Err(ErrorResponse::invalid("the scroll id belongs to a query of another namespace"));
         }
+        let gone = |what: &str| Err(ErrorResponse::new(Code::NOT_FOUND, format!("{what}; start the query again")));
         if now.duration_since(scroll.given) > VALID {
-            return Err(ScrollError::Expired);
+            return gone("the scroll id has expired, it is valid for 2 minutes");
         }
         if scroll.edition != edition {
-            return Err(ScrollError::Replaced);
+            return gone("the scroll id belongs to events that were replaced since");
         }
         Ok(scroll)
     }
+}
+
+/// The error for a text that is not the id of a scroll.
+pub fn malformed() -> ErrorResponse {
+    ErrorResponse::invalid("the scroll id is malformed; use the one of the last answer, whole")
 }
 
 #[cfg(test)]
@@ -97,25 +91,32 @@ mod tests {
         }
     }
 
-    fn read(id: &str, namespace: &str, edition: u64, now: &str) -> Result<Scroll, ScrollError> {
+    fn read(id: &str, namespace: &str, edition: u64, now: &str) -> Result<Scroll, ErrorResponse> {
         Scroll::read(id, namespace, edition, now.parse().unwrap())
+    }
+
+    fn gone(message: &str) -> Result<Scroll, ErrorResponse> {
+        Err(ErrorResponse::new(Code::NOT_FOUND, message))
     }
 
     #[test]
     fn an_id_is_valid_for_two_minutes() {
         let id = scroll().id();
         assert_eq!(read(&id, "shop", 4, "2026-11-21T12:02:00Z"), Ok(scroll()));
-        assert_eq!(read(&id, "shop", 4, "2026-11-21T12:02:00.001Z"), Err(ScrollError::Expired));
+        let expired = "the scroll id has expired, it is valid for 2 minutes; start the query again";
+        assert_eq!(read(&id, "shop", 4, "2026-11-21T12:02:00.001Z"), gone(expired));
     }
 
     #[test]
     fn an_id_of_something_else_is_refused() {
         let id = scroll().id();
         let now = "2026-11-21T12:00:01Z";
-        assert_eq!(read(&id, "pay", 4, now), Err(ScrollError::Elsewhere));
-        assert_eq!(read(&id, "shop", 5, now), Err(ScrollError::Replaced));
+        let elsewhere = ErrorResponse::invalid("the scroll id belongs to a query of another namespace");
+        assert_eq!(read(&id, "pay", 4, now), Err(elsewhere));
+        let replaced = "the scroll id belongs to events that were replaced since; start the query again";
+        assert_eq!(read(&id, "shop", 5, now), gone(replaced));
         for damaged in ["x", "", "not an id", &id[1..], &id[..id.len() - 2], &format!("{id}A")] {
-            assert_eq!(read(damaged, "shop", 4, now), Err(ScrollError::Malformed), "{damaged}");
+            assert_eq!(read(damaged, "shop", 4, now), Err(malformed()), "{damaged}");
         }
     }
 }
