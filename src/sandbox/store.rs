@@ -3,7 +3,6 @@
 //! A write returns a [`Ticket`] at once and is durable when [`Store::durable`] returns for it; an
 //! answer must not leave before everything that it reports is durable.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -341,16 +340,13 @@ fn write(database: &Database, queue: &mpsc::Receiver<(Ticket, Batch)>, report: &
 
 fn flush(database: &Database, batches: &mut Vec<Batch>) -> Result<(), redb::Error> {
     let writing = database.begin_write()?;
-    {
-        let mut tables = BTreeMap::new();
-        for change in batches.drain(..).flat_map(|batch| batch.changes) {
-            let table = match tables.entry(change.table) {
-                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::btree_map::Entry::Vacant(entry) => {
-                    entry.insert(writing.open_table(Definition::new(change.table))?)
-                }
-            };
-            match change.value {
+    let mut changes: Vec<_> = batches.drain(..).flat_map(|batch| batch.changes).collect();
+    // Stable: the last change of a key stays the last.
+    changes.sort_by_key(|change| change.table);
+    for of_table in changes.chunk_by(|one, other| one.table == other.table) {
+        let mut table = writing.open_table(Definition::new(of_table[0].table))?;
+        for change in of_table {
+            match &change.value {
                 Some(value) => table.insert(change.key.as_str(), value.as_slice())?,
                 None => table.remove(change.key.as_str())?,
             };
