@@ -94,8 +94,9 @@ pub struct Running {
 /// # Errors
 /// When the address is taken, or the storage or the log cannot be opened.
 pub async fn start(options: SandboxOptions) -> Result<Running, Error> {
-    let listener = listen(options.listen).await?;
-    let address = listener.local_addr().map_err(|source| Error::Listen { address: options.listen, source })?;
+    let refused = |source| Error::Listen { address: options.listen, source };
+    let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
     let header_timeout = options.header_timeout;
     let service = Arc::new(open(options).await?);
     let (stop, stopped) = watch::channel(false);
@@ -104,21 +105,17 @@ pub async fn start(options: SandboxOptions) -> Result<Running, Error> {
     Ok(Running { address, service, stop, serving })
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
-    TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
-}
-
 async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     let log = log::Log::open(options.log_size, options.log_file.as_deref(), options.log_file_size)
         .map_err(|source| Error::Log { path: options.log_file.clone().unwrap_or_default(), source })?;
     let store = Arc::new(Store::open(&options.storage)?);
     // A tenant file names the tenant, also when it was seeded by an earlier start.
-    let named = options.tenant_file.as_ref().and_then(|file| file.name().map(ToOwned::to_owned));
+    let named = options.tenant_file.as_ref().and_then(|file| file.name.clone());
     let tenant = named.or(query::tenant_name(&store)?).unwrap_or(options.tenant);
     let objects = Objects::open(Arc::clone(&store), options.clock.clone(), tenant, options.deletion)?;
     if let Some(file) = &options.tenant_file {
         if query::is_new(&store, file)? {
-            objects.seed_all(file.endpoints().to_vec()).await?;
+            objects.seed_all(file.endpoints.clone()).await?;
         }
         let ticket = query::seed(&store, file, objects.tenant())?;
         store.durable(ticket).await?;
@@ -190,7 +187,7 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`] when it is absent or the value does not fit.
     pub async fn interfere(&self, namespace: &str, name: &str, field: &str, value: &Value) -> Result<(), Error> {
-        Ok(self.service.objects.interfere(endpoint(namespace, name)?, (field, value)).await?)
+        Ok(self.service.objects.interfere(endpoint(namespace, name)?, field, value).await?)
     }
 
     /// Accepts no new request, answers those in flight, and releases the file.

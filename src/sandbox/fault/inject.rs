@@ -54,7 +54,7 @@ pub async fn inject(
                 // It may exist already, and the call itself refuses a bad name.
                 Some(key) if call.operation.ends_with("-create") => drop(objects.forestall(key).await),
                 // An absent object cannot be changed.
-                Some(key) => drop(objects.interfere(key, (&field, &value)).await),
+                Some(key) => drop(objects.interfere(key, &field, &value).await),
                 None => {}
             }
             Injected::Answered(run.await)

@@ -82,8 +82,7 @@ impl Objects {
     }
 
     /// Writes an object as another writer would: sets one field and uses the next version.
-    pub async fn interfere(&self, key: Key<'_>, change: (&str, &Value)) -> Result<(), ErrorResponse> {
-        let (field, value) = change;
+    pub async fn interfere(&self, key: Key<'_>, field: &str, value: &Value) -> Result<(), ErrorResponse> {
         let mut result = Ok(());
         self.change(key, |record| result = set(key.kind, record, field, value)).await?;
         result

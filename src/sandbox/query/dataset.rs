@@ -41,7 +41,6 @@ struct DatasetMark {
     digest: String,
     name: Option<String>,
     read_at: Timestamp,
-    namespaces: Vec<String>,
 }
 
 /// A security event query: the event that the operation declares to create.
@@ -98,12 +97,7 @@ pub fn seed(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, StoreE
         }
         batch.put_json(SECURITY_EVENTS, format!("{index:08}"), &event);
     }
-    let mark = DatasetMark {
-        digest: tenant.digest.clone(),
-        name: tenant.name().map(ToOwned::to_owned),
-        read_at: tenant.read_at,
-        namespaces: tenant.namespaces().to_vec(),
-    };
+    let mark = DatasetMark { digest: tenant.digest.clone(), name: tenant.name.clone(), read_at: tenant.read_at };
     batch.put_json(TENANT, SEEDED, &mark);
     Ok(store.write(batch))
 }

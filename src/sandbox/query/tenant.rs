@@ -29,9 +29,11 @@ pub struct Tenant {
     pub(super) read_at: Timestamp,
     #[expect(dead_code, reason = "its one value is checked when the file is read")]
     kind: Kind,
-    name: Option<String>,
+    /// The tenant's name in objects, where the file has one.
+    pub name: Option<String>,
+    /// The namespaces of the tenant, beside `system`, `shared` and `default`.
     #[serde(default)]
-    namespaces: Vec<String>,
+    pub namespaces: Vec<String>,
     #[serde(default)]
     pub(super) sites: Vec<Site>,
     #[serde(default)]
@@ -43,8 +45,9 @@ pub struct Tenant {
     /// As written in the file and as generated, in the order of time.
     #[serde(skip)]
     pub(super) security_events: Vec<SecurityEvent>,
+    /// The endpoints of the tenant at the start.
     #[serde(default)]
-    endpoints: Vec<Seed>,
+    pub endpoints: Vec<Seed>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -100,21 +103,6 @@ impl Tenant {
         tenant.read_at = now;
         let problems = tenant.complete();
         if problems.0.is_empty() { Ok(tenant) } else { Err(TenantError::Rules { problems }) }
-    }
-
-    /// The tenant's name in objects, where the file has one.
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// The namespaces of the tenant, beside `system`, `shared` and `default`.
-    pub fn namespaces(&self) -> &[String] {
-        &self.namespaces
-    }
-
-    /// The endpoints of the tenant at the start.
-    pub fn endpoints(&self) -> &[Seed] {
-        &self.endpoints
     }
 
     /// Fills in what follows from other fields, and checks the rules.

@@ -120,7 +120,7 @@ fn every_tenant_file_of_the_table_is_read_or_refused() {
         match Tenant::read(&file, "2026-11-21T12:00:00Z".parse().unwrap()) {
             Ok(tenant) => {
                 assert!(refused.is_empty(), "{file}");
-                assert!(tenant.namespaces().is_empty() && tenant.endpoints().is_empty() && tenant.name().is_none());
+                assert!(tenant.namespaces.is_empty() && tenant.endpoints.is_empty() && tenant.name.is_none());
             }
             Err(error) => {
                 let error = error.to_string();
