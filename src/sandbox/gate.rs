@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::response::IntoResponse;
 use serde_json::Value;
 
-use super::answer::{Code, ErrorResponse};
+use super::answer::{Answer, Code, ErrorResponse};
 use super::clock::written;
 use super::fault::{Call, FaultAction, Injected, inject};
 use super::log::{LogEntry, RequestEffect, Trace};
@@ -106,11 +106,9 @@ async fn named(request: Request, name: &mut String) -> Result<Request, BytesReje
 }
 
 /// The gate of the sandbox's own paths, which have neither log nor faults.
-pub async fn pass_admin(State(service): Shared, request: Request, next: Next) -> Response<Body> {
-    match admit(&service, request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
-    }
+pub async fn pass_admin(State(service): Shared, request: Request, next: Next) -> Answer {
+    admit(&service, request.headers())?;
+    Ok(next.run(request).await)
 }
 
 fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) -> LogEntry {

@@ -190,9 +190,23 @@ impl<'a> Message<'a> {
         double(self.value(name), self.place.field(name))
     }
 
-    /// An enum value; the first is the default.
+    /// An enum value by its name or its number; the first is the default.
     pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<EnumValue, ErrorResponse> {
-        choice(self.value(name), self.place.field(name), names)
+        let (value, place) = (self.value(name), self.place.field(name));
+        match value {
+            Value::Null => Ok(EnumValue::Name(names[0])),
+            Value::String(text) => {
+                let known = names.iter().find(|name| *name == text);
+                let unknown = || place.wrong(format_args!("one of {}", names.join(", ")), shortened(text));
+                known.map(|name| EnumValue::Name(name)).ok_or_else(unknown)
+            }
+            Value::Number(_) => {
+                let number: i32 = integer(value, place, "a 32 bit integer")?;
+                let named = usize::try_from(number).ok().and_then(|index| names.get(index));
+                Ok(named.map_or(EnumValue::Number(number), |name| EnumValue::Name(name)))
+            }
+            other => Err(place.mistyped("the name of an enum value", other)),
+        }
     }
 
     /// The items of a list.
@@ -276,11 +290,6 @@ pub fn double(value: &Value, place: BodyPath<'_>) -> Result<f64, ErrorResponse> 
     }
 }
 
-/// A 32 bit unsigned integer, as a number without fraction and exponent or as a string of one.
-pub fn number(value: &Value, place: BodyPath<'_>) -> Result<u32, ErrorResponse> {
-    integer(value, place, "an unsigned 32 bit integer")
-}
-
 /// An enum value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -289,24 +298,6 @@ pub enum EnumValue {
     Name(&'static str),
     /// A number without a name, which the decoder keeps.
     Number(i32),
-}
-
-/// An enum value by its name or its number; the first is the default.
-pub fn choice(value: &Value, place: BodyPath<'_>, names: &'static [&'static str]) -> Result<EnumValue, ErrorResponse> {
-    match value {
-        Value::Null => Ok(EnumValue::Name(names[0])),
-        Value::String(text) => {
-            let known = names.iter().find(|name| *name == text);
-            let unknown = || place.wrong(format_args!("one of {}", names.join(", ")), shortened(text));
-            known.map(|name| EnumValue::Name(name)).ok_or_else(unknown)
-        }
-        Value::Number(_) => {
-            let number: i32 = integer(value, place, "a 32 bit integer")?;
-            let named = usize::try_from(number).ok().and_then(|index| names.get(index));
-            Ok(named.map_or(EnumValue::Number(number), |name| EnumValue::Name(name)))
-        }
-        other => Err(place.mistyped("the name of an enum value", other)),
-    }
 }
 
 /// The items of a list.

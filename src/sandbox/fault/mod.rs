@@ -14,15 +14,13 @@ pub use rule::{Call, FaultAction, Scenario};
 use rule::FaultRule;
 
 /// A scenario with its counts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Faults(Mutex<Vec<FaultRule>>);
 
 impl Faults {
     /// Starts a scenario.
     pub fn new(scenario: Scenario) -> Self {
-        let faults = Self::default();
-        faults.set(scenario);
-        faults
+        Self(Mutex::new(scenario.rules))
     }
 
     /// Starts a scenario instead of the one before.

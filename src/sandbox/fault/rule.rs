@@ -40,7 +40,7 @@ pub enum FaultAction {
         status: u16,
         body: Option<String>,
         retry_after: Option<u64>,
-        #[serde(rename = "effect", default = "not")]
+        #[serde(rename = "effect", default)]
         runs: Runs,
     },
     /// The call is made this much later.
@@ -86,7 +86,7 @@ pub enum FaultAction {
     },
     /// 200 with a web page.
     Html {
-        #[serde(rename = "effect", default = "not")]
+        #[serde(rename = "effect", default)]
         runs: Runs,
     },
     /// 200 with a body that does not end.
@@ -97,16 +97,13 @@ pub enum FaultAction {
 }
 
 /// Whether the call is made although its answer is injected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Runs {
+    #[default]
     #[serde(rename = "none")]
     Not,
     #[serde(rename = "done")]
     First,
-}
-
-fn not() -> Runs {
-    Runs::Not
 }
 
 fn first() -> Runs {

@@ -1,6 +1,6 @@
 //! The rules on single values, as the published specification names them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use crate::kind::{Requirement, Selector, SelectorError};
@@ -35,11 +35,6 @@ pub fn is_hostname(text: &str) -> bool {
                 && !label.ends_with('-')
                 && label.bytes().all(inner)
         })
-}
-
-/// An IPv4 or IPv6 address, without a zone.
-pub fn is_address(text: &str) -> bool {
-    text.parse::<IpAddr>().is_ok()
 }
 
 /// An IPv4 address, a slash, and 0 to 32; bits behind the prefix may be set.

@@ -141,12 +141,17 @@ impl Objects {
         mode: WriteMode,
     ) -> impl Future<Output = Written> {
         self.run(move |inner, now| {
-            let before = inner.writable(Key { kind, namespace: &sent.namespace, name: &sent.name })?;
+            let key = Key { kind, namespace: &sent.namespace, name: &sent.name };
+            let object = inner.changeable(key)?;
+            if object.is_deleted() {
+                return Err(ErrorResponse::new(Code::ABORTED, format!("{key} is being deleted")));
+            }
+            let before = object.record()?;
             if let Some(version) = version.filter(|version| version.parse() != Ok(before.version)) {
                 return Err(mismatch(version, before.version));
             }
             let StoredObject { labels, annotations, description, disable, spec, .. } = sent;
-            let spec = mode.replaced(kind, &before.spec, spec::carried(kind, &before.spec, &spec)?)?;
+            let spec = spec::carried(kind, &before.spec, &spec, mode)?;
             let modified = Some(written(now));
             let record = StoredObject { labels, annotations, description, disable, spec, modified, ..before };
             self.put(inner, kind, record)
@@ -156,7 +161,13 @@ impl Objects {
     /// Removes an object, or marks it as being deleted; returns what was there.
     pub fn delete(&self, key: Key<'_>, referred: ReferredDelete) -> impl Future<Output = Written> {
         self.run(move |inner, now| {
-            let object = inner.removable(key, referred, &self.tenant)?;
+            let object = inner.changeable(key)?;
+            let referrers = inner.referrers(key, &self.tenant)?;
+            if let (ReferredDelete::Refused, [first, ..]) = (referred, referrers.as_slice()) {
+                let message = format!("{key} is referred to by {} {}/{}", first.kind, first.namespace, first.name);
+                let error = ErrorResponse::new(Code::FAILED_PRECONDITION, message);
+                return Err(error.detail("DeleteResource: object is referred"));
+            }
             match self.deletion {
                 _ if object.is_deleted() => {}
                 Deletion::Immediate => self.remove(inner, key),
@@ -366,16 +377,15 @@ impl Inner {
     ) -> Arc<ServedObject> {
         let place = (kind.name(), namespace.clone(), name.clone());
         let object = Arc::new(object);
-        self.references.add(&place, object.spec());
         if let Some(end) = leaves_at(&object) {
             self.leaving.insert((end, place.clone()));
         }
         let namespaces = self.kinds.entry(kind.name()).or_default();
         let before = namespaces.entry(namespace).or_default().insert(name, Arc::clone(&object));
-        if let Some(before) = before.filter(|before| before.spec() != object.spec()) {
+        if let Some(before) = before {
             self.references.remove(&place, before.spec());
-            self.references.add(&place, object.spec());
         }
+        self.references.add(&place, object.spec());
         object
     }
 
@@ -403,31 +413,15 @@ impl Inner {
         Ok(referrers)
     }
 
-    /// The record of what a caller may change: neither owned by a view nor being deleted.
-    fn writable(&self, key: Key<'_>) -> Result<StoredObject, ErrorResponse> {
+    /// An object that no view owns: "can only be edited/deleted through the view"; with which code is not known.
+    fn changeable(&self, key: Key<'_>) -> Written {
         let object = self.existing(key)?;
-        owned(&object, key)?;
-        if object.is_deleted() {
-            return Err(ErrorResponse::new(Code::ABORTED, format!("{key} is being deleted")));
-        }
-        object.record()
-    }
-
-    fn removable(
-        &self,
-        key: Key<'_>,
-        referred: ReferredDelete,
-        tenant: &str,
-    ) -> Result<Arc<ServedObject>, ErrorResponse> {
-        let object = self.existing(key)?;
-        owned(&object, key)?;
-        match (referred, self.referrers(key, tenant)?.as_slice()) {
-            (ReferredDelete::Refused, [first, ..]) => {
-                let message = format!("{key} is referred to by {} {}/{}", first.kind, first.namespace, first.name);
-                Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message).detail("DeleteResource: object is referred"))
-            }
-            _ => Ok(object),
-        }
+        let Some(view) = object.owner_view()? else { return Ok(object) };
+        let message = format!(
+            "{key} can only be edited or deleted through its view {} {}/{}",
+            view.kind, view.namespace, view.name
+        );
+        Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message))
     }
 }
 
@@ -442,14 +436,6 @@ fn leaves_at(object: &ServedObject) -> Option<Timestamp> {
 
 fn table_key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
-}
-
-/// "Can only be edited/deleted through the view"; with which code is not known.
-fn owned(object: &ServedObject, key: Key<'_>) -> Result<(), ErrorResponse> {
-    let Some(view) = object.owner_view()? else { return Ok(()) };
-    let message =
-        format!("{key} can only be edited or deleted through its view {} {}/{}", view.kind, view.namespace, view.name);
-    Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message))
 }
 
 /// How the service answers a mismatch is not known; gRPC uses `ABORTED` for it.

@@ -78,12 +78,6 @@ impl ObjectKind {
         names.into_iter().filter_map(Self::find)
     }
 
-    /// Whether its objects may be in this namespace.
-    pub fn is_in(&self, namespace: &str) -> bool {
-        let group = if ["system", "shared"].contains(&namespace) { namespace } else { "user" };
-        self.described.namespaces.is_empty() || self.described.namespaces.contains(&group)
-    }
-
     /// Its type in full, such as `ves.io.schema.endpoint.Object`.
     pub fn full_type(&self) -> String {
         format!("{SCHEMA}.{}", self.short_type)

@@ -78,7 +78,7 @@ fn collect(id: &str, object: &Value, namespace: &str, places: &mut Vec<Place>) {
             value => vec![value],
         };
         for value in values {
-            if is_reference(below) {
+            if kind::is_reference(below) {
                 let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
                 let of = if text("namespace").is_empty() { namespace } else { text("namespace") };
                 let kinds = referred(field, text("kind"));
@@ -89,9 +89,4 @@ fn collect(id: &str, object: &Value, namespace: &str, places: &mut Vec<Place>) {
             }
         }
     }
-}
-
-/// Whether a message is a reference to another object.
-pub fn is_reference(id: &str) -> bool {
-    ["ObjectRefType", "views.ObjectRefType"].contains(&id)
 }

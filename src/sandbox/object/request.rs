@@ -47,7 +47,7 @@ pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResp
         check_name(&name, place.field("name"))?;
     }
     check_name(namespace, place.field("namespace"))?;
-    if !kind.is_in(namespace) {
+    if !kind.described.can_be_in(namespace) {
         let allowed = kind.described.namespaces.join(", ");
         return Err(place.field("namespace").wrong(format_args!("one of {allowed} for a {}", kind.name()), namespace));
     }

@@ -173,7 +173,7 @@ fn repeats<'v>(values: impl Iterator<Item = &'v Value>) -> bool {
 
 fn has_form(form: &str, text: &str) -> bool {
     match form {
-        "ip" => form::is_address(text),
+        "ip" => text.parse::<std::net::IpAddr>().is_ok(),
         "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
         "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
         "ipv4_prefix" => form::is_ipv4_prefix(text),

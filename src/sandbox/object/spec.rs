@@ -2,6 +2,8 @@
 //! are filled in, references are completed, secrets are taken out, everything unset is there with its zero value, and of
 //! an exclusive group only the chosen option is there.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::kind::ObjectKind;
 use super::record::raw_json;
-use super::reference::{derived_uid, is_reference, referred};
+use super::reference::{derived_uid, referred};
 use super::rule;
 use crate::kind::{self, Described, Field, FieldKind, Flag, Group, GroupFlag, Ordered, Part};
 use crate::sandbox::answer::ErrorResponse;
@@ -79,28 +81,6 @@ enum Removed {
     Kept,
 }
 
-impl WriteMode {
-    /// What a replace of `before` stores.
-    pub fn replaced(
-        self,
-        kind: &ObjectKind,
-        before: &RawValue,
-        sent: Box<RawValue>,
-    ) -> Result<Box<RawValue>, ErrorResponse> {
-        if self.removed == Removed::Dropped {
-            return Ok(sent);
-        }
-        let read = |spec: &RawValue| serde_json::from_str::<Object>(spec.get()).map_err(ErrorResponse::internal);
-        let (before, mut spec) = (read(before)?, read(&sent)?);
-        for (name, value) in spec.iter_mut().filter(|(_, value)| rule::is_zero(value)) {
-            if let Some(was) = before.get(name) {
-                value.clone_from(was);
-            }
-        }
-        in_order(kind.described.spec, spec)
-    }
-}
-
 /// The message with this id as the service writes it.
 fn in_order(id: &'static str, message: Object) -> Result<Box<RawValue>, ErrorResponse> {
     raw_json(&Ordered::new(Described::of(kind::message(id)), &message.into()))
@@ -152,10 +132,9 @@ impl Reader<'_> {
     fn message(&self, id: &str, value: &Value, place: BodyPath<'_>) -> Result<Object, ErrorResponse> {
         let described = kind::message(id);
         let sent = Message::new(value, place)?;
-        let mut chosen = Vec::new();
-        for group in &described.groups {
-            chosen.push(self.choice(group, &described.fields, &sent)?);
-        }
+        let chosen =
+            described.groups.iter().filter_map(|group| self.choice(group, &described.fields, &sent).transpose());
+        let chosen: BTreeMap<&str, &Value> = chosen.collect::<Result<_, _>>()?;
         let mut object = Object::new();
         if let (Unknown::Kept, Value::Object(sent)) = (self.mode.unknown, value) {
             let is_known =
@@ -164,17 +143,10 @@ impl Reader<'_> {
                 .extend(sent.iter().filter(|(key, _)| !is_known(key)).map(|(key, value)| (key.clone(), value.clone())));
         }
         for field in described.fields.iter().filter(|field| !field.is(Flag::ReadOnly)) {
-            let group = described.groups.iter().position(|group| group.members.contains(&field.name));
-            let value = match group {
-                Some(group) if chosen[group].is_some_and(|(name, _)| name == field.name) => {
-                    let value = chosen[group].map_or(&Value::Null, |(_, value)| value);
-                    if value.is_null() {
-                        self.without_value(field, place)?
-                    } else {
-                        self.field(field, value, place, false)?
-                    }
-                }
-                Some(_) => continue,
+            let value = match chosen.get(field.name) {
+                Some(Value::Null) => self.without_value(field, place)?,
+                Some(value) => self.field(field, value, place, false)?,
+                None if described.group_of(field.name).is_some() => continue,
                 None => {
                     let sent = sent.get(field.name).filter(|_| self.takes(field)).unwrap_or(&Value::Null);
                     self.field(field, sent, place, true)?
@@ -306,7 +278,9 @@ impl Reader<'_> {
             FieldKind::Integer { bits: 32, is_signed: true } => {
                 scalar(message::integer::<i32>(value, place, "a 32 bit integer")?.into())
             }
-            FieldKind::Integer { bits: 32, is_signed: false } => scalar(message::number(value, place)?.into()),
+            FieldKind::Integer { bits: 32, is_signed: false } => {
+                scalar(message::integer::<u32>(value, place, "an unsigned 32 bit integer")?.into())
+            }
             FieldKind::Integer { is_signed, .. } => {
                 let number = if *is_signed {
                     Value::from(message::integer::<i64>(value, place, "a 64 bit integer")?)
@@ -350,7 +324,7 @@ impl Reader<'_> {
             FieldKind::Message(id) => {
                 let mut object = self.message(id, value, place)?;
                 site.check(value)?;
-                if is_reference(id) {
+                if kind::is_reference(id) {
                     self.complete(site, id, &mut object)?;
                 }
                 Ok(object.into())
@@ -402,10 +376,22 @@ impl Reader<'_> {
 
 /// What a replaced object has: what the replace cannot say, or only the service writes, stays, and what cannot change
 /// must not.
-pub fn carried(kind: &ObjectKind, before: &RawValue, sent: &RawValue) -> Result<Box<RawValue>, ErrorResponse> {
+pub fn carried(
+    kind: &ObjectKind,
+    before: &RawValue,
+    sent: &RawValue,
+    mode: WriteMode,
+) -> Result<Box<RawValue>, ErrorResponse> {
     let read = |spec: &RawValue| serde_json::from_str::<Object>(spec.get()).map_err(ErrorResponse::internal);
-    let mut spec = read(sent)?;
-    carry(kind.described.spec, &read(before)?, &mut spec, BodyPath::root("spec"))?;
+    let (before, mut spec) = (read(before)?, read(sent)?);
+    carry(kind.described.spec, &before, &mut spec, BodyPath::root("spec"))?;
+    if mode.removed == Removed::Kept {
+        for (name, value) in spec.iter_mut().filter(|(_, value)| rule::is_zero(value)) {
+            if let Some(was) = before.get(name) {
+                value.clone_from(was);
+            }
+        }
+    }
     in_order(kind.described.spec, spec)
 }
 
