@@ -16,18 +16,30 @@ pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> J
 }
 
 /// Adds to the spec of an object of `namespace` what its references leave out: the namespace of the object itself.
-pub fn add_namespaces(message: &Message, value: &mut Json, namespace: &str) {
+pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
+    each_reference(spec, value, &|reference| {
+        let is_set = |key: &str| reference.get(key).is_some_and(|value| !is_zero(value));
+        if is_set("name") && !is_set("namespace") {
+            reference.insert("namespace".to_owned(), namespace.into());
+        }
+    });
+}
+
+/// A spec whose references name objects and none of their lives: the uid is what the service fills.
+pub fn without_uids(spec: &Message, mut value: Json) -> Json {
+    each_reference(spec, &mut value, &|reference| _ = reference.remove("uid"));
+    value
+}
+
+/// Does something to each reference in a message.
+fn each_reference(message: &Message, value: &mut Json, of: &dyn Fn(&mut Map<String, Json>)) {
     let Json::Object(entries) = value else { return };
     if message.is_reference {
-        let is_set = |key: &str| entries.get(key).is_some_and(|value| !is_zero(value));
-        if is_set("name") && !is_set("namespace") {
-            entries.insert("namespace".to_owned(), namespace.into());
-        }
-        return;
+        return of(entries);
     }
     for (key, value) in entries {
         if let Some(field) = message.field(key) {
-            each_message_mut(field, value, &mut |below, value| add_namespaces(below, value, namespace));
+            each_message_mut(field, value, &mut |below, value| each_reference(below, value, of));
         }
     }
 }

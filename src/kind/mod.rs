@@ -26,7 +26,7 @@ mod walk;
 mod whole;
 
 pub use compare::{agrees, has_chosen, has_chosen_more, keeps, knows, seen_as, unnamed};
-pub use fills::{Digested, add_namespaces, digested, without_fills};
+pub use fills::{Digested, add_namespaces, digested, without_fills, without_uids};
 pub use fixed::fixed;
 pub use form::is_host;
 pub use hidden::{hidden, reset, unknown, without_hidden};

@@ -108,6 +108,14 @@ impl Spec {
         kind::significant(self.kind.message(), name, &self.unit(name)?)
     }
 
+    /// The spec of an object that refers to others by name alone.
+    ///
+    /// # Errors
+    /// As [`Spec::live`].
+    pub fn without_uids(&self) -> Result<Self, String> {
+        Self::live(self.kind, kind::without_uids(self.kind.message(), self.json()))
+    }
+
     /// The spec as a definition would write it, without what the service fills in an object of `tenant`.
     pub fn unfilled(&self, tenant: Option<&str>) -> Json {
         kind::without_fills(self.kind.message(), self.json(), tenant)

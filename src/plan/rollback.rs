@@ -238,7 +238,7 @@ impl Undo<'_, '_> {
             Some(live) if self.moved(&before.endpoint, &live.endpoint).is_empty() => return,
             _ => {}
         }
-        let mut wanted = before.endpoint.clone();
+        let mut wanted = restored(&before.endpoint);
         wanted.annotations.retain(|key, _| !is_ownership_annotation(key));
         let secrets = self.unshown(&before.endpoint);
         for (unit, value) in &secrets {
@@ -264,7 +264,7 @@ impl Undo<'_, '_> {
 
     fn replaced(&mut self, live: Option<&LiveObject>) {
         let Some(before) = self.write.before else { return };
-        let original = &before.endpoint;
+        let original = &restored(&before.endpoint);
         let Some(written) = self.written(original, live) else { return };
         let Some(live) = live else {
             let fields = self.moved(original, &written);
@@ -390,6 +390,12 @@ impl Undo<'_, '_> {
         let by = runs.iter().find(|run| Some(run.as_str()) == named.as_deref()).or(runs.last());
         self.change.applied_to(base, by.unwrap_or(self.input.undone.run)).ok()
     }
+}
+
+/// An object as it was, but that it refers to others by name: they may have been created again since.
+fn restored(was: &Object) -> Object {
+    let spec = was.spec.without_uids().unwrap_or_else(|_| was.spec.clone());
+    Object { spec, ..was.clone() }
 }
 
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.

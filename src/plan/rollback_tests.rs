@@ -186,3 +186,45 @@ fn a_rollback_reads_the_lists_of_what_it_writes_and_of_what_that_may_refer_to_ag
     assert_eq!(lists(replaced("healthcheck")), ["healthcheck:shop", "origin_pool:shop"]);
     assert_eq!(lists(replaced("port_choice")), ["origin_pool:shop"]);
 }
+
+#[test]
+fn a_rollback_names_what_its_objects_refer_to_and_no_life_of_it() {
+    let of = |spec: Json| {
+        [
+            object("endpoint:shop/a", &spec),
+            object("origin_pool:shop/p", &json!({"healthcheck": spec["where"]["site"]["ref"]})),
+        ]
+    };
+    let refers = |uid: Option<&str>| {
+        let mut reference = json!({"namespace": "shop", "name": "x"});
+        if let Some(uid) = uid {
+            reference["uid"] = uid.into();
+        }
+        of(json!({"ip": "192.0.2.1", "where": {"site": {"ref": [reference]}}}))
+    };
+    let other = of(json!({"ip": "192.0.2.1", "where": {"site": {"ref": [{"namespace": "shop", "name": "y"}]}}}));
+    for ((was, now), named) in refers(Some("u-1")).into_iter().zip(other).zip(refers(None)) {
+        let was = annotated(live(was.clone()), &was, Some(STACK));
+        let plan = rolled_back(vec![deleted(&was)], Vec::new(), &[]);
+        let [Change { action: Action::Create { wanted }, .. }] = plan.changes.as_slice() else { panic!("{plan:?}") };
+        assert_eq!(wanted.spec.json(), named.spec.json());
+        let unit = Field::of_unit(if was.endpoint.key.kind == crate::kind::KindName::ENDPOINT {
+            "where"
+        } else {
+            "healthcheck"
+        });
+        let field = FieldChange::new(unit.clone(), unit.value(&was.endpoint), unit.value(&now), Cause::Pending);
+        let before = BeforeImage::of(&was);
+        let replace =
+            Change::new(was.endpoint.key.clone(), Action::Replace { fields: vec![field], adopts: false, before });
+        let plan = rolled_back(
+            vec![replace],
+            vec![LiveObject { endpoint: Object { annotations: was.endpoint.annotations.clone(), ..now }, ..was }],
+            &[],
+        );
+        let [Change { action: Action::Replace { fields, .. }, .. }] = plan.changes.as_slice() else {
+            panic!("{plan:?}")
+        };
+        assert_eq!(fields[0].after, unit.value(&named));
+    }
+}
