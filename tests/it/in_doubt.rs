@@ -110,7 +110,7 @@ fn a_write_in_doubt_is_never_counted_as_not_made() {
         "rules: [{operation: endpoint-create, name: cart, cut: after}, {operation: endpoint-get, status: {code: 404}},
          {operation: endpoint-create, name: search, status: {code: 403}}]",
     );
-    let said = "Verified, except 1 in doubt, 1 not made: live matches the other definitions";
+    let said = "Verified, except 1 in doubt, 1 not made: live matches the rest of the plan";
     stage.run("apply . --yes --quiet --write json=run.json").code(7).stdout_contains(said).stderr_ignored();
     stage.run("show last").code(0).stdout_contains(said);
     stage.run("show run.json").code(0).stdout_contains(said).stderr_contains("digest ");

@@ -284,7 +284,7 @@ fn verification<'a>(verification: &'a Verification, except: NotAsWanted<'_>) -> 
 /// What a verification does not look at, because the run did not prove that it made it.
 #[derive(Clone, Copy)]
 pub struct NotAsWanted<'a> {
-    /// The plan, of which only the whole of a directory makes live as defined, with what it blocked.
+    /// The plan, with what it blocked.
     pub plan: &'a Plan,
     /// Changes whose write may have taken effect.
     pub in_doubt: usize,
@@ -298,15 +298,11 @@ pub fn verified(except: NotAsWanted<'_>) -> Line<'static> {
     let parts = [(plan.blocked.len(), " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let except = Line::joined(parts.map(|(count, what)| line![count, what]), ", ");
-    let (all, others) = match plan.is_whole() {
-        true => ("the definitions", "the other definitions"),
-        false => ("the plan", "the rest of the plan"),
-    };
     match except.is_empty() {
-        true => line![styled(Role::Right, "Verified"), ": live matches ", all],
+        true => line![styled(Role::Right, "Verified"), ": live matches the plan"],
         false => {
             let word = styled(Role::Careful, line!["Verified, except ", except]);
-            line![word, ": live matches ", others]
+            line![word, ": live matches the rest of the plan"]
         }
     }
 }

@@ -12,7 +12,7 @@ fn a_repository_is_applied_is_verified_and_then_needs_nothing() {
         .code(0)
         .stdout(
             "Applied 42 of 42 in [time]: 42 created.\n\
-             Verified: live matches the definitions.\n\
+             Verified: live matches the plan.\n\
              run [run] · undo with: trueup rollback [run] --sandbox\n",
         )
         .stderr("");
@@ -148,12 +148,12 @@ fn a_removed_definition_is_deleted_and_a_protected_one_blocked() {
         .run("apply . --sandbox --yes --quiet")
         .code(7)
         .stdout_contains("2 deleted (unguarded)")
-        .stdout_contains("Verified, except 1 blocked: live matches the other definitions.\n")
+        .stdout_contains("Verified, except 1 blocked: live matches the rest of the plan.\n")
         .stdout_contains("blocked: arcade/high-scores");
     stage
         .run("show last --sandbox")
         .code(0)
-        .stdout_contains("Verified, except 1 blocked: live matches the other definitions.\n")
+        .stdout_contains("Verified, except 1 blocked: live matches the rest of the plan.\n")
         .stdout_contains("        spec.ip                  ");
     stage.run("plan . --sandbox").code(0).stdout_contains("1 blocked, 1 in sync");
     stage.run("apply . --sandbox --yes --quiet").code(6);
