@@ -142,7 +142,7 @@ impl<'c> Session<'c> {
     pub fn attribute(&self, plan: &mut Plan) -> Result<()> {
         base::attribute(self.context, &self.stack, plan, self.change.base.as_deref())?;
         if self.change.only_this_change {
-            *plan = plan.only_this_change();
+            *plan = plan.only_this_change(&self.allow);
         }
         applied::stamp(&self.stack, plan);
         plan.source.planned_by = self.context.environment.person();

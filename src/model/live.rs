@@ -151,6 +151,13 @@ impl RelatedObject {
     }
 }
 
+impl From<&Key> for RelatedObject {
+    fn from(key: &Key) -> Self {
+        let (namespace, name) = (key.namespace.to_string(), key.name.to_string());
+        RelatedObject { kind: key.kind.to_string(), namespace, name, uid: String::new() }
+    }
+}
+
 impl fmt::Display for RelatedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.key() {

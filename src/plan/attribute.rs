@@ -1,10 +1,12 @@
 //! Whose change a difference is: judged from the definitions at the merge base (M), at the base's tip
 //! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
 
+use super::owner::Owner;
 use super::{
-    Action, ActionKind, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan, Unchangeable,
+    Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan,
+    Unchangeable,
 };
-use crate::model::{APPLIED, AppliedFields, Desired, Field, Json, Key, Object};
+use crate::model::{APPLIED, AppliedFields, Desired, Field, Json, Key, Object, Ownership};
 
 /// The definitions at the three places of history.
 #[derive(Clone, Copy)]
@@ -65,7 +67,7 @@ impl Plan {
     /// of others only its own. What is left out keeps its place in the ownership annotations, so that later plans
     /// give it the same cause as this one. The consents are those that this part needs.
     #[must_use]
-    pub fn only_this_change(&self) -> Plan {
+    pub fn only_this_change(&self, allow: &Allowances) -> Plan {
         let mut plan = self.clone();
         let (mut left_out, mut unapplied) = (0, Vec::new());
         plan.changes.retain_mut(|change| {
@@ -81,13 +83,31 @@ impl Plan {
         let blocked = plan.blocked.len();
         plan.blocked.retain_mut(|held| held.change.as_mut().is_none_or(Change::narrow));
         plan.left_out += left_out + blocked - plan.blocked.len();
+        plan.free_unfixed();
         plan.blocked.extend(unapplied);
         plan.source.filters.push(ONLY_THIS_CHANGE.to_owned());
         plan.block_without_targets(self);
-        plan.guard();
+        plan.block_still_referred(self, allow);
+        plan = plan.order();
         let by = plan.allowed.first().and_then(|allowed| allowed.by.clone());
         plan.consent(&self.consents(), by.as_deref());
         plan
+    }
+
+    /// Takes in the changes that were blocked for a field of others alone which no replace can change.
+    fn free_unfixed(&mut self) {
+        let stack = self.stack.as_deref();
+        let is_foreign = |change: &Change| {
+            let ownership = Ownership::read(&change.action.object().annotations);
+            matches!(Owner::of(ownership.as_ref(), &change.key, stack), Owner::Foreign(_))
+        };
+        let is_free = |held: &mut BlockedChange| {
+            let change = held.change.as_ref().filter(|change| !is_foreign(change) && change.unapplied().is_none());
+            let is_fixed = matches!(held.reason, BlockReason::Unchangeable(Unchangeable::Immutable { .. }));
+            is_fixed && change.is_some_and(|change| !change.is_fixed())
+        };
+        let freed = self.blocked.extract_if(.., is_free).filter_map(|held| held.change);
+        self.changes.extend(freed);
     }
 
     /// Whether it was narrowed to what the working tree changed.
@@ -118,7 +138,12 @@ impl Change {
         if self.whose() != Some(Attribution::ThisChange) {
             return false;
         }
-        let Action::Replace { fields, adopts, before } = &mut self.action else { return true };
+        let mut no_adoption = false;
+        let (fields, adopts, before) = match &mut self.action {
+            Action::Replace { fields, adopts, before } => (fields, adopts, before),
+            Action::Recreate { fields, before } => (fields, &mut no_adoption, before),
+            _ => return true,
+        };
         let is_ours = |field: &FieldChange| field.attribution == Some(Attribution::ThisChange);
         let others: Vec<Field> =
             fields.iter().filter(|field| !is_ours(field)).map(|field| field.field.clone()).collect();
@@ -135,7 +160,18 @@ impl Change {
             // Nothing says what was applied, and an annotation that says so would give the others a false cause.
             (self.ownership, *adopts) = (None, false);
         }
+        if let Action::Recreate { fields, before } = &self.action
+            && !self.is_fixed()
+        {
+            self.action = Action::Replace { fields: fields.clone(), adopts: false, before: before.clone() };
+        }
         true
+    }
+
+    /// Whether one of its fields is one that no replace can change.
+    fn is_fixed(&self) -> bool {
+        let kind = self.key.kind;
+        self.fields().iter().any(|change| change.field.fixed(kind, &change.before, &change.after).is_some())
     }
 }
 

@@ -287,7 +287,7 @@ impl Change {
     /// A unit that a write of this change contains although it is not part of it, because no answer shows all of it, and that is
     /// not what was applied: it would be changed. Nothing where it is not known what was applied.
     pub fn unapplied(&self) -> Option<String> {
-        let (Action::Replace { before, .. } | Action::Annotate { before }) = &self.action else { return None };
+        let before = self.action.before().filter(|_| self.action.kind() != ActionKind::Delete)?;
         let live = &before.endpoint;
         let applied = Ownership::read(&live.annotations)?.applied;
         let applied = applied.filter(|applied| applied.written_for(&self.key) != WrittenFor::Another)?;

@@ -218,9 +218,61 @@ fn a_protected_object_is_created_anew_only_where_both_are_allowed() {
     ] {
         assert_eq!(recreated(allow, true).lines(), [line]);
     }
-    let plan = recreated(&[recreate], false).plan();
+    let mut plan = recreated(&[recreate], false).plan();
     assert_eq!(plan.going().map(ToString::to_string).collect::<Vec<_>>(), ["virtual_site:shop/edge"]);
     assert_eq!(plan.deletes().count(), 0);
+    // With `strict`, it also takes away what no definition names.
+    let in_force = plan.settings.safeguards.clone();
+    plan.settings.safeguards.strict.insert(KindName::find("virtual_site").expect("a kind"));
+    assert_eq!(plan.looser_setting(&in_force), Some("strict"));
+    assert_eq!(plan.looser_setting(&plan.settings.safeguards), None);
+}
+
+#[test]
+fn a_part_of_what_is_created_anew_or_blocked_has_no_field_of_others_and_is_a_replace_where_one_does() {
+    let site = |of: &str, label: &str| {
+        let mut site =
+            object("virtual_site:shop/edge", &json!({"site_type": of, "site_selector": {"expressions": ["a in (b)"]}}));
+        site.labels.insert("of".to_owned(), label.to_owned());
+        site
+    };
+    let part = |allow: &[&str], stack: &str, ours: &str| {
+        let was = site("REGIONAL_EDGE", "one");
+        let world =
+            World::new().live(annotated(live(was.clone()), &was, Some(stack))).defined(site("CUSTOMER_EDGE", "two"));
+        let mut plan =
+            world.with(|world| allow.iter().for_each(|name| world.allow.add(name).expect("an allowance"))).plan();
+        let blocked = plan.blocked.iter_mut().filter_map(|held| held.change.as_mut());
+        for change in plan.changes.iter_mut().chain(blocked) {
+            let (Action::Replace { fields, .. } | Action::Recreate { fields, .. }) = &mut change.action else {
+                continue;
+            };
+            for field in fields {
+                let is_ours = field.field.to_string() == ours;
+                field.attribution = Some(if is_ours { Attribution::ThisChange } else { Attribution::PendingOnBase });
+            }
+        }
+        let part = plan.only_this_change(&Allowances::default());
+        let of = |change: &Change| {
+            format!(
+                "{} {}",
+                change.action.kind(),
+                change.fields().iter().map(|change| change.field.to_string()).collect::<String>()
+            )
+        };
+        part.changes
+            .iter()
+            .map(of)
+            .chain(part.blocked.iter().map(|held| format!("blocked {}", of(held.change.as_ref().expect("a change")))))
+            .collect::<Vec<_>>()
+    };
+    let [recreate, label, fixed] = ["recreate=virtual_site:shop/edge", "labels.of", "spec.site_type"];
+    for allow in [&[recreate][..], &[]] {
+        assert_eq!(part(allow, STACK, label), ["replace labels.of"], "{allow:?}");
+    }
+    assert_eq!(part(&[recreate], STACK, fixed), ["recreate spec.site_type"]);
+    assert_eq!(part(&[], STACK, fixed), ["blocked replace spec.site_type"]);
+    assert_eq!(part(&[], "other", label), ["blocked replace labels.of"]);
 }
 
 #[test]

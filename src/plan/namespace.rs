@@ -453,7 +453,8 @@ pub(super) fn blocked(live: &LiveObject, change: Option<&Change>) -> Option<Unch
     if let Some(path) = change.lost_secret(live) {
         return Some(Unchangeable::Secret { path: path.to_owned() });
     }
-    if let Some(path) = change.unapplied() {
+    // What is created again is written whole.
+    if let Some(path) = change.unapplied().filter(|_| change.action.kind() != ActionKind::Recreate) {
         return Some(Unchangeable::Unapplied { path });
     }
     let option = live.unknown.iter().find(|field| field.blocks)?;

@@ -255,9 +255,42 @@ fn a_part_of_a_plan_creates_nothing_whose_target_it_leaves_out() {
         let is_theirs = change.key.name.as_str() == "alive";
         change.attribution = Some(if is_theirs { Attribution::PendingOnBase } else { Attribution::ThisChange });
     }
-    let part = plan.only_this_change();
+    let part = plan.only_this_change(&Allowances::default());
     assert!(part.changes.is_empty(), "{:?}", part.changes);
     assert_eq!(part.blocked.len(), 2);
+}
+
+#[test]
+fn a_part_of_a_plan_deletes_nothing_that_a_change_which_it_leaves_out_would_let_go() {
+    let whole = world()
+        .live(ours(&check("alive")))
+        .live(ours(&check("ready")))
+        .live(ours(&pool("pool", &["alive"])))
+        .defined(check("ready"))
+        .defined(pool("pool", &["ready"]));
+    let part = |of: Attribution, allow: &Allowances| {
+        let mut plan = whole.plan();
+        assert_eq!((plan.changes.len(), plan.blocked.len()), (2, 0));
+        for change in &mut plan.changes {
+            if let Action::Replace { fields, .. } = &mut change.action {
+                fields[0].attribution = Some(of);
+            } else {
+                change.attribution = Some(Attribution::ThisChange);
+            }
+        }
+        plan.only_this_change(allow)
+    };
+    let none = Allowances::default();
+    assert_eq!(part(Attribution::ThisChange, &none).changes.len(), 2);
+    let left = part(Attribution::PendingOnBase, &none);
+    let [BlockedChange { reason: BlockReason::Referred { by }, .. }] = left.blocked.as_slice() else {
+        panic!("{left:?}")
+    };
+    assert_eq!((by[0].to_string().as_str(), left.changes.len()), ("origin_pool:shop/pool", 0));
+    let mut allow = Allowances::default();
+    allow.add("referred=healthcheck:shop/alive").expect("an allowance");
+    let allowed = part(Attribution::PendingOnBase, &allow);
+    assert_eq!((allowed.deletes().count(), allowed.blocked.len()), (1, 0));
 }
 
 #[test]

@@ -64,6 +64,26 @@ impl Plan {
         }
     }
 
+    /// Blocks what goes in this part of `whole`, and would be let go by a change that the part leaves out.
+    pub(super) fn block_still_referred(&mut self, whole: &Plan, allow: &Allowances) {
+        let of_change = |change: &Change| match &change.action {
+            Action::Delete { referrers, .. } => Some((change.key.clone(), referrers.clone())),
+            Action::Recreate { .. } => Some((change.key.clone(), Vec::new())),
+            _ => None,
+        };
+        let mut referrers: BTreeMap<Key, Vec<RelatedObject>> = self.changes.iter().filter_map(of_change).collect();
+        if referrers.is_empty() {
+            return;
+        }
+        for Change { key, action, .. } in &whole.changes {
+            for target in action.before().map(|before| waves::target_keys(&before.endpoint)).unwrap_or_default() {
+                let by = referrers.get_mut(&target).filter(|by| by.iter().all(|one| one.key().as_ref() != Some(key)));
+                by.into_iter().for_each(|by| by.push(RelatedObject::from(key)));
+            }
+        }
+        self.refer(allow, |key| Ok(referrers.get(key).cloned().unwrap_or_default()));
+    }
+
     /// The objects that this plan deletes or replaces, each with what it refers to afterwards.
     fn referring_afterwards(&self) -> BTreeMap<Key, BTreeSet<Key>> {
         // Endpoints alone do not refer to one another: the usual case.

@@ -146,11 +146,11 @@ fn state(input: &RollbackInput<'_>, scope: &Scope) -> ScopeState {
     ScopeState { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
 }
 
-/// An object that carries the ownership annotations of this stack.
+/// An object of this stack.
 fn owned<'l>(item: &'l LiveItem, stack: Option<&str>) -> Option<&'l LiveObject> {
     let LiveItem::Object(live) = item else { return None };
-    let ownership = Ownership::read(&live.endpoint.annotations)?;
-    (ownership.stack.as_deref() == stack).then_some(live)
+    let ownership = Ownership::read(&live.endpoint.annotations);
+    Owner::of(ownership.as_ref(), &live.endpoint.key, stack).is_ours().then_some(live)
 }
 
 /// Undoes one write.

@@ -55,6 +55,10 @@ fn the_guards_of_a_rollback_count_what_its_stack_may_delete() {
         LiveObject { owner_view: Some(view), ..of("viewed", STACK) },
         LiveObject { deleting: true, ..of("going", STACK) },
         of("theirs", "other"),
+        LiveObject {
+            endpoint: Object { key: endpoint("copied", 1).key, ..of("created", STACK).endpoint },
+            ..of("copied", STACK)
+        },
         live(endpoint("nobodys", 1)),
     ];
     let wanted = endpoint("created", 1);
@@ -65,7 +69,7 @@ fn the_guards_of_a_rollback_count_what_its_stack_may_delete() {
     let ScopeRead::Complete { live, owned, removable } = plan.scope[&Scope::endpoints(shop())].read else {
         panic!("it was read")
     };
-    assert_eq!((live, owned, removable), (6, 4, 1));
+    assert_eq!((live, owned, removable), (7, 4, 1));
     let guards: Vec<String> = plan.guards.iter().map(ToString::to_string).collect();
     assert_eq!(guards, ["the plan would delete every owned endpoint of `shop` (1)"]);
 }

@@ -94,7 +94,7 @@ impl Plan {
         let unmarked = in_force.ownership_annotations && !made.ownership_annotations;
         self.changes.iter().find_map(|change| match &change.action {
             Action::Delete { .. } => None,
-            Action::Replace { .. } if is_stripped(&change.key.kind) => Some("strict"),
+            Action::Replace { .. } | Action::Recreate { .. } if is_stripped(&change.key.kind) => Some("strict"),
             _ if unmarked => Some("ownership_annotations"),
             _ => (!ignored.fields(&change.key).is_empty()).then_some("ignore"),
         })

@@ -394,7 +394,7 @@ fn of_what_others_changed_nothing_stays_and_it_counts_as_left_out() {
             field.attribution = Some(if is_ours { Attribution::ThisChange } else { Attribution::PendingOnBase });
         }
     }
-    let part = plan.only_this_change();
+    let part = plan.only_this_change(&Allowances::default());
     let fields: Vec<usize> = part.changes.iter().map(|change| change.fields().len()).collect();
     assert_eq!((fields, part.blocked.len(), part.left_out), (vec![0, 1, 1], 0, 3));
     let is_owned = |change: &Change| {
@@ -415,7 +415,7 @@ fn a_part_of_a_plan_has_the_guards_of_that_part() {
         let is_theirs = change.action.deletes();
         change.attribution = Some(if is_theirs { Attribution::PendingOnBase } else { Attribution::ThisChange });
     }
-    assert_eq!(plan.only_this_change().guards, []);
+    assert_eq!(plan.only_this_change(&Allowances::default()).guards, []);
 }
 
 #[test]

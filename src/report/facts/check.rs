@@ -11,7 +11,7 @@ use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::words;
 use crate::model::{Field, Key, Namespace};
-use crate::plan::{Action, BlockedChange, Cause, Change, Note};
+use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, Note};
 use crate::report::line::{Line, Part, code, foreign, key, moment_with_age, styled};
 use crate::report::{Role, time};
 
@@ -281,7 +281,8 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
         command: format!("trueup pull --drift {call}{checked}{unnamed}"),
     });
     // An apply does nothing about what is blocked.
-    let is_applied = |row: &Row<'_>| row.change.is_some() && !row.is_blocked;
+    let writes = |change: &Change| change.action.kind() != ActionKind::Annotate;
+    let is_applied = |row: &Row<'_>| row.change.is_some_and(writes) && !row.is_blocked;
     match check.verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
         Verdict::Pending if rows.iter().all(|row| row.is_blocked) => Vec::new(),
@@ -295,7 +296,7 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
             // An apply keeps what no definition names, and would make what is pending.
             let is_restored = |change: &Change| {
                 let fields = change.fields();
-                fields.is_empty() || fields.iter().any(|field| field.cause != Cause::Pending)
+                writes(change) && (fields.is_empty() || fields.iter().any(|field| field.cause != Cause::Pending))
             };
             let keys: Vec<&Key> =
                 outside.filter(|row| row.change.is_some_and(is_restored)).map(|row| row.key).collect();
@@ -355,6 +356,14 @@ mod tests {
             let commands: Vec<&str> = commands(&check, ".").iter().map(|command| command.label).collect();
             let accept = "accept the live values with:";
             assert_eq!(commands, if restores { vec!["restore with:", accept] } else { vec![accept] });
+            // An apply that only annotates restores nothing.
+            let mut annotating = check.plan.clone();
+            for change in &mut annotating.changes {
+                let before = change.action.before().expect("a replace").clone();
+                change.action = Action::Annotate { before };
+            }
+            let annotated = Check::new(annotating, check.verdicts.clone(), Timestamp::UNIX_EPOCH);
+            assert!(super::commands(&annotated, ".").iter().all(|command| command.label == accept), "{blocked}");
             for format in formats {
                 let text = render(&check, format, &ReportOptions::new(&TextView::default()));
                 assert_eq!(text.contains("kim-stack"), blocked > 0, "{format:?}: {text}");

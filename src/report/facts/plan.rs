@@ -249,7 +249,7 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
     let mut commands = Vec::new();
     let own = || plan.changes.iter().any(|change| Part::of(change) == Part::ThisChange);
     if plan.source.base.is_some() && own() && view.make.is_none() {
-        let alone = plan.only_this_change();
+        let alone = plan.only_this_change(&plan.consents());
         if !alone.changes.is_empty() && units(&alone) < units(plan) {
             let label = match alone.refused().is_empty() {
                 true => "Apply this change alone:",
