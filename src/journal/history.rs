@@ -86,10 +86,21 @@ fn newest_of<'s>(state: &'s StateStore, owner: &RunOwner) -> Result<Option<(RunH
 
 /// The newest run of the same stack, where it is named later than this one.
 pub(super) fn later(state: &StateStore, header: &RunHeader) -> Option<RunId> {
-    let (plan, sandbox) = (&header.plan, header.sandbox.clone());
-    let (stack, base_url) = (plan.stack.clone(), plan.service.base_url.clone());
-    let (newest, _) = newest_of(state, &RunOwner { stack, base_url, sandbox, environment: None }).ok()??;
+    let (newest, _) = newest_of(state, &RunOwner::of(header)).ok()??;
     Some(newest.run).filter(|newest| *newest > header.run)
+}
+
+/// Checks that what a run resumes may still be resumed: until it has the lock, other runs may begin and end.
+///
+/// # Errors
+/// [`JournalError::Superseded`]; those of [`find_newest`].
+pub(super) fn check_resumed(state: &StateStore, header: &RunHeader) -> Result<(), JournalError> {
+    let Some(run) = &header.resumes else { return Ok(()) };
+    let newest = find_newest(state, run.as_str(), &RunOwner::of(header))?;
+    match newest.run() == run {
+        true => Ok(()),
+        false => Err(JournalError::Superseded { run: run.clone(), by: newest.run().clone() }),
+    }
 }
 
 /// Whether a run that cannot be read is none of the stack, or sent nothing.
@@ -255,6 +266,12 @@ pub struct RunOwner {
 }
 
 impl RunOwner {
+    /// The owner of a run, whatever its environment.
+    fn of(header: &RunHeader) -> Self {
+        let (stack, base_url) = (header.plan.stack.clone(), header.plan.service.base_url.clone());
+        RunOwner { stack, base_url, sandbox: header.sandbox.clone(), environment: None }
+    }
+
     fn stack(&self) -> Option<&str> {
         self.stack.as_deref()
     }

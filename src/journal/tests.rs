@@ -243,6 +243,24 @@ fn a_run_that_another_overtook_while_it_waited_does_not_begin() {
 }
 
 #[test]
+fn a_run_that_another_resumed_since_it_was_read_is_not_resumed_again() {
+    let (store, directory) = (FaultyStore::default(), tempfile::tempdir().expect("a directory"));
+    for state in [runner(&store), StateStore::Directory(directory.path().to_owned())] {
+        drop(begin(&state, RUN).expect("a journal"));
+        let resume = |run: &str, of: &str| {
+            let header = RunHeader { resumes: RunId::new(of), ..header(run) };
+            Journal::begin(&state, &header, None, &|_| {}).map(drop)
+        };
+        let (one, other) = ("2026-11-22T06-00-00-000-shop-0002", "2026-11-22T07-00-00-000-shop-0003");
+        resume(one, RUN).expect("a journal");
+        let error = resume(other, RUN).expect_err("it was resumed");
+        assert!(matches!(&error, JournalError::Superseded { by, .. } if by.as_str() == one), "{error}");
+        assert_eq!(history(&state).expect("read").runs.len(), 2);
+        resume(other, one).expect("the lock is free");
+    }
+}
+
+#[test]
 fn a_lock_is_released_also_while_it_is_renewed() {
     for fault in [Fault::Slow, Fault::AnswerLost] {
         let store = FaultyStore::default();
@@ -315,11 +333,16 @@ async fn a_run_stays_while_it_or_one_that_resumed_it_does_and_goes_with_its_part
 
 #[test]
 fn runs_that_resumed_each_other_are_an_error() {
-    let state = runner(&FaultyStore::default());
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
     let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
     for (name, resumed) in [(0, 1), (1, 2), (2, 1)] {
-        let header = RunHeader { resumes: RunId::new(&names[resumed]), ..header(&names[name]) };
-        drop(Journal::begin(&state, &header, None, &|_| {}).expect("a journal"));
+        drop(begin(&state, &names[name]).expect("a journal"));
+        let file = stored::path(&state, &RunId::new(&names[name]).expect("an id"));
+        let mut line: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&file).expect("a run")).expect("a line");
+        line["header"]["header"]["resumes"] = names[resumed].as_str().into();
+        std::fs::write(&file, format!("{line}\n")).expect("written");
     }
     let error = load(&state, &RunId::new(&names[0]).expect("an id")).expect_err("a circle");
     assert!(matches!(&error, JournalError::Circle { run } if *run == names[1]), "{error}");

@@ -87,6 +87,7 @@ impl Journal {
         let (medium, lease) = match state {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
+                history::check_resumed(state, header)?;
                 let directory = Directory::private(place, RUNS)?;
                 let name = format!("{}.jsonl", header.run);
                 let mut file = directory.append_new(&name)?;
@@ -111,6 +112,7 @@ impl Journal {
                 {
                     return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
                 }
+                history::check_resumed(state, header)?;
                 run.put(first)?;
                 (Medium::Objects(run), Some(lease))
             }
