@@ -56,7 +56,7 @@ struct CommandProgress {
     changed: Option<String>,
     /// An answer was written, or begun.
     answered: bool,
-    /// Where the documents of the run go that has not begun yet.
+    /// Where the document of the run goes that is not written yet.
     run_files: Vec<PathBuf>,
     /// A run watches for interrupts itself.
     has_run: bool,
@@ -156,19 +156,18 @@ impl Output {
         self.promise = promise;
     }
 
-    /// Takes the files in which the call wants the document of its run: while none has begun, an error is that document.
+    /// Takes the files in which the call wants the document of its run: where there is none, an error is that document.
     pub fn promise_run(&self, files: impl IntoIterator<Item = PathBuf>) {
         self.progress().run_files = files.into_iter().collect();
     }
 
-    /// Notes that the documents of runs are written elsewhere: for several stacks, in a directory.
+    /// Notes that the document of the run is written, or elsewhere: for several stacks, in a directory.
     pub fn leave_run_files(&self) {
         self.progress().run_files.clear();
     }
 
     /// Notes that a run begins, which watches for interrupts itself.
     pub fn note_run(&self) {
-        self.leave_run_files();
         self.progress().has_run = true;
     }
 
@@ -271,7 +270,10 @@ impl Output {
             return ending;
         };
         let ending = ending.without_answer(changed.is_some());
-        self.error(&CommandError::new(ending, anyhow::anyhow!(reason)).hint_each(changed));
+        let error = CommandError::new(ending, anyhow::anyhow!(reason)).hint_each(changed);
+        self.error(&error);
+        let document = report::error::json(&error.report());
+        self.answer_without_run(|out| out.write_all(document.as_bytes()));
         ending
     }
 

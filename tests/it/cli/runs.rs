@@ -539,7 +539,9 @@ fn loses_its_record(lose: impl Fn(&Stage)) {
         stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
     }
     service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
-    let (mut apply, stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "1"]));
+    stage.write("../run.json", "that of an earlier run");
+    let call = ["apply", ".", "--yes", "--concurrency", "1", "--write", "json=../run.json"];
+    let (mut apply, stderr) = begun(stage.command(&call));
     lose(&stage);
     let stderr = stderr.collect::<Vec<_>>().join("\n");
     let mut stdout = String::new();
@@ -547,6 +549,8 @@ fn loses_its_record(lose: impl Fn(&Stage)) {
     assert_eq!(apply.wait().expect("it ends").code(), Some(7), "{stdout}{stderr}");
     assert!(stderr.contains("the record of the run is not complete") && stderr.contains("it was removed"), "{stderr}");
     assert!(!stdout.contains("trueup ") && !stderr.contains("trueup "), "{stdout}{stderr}");
+    let document = std::fs::read_to_string(stage.path("../run.json")).expect("a document");
+    assert!(document.contains("\"kind\": \"error\"") || document.contains("\"kind\": \"run\""), "{document}");
     assert!(service.requests("POST") < 5, "{stdout}");
 }
 
