@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RunRecord, RunStatus, RunTrigger};
+use super::{ChangeResult, RunRecord, RunStatus, RunTrigger};
 use crate::model::{Namespace, RunId, Scope};
 use crate::plan::ActionKind;
 
@@ -53,6 +53,9 @@ pub struct RunSummary {
     /// The lists of what it changes.
     #[serde(skip)]
     pub changed: BTreeSet<Scope>,
+    /// Changes that the service refused, or for which it could not be reached: a resume sends them again.
+    #[serde(skip)]
+    pub failed: usize,
     /// The consents of its plan, by name: a resume needs them again.
     #[serde(skip)]
     pub allowed: BTreeSet<String>,
@@ -106,6 +109,7 @@ impl RunSummary {
             },
             done: record.made().len(),
             status: record.ending(),
+            failed: record.results().filter(|result| matches!(result, ChangeResult::Failed { .. })).count(),
             resumes: record.header.resumes.clone(),
             rolls_back: record.header.rolls_back.clone(),
             resumed_by: None,
@@ -123,10 +127,18 @@ impl RunSummary {
         self.trigger.actor.as_deref().or(self.user.as_deref())
     }
 
-    /// Whether something is left that a resume would settle or send.
+    /// Whether it has not ended, or left writes in doubt, and no later run took that over.
     pub fn is_open(&self) -> bool {
-        let is_settled = self.resumed_by.is_some() || self.superseded_by.is_some();
-        !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && !is_settled
+        !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && !self.is_settled()
+    }
+
+    /// Whether it ended, and a resume would send again what failed.
+    pub fn is_incomplete(&self) -> bool {
+        !self.is_open() && self.failed > 0 && !self.is_settled()
+    }
+
+    fn is_settled(&self) -> bool {
+        self.resumed_by.is_some() || self.superseded_by.is_some()
     }
 
     /// Whether this run, which began later, leaves nothing to resume of the first of `parts`, which are a run and those

@@ -316,10 +316,11 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
         return line!["run ", code(run), " has no record any more: it cannot be shown, resumed or rolled back"].into();
     }
     let command = |words: &str, flags: &str| code(format!("trueup {words} {run}{flags}{}", view.flags));
-    let in_doubt = outcome.steps.iter().any(|step| matches!(step.result, ChangeResult::InDoubt { .. }));
+    let is_resumable =
+        |step: &ChangeStep| matches!(step.result, ChangeResult::InDoubt { .. } | ChangeResult::Failed { .. });
     let undo = styled(Role::Quiet, line!["undo with: ", command("rollback", "")]);
     let mut blocks = Blocks::from(line!["run ", code(run), " · ", undo]);
-    if outcome.interrupted || in_doubt {
+    if outcome.interrupted || outcome.steps.iter().any(is_resumable) {
         let consents = facts::consents(plan.allowed.iter().map(|allowed| &allowed.name));
         let flags = consents + &facts::prune_flags(&plan.settings.prune_namespaces);
         blocks.line(line!["resume with: ", command("apply --resume", &flags)]);

@@ -36,6 +36,9 @@ impl Report for HistoryReport<'_> {
                 None => {
                     blocks.command("show one:", command("show"));
                     blocks.command("undo it: ", command("rollback"));
+                    if newest.is_incomplete() {
+                        blocks.command("resume:  ", resume(newest, view));
+                    }
                 }
             }
         }
@@ -163,6 +166,9 @@ impl Report for RunDocument {
         match run.is_open() {
             true => blocks.command(to_resume(run), resume(run, view)),
             false => blocks.command("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
+        }
+        if run.is_incomplete() {
+            blocks.command("resume with:", resume(run, view));
         }
         blocks
     }
